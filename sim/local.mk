@@ -316,6 +316,7 @@ libsim_la_SOURCES = \
 	%D%/export/stage_layers.h \
 	%D%/export/targets.h \
 	%D%/export/torchtitan.c \
+	%D%/graph/arithmetic.c \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -652,6 +653,7 @@ libsim_la_SOURCES = \
 	%D%/kern/sight.h \
 	%D%/kern/slots.c \
 	%D%/kern/topk.c \
+	%D%/kern/wide32.h \
 	%D%/kern/window.c \
 	%D%/model/adapters.c \
 	%D%/model/adapters.h \

@@ -111,6 +111,29 @@ static uint32_t build_unused(struct maker *m)
     return map1(m, KERN_SIGMOID, x, 0);
 }
 
+/* (1 + x^2)^w, with an exponent of fewer dimensions. */
+static uint32_t build_power(struct maker *m)
+{
+    uint32_t x = checked_leaf(m, "bd");
+
+    x = map1(m, KERN_ADD_SCALAR, map2(m, KERN_MUL, x, x), 1);
+    return map2(m, KERN_POW, x, checked_leaf(m, "d"));
+}
+
+static uint32_t build_choice(struct maker *m)
+{
+    uint32_t x = checked_leaf(m, "bc"), w = checked_leaf(m, "bc");
+
+    return graph_select(m->graph, "select", map2(m, KERN_LESS, w, x), map2(m, KERN_MUL, x, w), w);
+}
+
+static uint32_t build_broadcast_choice(struct maker *m)
+{
+    uint32_t x = checked_leaf(m, "d"), w = checked_leaf(m, "b");
+
+    return graph_select(m->graph, "select", map1(m, KERN_STEP, checked_leaf(m, "b"), 0), x, w);
+}
+
 static const struct test_case cases[] = {
     {"copy", UNARY, "bc", NULL, NULL, KERN_COPY, 0, NULL},
     {"neg", UNARY, "bc", NULL, NULL, KERN_NEG, 0, NULL},
@@ -130,6 +153,18 @@ static const struct test_case cases[] = {
     {"scale", UNARY, "bc", NULL, NULL, KERN_SCALE, 0, NULL},
     {"add_scalar", UNARY, "bc", NULL, NULL, KERN_ADD_SCALAR, 0, NULL},
     {"fill", UNARY, "bc", NULL, NULL, KERN_FILL, 0, NULL},
+    {"sin", UNARY, "bc", NULL, NULL, KERN_SIN, 0, NULL},
+    {"cos", UNARY, "bc", NULL, NULL, KERN_COS, 0, NULL},
+    {"log1p", UNARY, "bc", NULL, NULL, KERN_LOG1P, 0, NULL},
+    {"expm1", UNARY, "bc", NULL, NULL, KERN_EXPM1, 0, NULL},
+    {"erf", UNARY, "bc", NULL, NULL, KERN_ERF, 0, NULL},
+    {"erfc", UNARY, "bc", NULL, NULL, KERN_ERFC, 0, NULL},
+    {"abs", UNARY, "bc", NULL, NULL, KERN_ABS, 0, NULL},
+    {"sign", UNARY, "bc", NULL, NULL, KERN_SIGN, 0, NULL},
+    {"floor", UNARY, "bc", NULL, NULL, KERN_FLOOR, 0.3, NULL},
+    {"ceil", UNARY, "bc", NULL, NULL, KERN_CEIL, 0.3, NULL},
+    {"round", UNARY, "bc", NULL, NULL, KERN_ROUND, 0.3, NULL},
+    {"not", UNARY, "bc", NULL, NULL, KERN_NOT, 0, NULL},
     {"exp of a number", UNARY, "", NULL, NULL, KERN_EXP, 0, NULL},
 
     {"x + w", BINARY, "bc", "bc", NULL, KERN_ADD, 0, NULL},
@@ -159,6 +194,16 @@ static const struct test_case cases[] = {
     {"min(x[d], w[b,d])", BINARY, "d", "bd", NULL, KERN_MIN, 0, NULL},
     {"max(x, x)", BINARY, "bc", NULL, NULL, KERN_MAX, 0, NULL},
     {"equal(x, w)", BINARY, "bc", "bc", NULL, KERN_EQUAL, 0, NULL},
+    {"not_equal(x, w)", BINARY, "bc", "bc", NULL, KERN_NOT_EQUAL, 0, NULL},
+    {"less(x, w[c])", BINARY, "bc", "c", NULL, KERN_LESS, 0, NULL},
+    {"less_equal(x, w)", BINARY, "bc", "bc", NULL, KERN_LESS_EQUAL, 0, NULL},
+    {"and(x, w)", BINARY, "bc", "bc", NULL, KERN_AND, 0, NULL},
+    {"or(x, w)", BINARY, "bc", "bc", NULL, KERN_OR, 0, NULL},
+    {"rem(x, w)", BINARY, "bc", "bc", NULL, KERN_REM, 0.2, NULL},
+    {"rem(x, w[c])", BINARY, "bc", "c", NULL, KERN_REM, 0.2, NULL},
+    {"(1 + x^2)^w[d]", OTHER, NULL, NULL, NULL, 0, 0, build_power},
+    {"select(x > w, x * w, w)", OTHER, NULL, NULL, NULL, 0, 0, build_choice},
+    {"select(p[b], x[d], w[b])", OTHER, NULL, NULL, NULL, 0, 0, build_broadcast_choice},
 
     {"ab,bc->ac", EINSUM, "ab", "bc", "ac", 0, 0, NULL},
     {"ab,bc->ca", EINSUM, "ab", "bc", "ca", 0, 0, NULL},

@@ -39,6 +39,46 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
         return 1;
     case KERN_GATE:
         return y != 0 ? x : 0;
+    case KERN_SELECT: /* the condition is x again */
+        return x != 0 ? x : y;
+    case KERN_SIN:
+        return sin(x);
+    case KERN_COS:
+        return cos(x);
+    case KERN_LOG1P:
+        return log1p(x);
+    case KERN_EXPM1:
+        return expm1(x);
+    case KERN_ERF:
+        return erf(x);
+    case KERN_ERFC:
+        return erfc(x);
+    case KERN_POW:
+        return pow(x, y);
+    case KERN_REM:
+        return fmod(x, y);
+    case KERN_ABS:
+        return fabs(x);
+    case KERN_SIGN:
+        return (x > 0) - (x < 0);
+    case KERN_FLOOR:
+        return floor(x);
+    case KERN_CEIL:
+        return ceil(x);
+    case KERN_ROUND:
+        return rint(x);
+    case KERN_LESS:
+        return x < y;
+    case KERN_LESS_EQUAL:
+        return x <= y;
+    case KERN_NOT_EQUAL:
+        return x != y;
+    case KERN_AND:
+        return x != 0 && y != 0;
+    case KERN_OR:
+        return x != 0 || y != 0;
+    case KERN_NOT:
+        return x == 0;
     case KERN_ADD:
         return x + y;
     case KERN_SUB:
@@ -119,7 +159,8 @@ static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void 
 
 static bool needs_positive(enum kern_fn fn)
 {
-    return fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT;
+    return fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT || fn == KERN_LOG1P ||
+           fn == KERN_POW;
 }
 
 #define SWEEP 40000
@@ -152,8 +193,8 @@ static void test_accuracy(void)
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F16; dtype++) {
         for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++) {
-            double lo = needs_positive(fn) ? 1e-3 : -9;
-            double error = fmax(sweep(fn, dtype, lo, 9, 1), sweep(fn, dtype, lo / 90, 0.1, 0.1));
+            double lo = needs_positive(fn) ? 1e-3 : -9, hi = fn == KERN_POW ? 3 : 9;
+            double error = fmax(sweep(fn, dtype, lo, hi, 1), sweep(fn, dtype, lo / 90, 0.1, 0.1));
 
             ok(error <= eps[dtype], "%s, %s: error %.2g", kern_fns[fn].name, shd_dtype_name(dtype),
                error);
@@ -172,7 +213,14 @@ static void test_relative(void)
         {KERN_LOG, 1e-38, 4e-38}, {KERN_LOG, 0.7, 1.5},     {KERN_LOG, 0.999, 1.001},
         {KERN_LOG, 1, 1e38},      {KERN_TANH, -1e-4, 1e-4}, {KERN_TANH, -2, 2},
         {KERN_TANH, -50, 50},     {KERN_SIGMOID, -87, 30},  {KERN_SILU, -80, 30},
-        {KERN_RSQRT, 1e-3, 1e6},
+        {KERN_RSQRT, 1e-3, 1e6},  {KERN_SIN, -1e-3, 1e-3},  {KERN_SIN, -3, 3},
+        {KERN_SIN, -9e5, 9e5},    {KERN_SIN, 9e5, 3e38},    {KERN_COS, -3, 3},
+        {KERN_COS, -9e5, 9e5},    {KERN_COS, 9e5, 3e38},    {KERN_LOG1P, -1e-6, 1e-6},
+        {KERN_LOG1P, -0.99, 3},   {KERN_LOG1P, 1, 1e38},    {KERN_EXPM1, -1e-6, 1e-6},
+        {KERN_EXPM1, -2, 2},      {KERN_EXPM1, -90, 88},    {KERN_ERF, -1e-3, 1e-3},
+        {KERN_ERF, -2, 2},        {KERN_ERF, -50, 50},      {KERN_ERFC, -2, 2},
+        {KERN_ERFC, -50, 9},      {KERN_POW, 1e-9, 1e-3},   {KERN_POW, 0.5, 2},
+        {KERN_POW, 2, 100},       {KERN_REM, -1e6, 1e6},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -232,6 +280,41 @@ static void test_special(void)
         {KERN_FINITE, INFINITY, 0},
         {KERN_FINITE, -INFINITY, 0},
         {KERN_FINITE, FLT_MAX, 1},
+        {KERN_SIN, INFINITY, NAN},
+        {KERN_COS, -INFINITY, NAN},
+        {KERN_LOG1P, -1, -INFINITY},
+        {KERN_LOG1P, -2, NAN},
+        {KERN_LOG1P, INFINITY, INFINITY},
+        {KERN_EXPM1, -INFINITY, -1},
+        {KERN_EXPM1, INFINITY, INFINITY},
+        {KERN_EXPM1, 1000, INFINITY},
+        {KERN_ERF, INFINITY, 1},
+        {KERN_ERF, -INFINITY, -1},
+        {KERN_ERFC, INFINITY, 0},
+        {KERN_ERFC, -INFINITY, 2},
+        {KERN_ABS, -INFINITY, INFINITY},
+        {KERN_SIGN, -INFINITY, -1},
+        {KERN_SIGN, NAN, NAN},
+        {KERN_FLOOR, -INFINITY, -INFINITY},
+        {KERN_FLOOR, -0x1p-140, -1},
+        {KERN_FLOOR, 0x1.8p24, 0x1.8p24},
+        {KERN_CEIL, 0x1p-140, 1},
+        {KERN_CEIL, 8388607.5, 8388608},
+        {KERN_ROUND, 2.5, 2},
+        {KERN_ROUND, -3.5, -4},
+        {KERN_ROUND, 4194304.5, 4194304},
+        {KERN_ROUND, INFINITY, INFINITY},
+        {KERN_NOT, NAN, 0},
+        {KERN_LESS, NAN, 0},
+        {KERN_LESS, -INFINITY, 1},
+        {KERN_LESS, 1, 0},
+        {KERN_LESS_EQUAL, 1, 1},
+        {KERN_NOT_EQUAL, NAN, 1},
+        {KERN_NOT_EQUAL, 1, 0},
+        {KERN_AND, NAN, 1},
+        {KERN_OR, 0, 1},
+        {KERN_REM, INFINITY, NAN},
+        {KERN_REM, -7.25, -0.25},
     };
 
     for (enum shd_dtype dtype = SHD_F32; dtype <= SHD_F64; dtype++) {
@@ -251,7 +334,8 @@ static void test_special(void)
 
 static bool drops_nan(enum kern_fn fn)
 {
-    return fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FILL || fn == KERN_FINITE;
+    return fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FILL || fn == KERN_FINITE ||
+           (fn >= KERN_LESS && fn <= KERN_NOT);
 }
 
 static void test_nan(void)
@@ -268,9 +352,63 @@ static void test_nan(void)
             pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn));
             run_fn(fn, dtype, 1, &one, &nan, 2, &out);
             pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || fn == KERN_GATE ||
+                            fn == KERN_SELECT || fn == KERN_POW || /* 1^y is 1 */
                             kern_fns[fn].noperands < 2);
         }
         ok(pass, "NaN is handed on, %s", shd_dtype_name(dtype));
+    }
+}
+
+/* x^y as C's pow, for all pairs of special numbers. */
+static void test_pow(void)
+{
+    static const double x[] = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3e38, INFINITY, -INFINITY, NAN};
+    static const double y[] = {0,    1,    -1,  2,        3,         -3,  0.5,
+                               -0.5, 1e30, 9e9, INFINITY, -INFINITY, NAN, 8388609};
+
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        for (size_t k = 0; k < sizeof y / sizeof y[0]; k++) {
+            float a = (float)x[i], b = (float)y[k], out;
+            double want = (double)(float)pow((double)a, (double)b);
+
+            run_fn(KERN_POW, SHD_F32, 1, &a, &b, 0, &out);
+            ok(((double)out == want && !signbit(out) == !signbit(want)) ||
+                   (isnan(out) && isnan(want)),
+               "pow(%g, %g) is %g: %g", x[i], y[k], want, (double)out);
+        }
+}
+
+static void test_select(void)
+{
+    static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16, SHD_I32};
+
+    for (int pair = 0; pair < 25; pair++) {
+        enum shd_dtype dtype = types[pair / 5], condition = types[pair % 5];
+        struct kern_map m = {.dtype = dtype,
+                             .in_dtype = {dtype, dtype, condition},
+                             .ndims = 1,
+                             .extent = {4},
+                             .out_stride = {1},
+                             .ninputs = 3,
+                             .in_stride = {{1}, {1}, {1}},
+                             .ninstrs = 1,
+                             .instrs = {{KERN_SELECT, {0, 1, 2}, 0}}};
+        double a[4], b[4], c[4], out[4];
+        bool good = true;
+
+        for (int i = 0; i < 4; i++) {
+            set_elem(dtype, a, i, i + 1);
+            set_elem(dtype, b, i, dtype == SHD_I32 ? -1 : NAN);
+            set_elem(condition, c, i, (double[]){1, 0, -7, 0}[i]);
+        }
+        kern_map_run(&m, (const void *const[]){a, b, c}, out, 1);
+        for (int i = 0; i < 4; i++) {
+            double got = get_elem(dtype, out, i);
+
+            good &= i % 2 ? isnan(got) || got == -1 : got == i + 1;
+        }
+        ok(good, "select: %s by a condition of %s", shd_dtype_name(dtype),
+           shd_dtype_name(condition));
     }
 }
 
@@ -354,11 +492,24 @@ static void test_int(void)
         {KERN_MUL, 65537, 65539, 0, 131072 + 2 * 65536 + 3 - 2 * 65536 + 131072},
         {KERN_NEG, INT32_MIN, 0, 0, INT32_MIN},
         {KERN_DIV, -7, 2, 0, -3},
-        {KERN_DIV, 7, 0, 0, INT32_MAX},
-        {KERN_DIV, 0, 0, 0, 0},
+        {KERN_DIV, 7, 0, 0, -1},
+        {KERN_DIV, INT32_MIN, -1, 0, INT32_MIN},
+        {KERN_REM, -7, 2, 0, -1},
+        {KERN_REM, 7, 0, 0, 7},
+        {KERN_REM, INT32_MIN, -1, 0, 0},
+        {KERN_ABS, INT32_MIN, 0, 0, INT32_MIN},
+        {KERN_SIGN, -9, 0, 0, -1},
+        {KERN_LESS, 3, 4, 0, 1},
+        {KERN_LESS_EQUAL, 4, 4, 0, 1},
+        {KERN_NOT_EQUAL, 4, 4, 0, 0},
+        {KERN_AND, 2, 1, 0, 1},
+        {KERN_OR, 0, 0, 0, 0},
+        {KERN_NOT, 5, 0, 0, 0},
+        {KERN_SELECT, 0, 4, 0, 4},
+        {KERN_ADD_SCALAR, INT32_MAX, 0, 1, INT32_MIN},
         {KERN_MAX, -3, 4, 0, 4},
         {KERN_MIN, -3, 4, 0, -3},
-        {KERN_SCALE, 7, 0, 1.5, 10},
+        {KERN_SCALE, 1 << 30, 0, 4, 0},
         {KERN_EQUAL, 5, 5, 0, 1},
         {KERN_SQRT, 17, 0, 0, 4},
     };
@@ -519,8 +670,8 @@ static void test_counts(void)
     m.extent[1] = 0;
     ok(kern_map_flops(&m) == 0 && kern_map_bytes(&m) == 0, "an empty map counts nothing");
     for (enum kern_fn fn = 0; fn < KERN_NFNS; fn++)
-        ok(kern_fns[fn].name && kern_fns[fn].noperands <= 2, "function %d has a name: %s", (int)fn,
-           kern_fns[fn].name);
+        ok(kern_fns[fn].name && kern_fns[fn].noperands <= KERN_OPERANDS_MAX,
+           "function %d has a name: %s", (int)fn, kern_fns[fn].name);
 }
 
 /* ---- what a result may be off ---- */
@@ -646,6 +797,8 @@ int main(void)
     test_relative();
     test_special();
     test_nan();
+    test_pow();
+    test_select();
     test_gate();
     test_convert();
     test_subnormal();

@@ -109,7 +109,7 @@ static void add_of_row(struct text *out, const struct export_layout *layout,
         add_letters(out, node);
     else if (c == 'A' || c == 'B')
         add_letters(out, &graph->nodes[node->inputs[c - 'A']]);
-    else if (c == 'a' || c == 'b')
+    else if (c >= 'a' && c <= 'c')
         add_fitted(out, graph, node->inputs[c - 'a'], node);
     else
         jax_add_variable(out, graph, node->inputs[c - '0']);

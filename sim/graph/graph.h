@@ -290,6 +290,11 @@ uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype
 uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                       const uint32_t *dims, uint32_t rank);
 
+/* a where the condition is not 0, else b.  The result has the dimensions of the operand with most,
+ * then those that only others have; the condition may be of another type than a and b. */
+uint32_t graph_select(struct graph *graph, const char *name, uint32_t condition, uint32_t a,
+                      uint32_t b);
+
 /* fn(a) or fn(a, b); the result has a's dimensions, then those that only b has.  `b` is GRAPH_NONE
  * for functions of one operand; `scalar` is for functions that take one. */
 uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint32_t a, uint32_t b,

@@ -37,6 +37,9 @@ static const struct {
     [SHD_F8E4M3] = {INFINITY, 0x1p-10}, /* codes saturate (coded.h) */
     [SHD_F8E5M2] = {INFINITY, 0x1p-17},
     [SHD_F4E2M1] = {INFINITY, 0x1p-2},
+    [SHD_I32] = {0x1p31, 0}, /* exact, unless it is chosen by what is not */
+    [SHD_I8] = {0x1p7, 0},
+    [SHD_U8] = {0x1p8, 0},
 };
 
 double kern_largest(enum shd_dtype dtype)
@@ -82,7 +85,7 @@ uint8_t kern_marks(const double *values, const double *variances, uint64_t n)
 {
     uint32_t marks = variances ? KERN_MARK_INEXACT : 0;
 
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n && values; i++)
         if (!isfinite(values[i]))
             marks |= values[i] == -INFINITY ? KERN_MARK_MINUS_INFINITY : KERN_MARK_NOT_FINITE;
     for (uint64_t i = 0; i < n && variances; i++)
@@ -132,9 +135,13 @@ static void run_on(const struct kern_kernel *kernel, const union kern_desc *desc
 bool kern_error_moved(const struct kern_kernel *kernel, const union kern_desc *desc,
                       struct kern_error *e, uint32_t moved, uint32_t noperands)
 {
+    union kern_desc floats = *desc;
+
     e->kept = true;
+    if (kern_is_whole(desc->map.dtype))
+        kern_set_dtype(kernel, &floats, SHD_F64); /* of variances */
     if (e->variances[moved])
-        run_on(kernel, desc, e->args, noperands, moved, e->variances[moved], e->out[0]);
+        run_on(kernel, &floats, e->args, noperands, moved, e->variances[moved], e->out[0]);
     return true;
 }
 

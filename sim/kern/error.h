@@ -41,7 +41,7 @@ enum kern_mark {
     KERN_MARK_NOT_FINITE = 16     /* +infinity or NaN among the elements */
 };
 
-/* The marks of n elements; `variances` NULL: exact. */
+/* The marks of n elements; `variances` NULL: exact; `values` NULL: whole numbers. */
 uint8_t kern_marks(const double *values, const double *variances, uint64_t n);
 
 struct kern_error {

@@ -83,13 +83,33 @@ enum kern_fn {
     KERN_QUICK_GELU, /* x*sigmoid(1.702x) */
     KERN_QUICK_GELU_GRAD,
     KERN_RELU_SQUARED,
-    KERN_STEP,                 /* 1 where x > 0, else 0: the derivative of relu */
-    KERN_EQUAL,                /* 1 where a == b, else 0 */
-    KERN_SCALE,                /* x * scalar */
-    KERN_ADD_SCALAR,           /* x + scalar */
-    KERN_FILL,                 /* scalar; no operand */
-    KERN_FINITE,               /* 1 where x is finite, else 0 */
-    KERN_GATE,                 /* a where b is not 0; else 0, whatever a is */
+    KERN_STEP,       /* 1 where x > 0, else 0: the derivative of relu */
+    KERN_EQUAL,      /* 1 where a == b, else 0 */
+    KERN_SCALE,      /* x * scalar */
+    KERN_ADD_SCALAR, /* x + scalar */
+    KERN_FILL,       /* scalar; no operand */
+    KERN_FINITE,     /* 1 where x is finite, else 0 */
+    KERN_GATE,       /* a where b is not 0; else 0, whatever a is */
+    KERN_SIN,
+    KERN_COS,
+    KERN_LOG1P, /* log(1 + x) */
+    KERN_EXPM1, /* exp(x) - 1 */
+    KERN_ERF,
+    KERN_ERFC, /* 1 - erf(x) */
+    KERN_POW,
+    KERN_REM, /* of the division a / b that is rounded towards 0: it has the sign of a */
+    KERN_ABS,
+    KERN_SIGN,
+    KERN_FLOOR,
+    KERN_CEIL,
+    KERN_ROUND, /* halves to even */
+    KERN_LESS,  /* a comparison is 1 where it holds, else 0 */
+    KERN_LESS_EQUAL,
+    KERN_NOT_EQUAL,
+    KERN_AND, /* of truth: what is not 0 is true */
+    KERN_OR,
+    KERN_NOT,
+    KERN_SELECT,               /* a where c is not 0, else b */
     KERN_NSAME,                /* all functions above have operands and result of one type */
     KERN_CONVERT = KERN_NSAME, /* a copy whose type differs from its operand's */
     KERN_NFNS
@@ -116,24 +136,26 @@ enum kern_rounding {
 /* What is true of each function: whoever needs to know asks here. */
 struct kern_fn_info {
     const char *name; /* as written in graphs: "gelu" */
-    uint8_t noperands;
+    uint8_t noperands; /* up to KERN_OPERANDS_MAX */
     bool has_scalar;
     uint8_t flops; /* per element, by convention */
     enum kern_linear linear;
     enum kern_rounding rounding;
-    const char *jax; /* as JAX spells it: $a and $b are the operands, $s the scalar */
+    bool whole;      /* whether whole numbers are taken */
+    const char *jax; /* as JAX spells it: $a, $b and $c are the operands, $s the scalar */
 };
 extern const struct kern_fn_info kern_fns[KERN_NFNS];
 
+#define KERN_OPERANDS_MAX 3
 #define KERN_MAP_INPUTS_MAX 8
 #define KERN_MAP_INSTRS_MAX 16
 
 /* If any array is float64 everything is computed in float64.  Registers 0..ninputs-1 are the
  * inputs; instruction i writes register ninputs+i; the last instruction's register is the
- * result. */
+ * result.  The last operand of a gate and of a selection may be of any type. */
 struct kern_instr {
     enum kern_fn fn;
-    uint8_t src[2];
+    uint8_t src[KERN_OPERANDS_MAX];
     double scalar;
 };
 

@@ -36,7 +36,8 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
 {
     desc->map.dtype = dtype; /* every description begins with its type */
     for (uint32_t i = 0; kernel == &kern_kernel_map && i < desc->map.ninputs; i++)
-        desc->map.in_dtype[i] = dtype;
+        if (!kern_is_whole(desc->map.in_dtype[i]))
+            desc->map.in_dtype[i] = dtype;
     if (kernel == &kern_kernel_dequantize)
         desc->dequantize.scale_dtype = dtype;
 }

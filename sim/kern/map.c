@@ -91,19 +91,23 @@ static uint64_t compute(const struct kern_map *map, size_t n, bool wide, union r
 
     for (uint32_t i = 0; i < map->ninstrs; i++) {
         const struct kern_instr *instr = &map->instrs[i];
-        uint32_t to = map->ninputs + i, a = instr->src[0], b = instr->src[1];
+        uint32_t to = map->ninputs + i;
+        const float *f32[KERN_OPERANDS_MAX];
+        const double *f64[KERN_OPERANDS_MAX];
 
-        if (kern_fns[instr->fn].noperands < 2)
-            b = a;
-        if (kern_fns[instr->fn].noperands < 1)
-            a = b = to == 0; /* not read; it only must not be the output register */
+        for (uint32_t k = 0; k < KERN_OPERANDS_MAX; k++) {
+            /* What is not read only must not be the output register. */
+            uint32_t from = k < kern_fns[instr->fn].noperands ? instr->src[k] : to == 0;
+
+            f32[k] = regs->f32[from];
+            f64[k] = regs->f64[from];
+        }
         if (!wide)
-            kern_fn_f32(instr->fn, round_up(n), regs->f32[a], regs->f32[b], (float)instr->scalar,
-                        regs->f32[to]);
+            kern_fn_f32(instr->fn, round_up(n), f32, (float)instr->scalar, regs->f32[to]);
         else if (map->dtype == SHD_I32)
-            kern_fn_i32(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
+            kern_fn_i32(instr->fn, n, f64, instr->scalar, regs->f64[to]);
         else
-            kern_fn_f64(instr->fn, n, regs->f64[a], regs->f64[b], instr->scalar, regs->f64[to]);
+            kern_fn_f64(instr->fn, n, f64, instr->scalar, regs->f64[to]);
         flops += n * kern_fns[instr->fn].flops;
     }
     return flops;

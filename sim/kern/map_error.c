@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "kern/convert.h"
 #include "kern/error.h"
 #include "kern/map_fn.h"
 #include "kern/nest.h"
@@ -69,50 +70,128 @@ static double local_size(const struct kern_instr *instr, double x, double value)
     return instr->fn == KERN_FILL && (double)(float)value == value ? 0 : size;
 }
 
-/* The largest change of a function of one operand, within the operand's error. */
-static void unary(enum kern_fn fn, size_t n, const double *x, const double *off, double scalar,
-                  const double *value, double *out)
+/* What is known of a condition, which is true where its value is not 0. */
+static bool surely_true(double x, double off)
 {
-    double moved[BLOCK], up[BLOCK], down[BLOCK];
+    return fabs(x) > off;
+}
 
-    for (size_t i = 0; i < n; i++)
-        moved[i] = x[i] + off[i];
-    kern_fn_f64(fn, n, moved, moved, scalar, up);
-    for (size_t i = 0; i < n; i++)
-        moved[i] = x[i] - off[i];
-    kern_fn_f64(fn, n, moved, moved, scalar, down);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = fmax(fabs(up[i] - value[i]), fabs(down[i] - value[i]));
-        if (isnan(up[i]) || isnan(down[i]) || (isinf(off[i]) && fn != KERN_STEP))
-            out[i] = INFINITY; /* the result of an unknown operand may be NaN */
-        if (off[i] == 0)
-            out[i] = 0;
-        if (fn == KERN_STEP)
-            out[i] *= CHOICE;
+static bool surely_false(double x, double off)
+{
+    return x == 0 && off == 0;
+}
+
+static void evaluate(const struct map_error *m, const struct kern_instr *instr, size_t n,
+                     const double *const *in, double *out)
+{
+    if (m->map->dtype == SHD_I32)
+        kern_fn_i32(instr->fn, n, in, instr->scalar, out);
+    else
+        kern_fn_f64(instr->fn, n, in, instr->scalar, out);
+}
+
+/* Functions whose largest change is not that at an end of the operand's range, or that jump. */
+static double changed(const struct map_error *m, enum kern_fn fn, double x, double off,
+                      double change)
+{
+    switch (fn) {
+    case KERN_CONVERT:
+        return m->map->dtype == SHD_I32 ? CHOICE * change : change;
+    case KERN_STEP:
+    case KERN_SIGN:
+    case KERN_FLOOR:
+    case KERN_CEIL:
+    case KERN_ROUND:
+        return CHOICE * change;
+    case KERN_SIN:
+        return fmin(2, off * (fabs(cos(x)) + off / 2));
+    case KERN_COS:
+        return fmin(2, off * (fabs(sin(x)) + off / 2));
+    case KERN_NOT:
+        return surely_true(x, off) ? 0 : CHOICE;
+    default:
+        return change;
     }
 }
 
-/* First-order bounds: the operands may be equal or correlated. */
-static double binary(enum kern_fn fn, double a, double da, double b, double db, double value)
+/* The largest change of a function of one operand, within the operand's error. */
+static void unary(const struct map_error *m, const struct kern_instr *instr, size_t n,
+                  const double *x, const double *off, const double *value, double *out)
 {
-    a = fabs(a);
-    switch (fn) {
-    case KERN_ADD:
-    case KERN_SUB:
-        return da + db;
-    case KERN_MUL:
-        return a * db + fabs(b) * da + da * db;
-    case KERN_DIV:
-        if (da == 0 && a == 0)
-            return 0;
-        return fabs(b) > db ? (da + fabs(value) * db) / (fabs(b) - db) : INFINITY;
-    case KERN_GATE:
-        if (db == 0 && b == 0)
-            return 0;
-        return fabs(b) > db ? da : CHOICE * (a + da);
-    default:
-        return fmax(da, db);
+    double moved[BLOCK], up[BLOCK], down[BLOCK];
+    const double *const in[KERN_OPERANDS_MAX] = {moved, moved, moved};
+    enum kern_fn fn = instr->fn;
+    bool bounded = fn == KERN_STEP || fn == KERN_NOT; /* and never NaN */
+
+    for (size_t i = 0; i < n; i++)
+        moved[i] = x[i] + off[i];
+    evaluate(m, instr, n, in, up);
+    for (size_t i = 0; i < n; i++)
+        moved[i] = x[i] - off[i];
+    evaluate(m, instr, n, in, down);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = fmax(fabs(up[i] - value[i]), fabs(down[i] - value[i]));
+        if (isnan(up[i]) || isnan(down[i]) || (isinf(off[i]) && !bounded))
+            out[i] = INFINITY; /* the result of an unknown operand may be NaN */
+        else
+            out[i] = changed(m, fn, x[i], off[i], out[i]);
+        if (off[i] == 0)
+            out[i] = 0;
     }
+}
+
+/* The largest change of a^b is at a corner, unless a may be of either sign: then only a whole b
+ * that is known, and not negative, leaves it finite. */
+static double powered(double a, double da, double b, double db, double value)
+{
+    double most = 0;
+
+    if (da == 0 && db == 0)
+        return 0;
+    if (fabs(a) <= da && (db > 0 || b < 0 || b != floor(b)))
+        return INFINITY;
+    if (a < 0 && db > 0)
+        return INFINITY;
+    for (int corner = 0; corner < 4; corner++)
+        most =
+            fmax(most, fabs(pow(a + (corner & 1 ? da : -da), b + (corner & 2 ? db : -db)) - value));
+    return fabs(a) <= da ? fmax(most, fabs(value)) : most;
+}
+
+/* A remainder follows its operands while the quotient keeps its whole part, else it may be any. */
+static double remaining(double a, double da, double b, double db)
+{
+    double q = a / b, dq;
+
+    if (da == 0 && db == 0)
+        return 0;
+    if (fabs(b) <= db || isinf(da) || isinf(db))
+        return INFINITY;
+    dq = (da + fabs(q) * db) / (fabs(b) - db);
+    if (trunc(q - dq) == trunc(q + dq))
+        return da + fabs(trunc(q)) * db;
+    return CHOICE * (fabs(b) + db);
+}
+
+/* Of `and`, one operand that is surely false decides; of `or`, one that is surely true. */
+static double joined(enum kern_fn fn, double a, double da, double b, double db)
+{
+    bool decided = fn == KERN_AND ? surely_false(a, da) || surely_false(b, db)
+                                  : surely_true(a, da) || surely_true(b, db);
+    bool known =
+        (surely_true(a, da) || surely_false(a, da)) && (surely_true(b, db) || surely_false(b, db));
+
+    return decided || known ? 0 : CHOICE;
+}
+
+/* A selection whose condition is open may be either operand. */
+static double selected(const double *v, const double *d)
+{
+    if (surely_true(v[2], d[2]))
+        return d[0];
+    if (surely_false(v[2], d[2]))
+        return d[1];
+    return CHOICE * ((v[0] == v[1] ? 0 : fabs(v[0] - v[1])) + d[0] + d[1]);
 }
 
 /* If either operand may be the larger, the result may be off by more than both: see
@@ -124,13 +203,57 @@ static double chosen(double a, double da, double b, double db, double value)
     return 2 * fmax(da, db);
 }
 
-/* Equal values with equal errors are an element and the extreme chosen from several, if no other
- * could have been chosen. */
-static double equal(double a, double da, double b, double db)
+/* A comparison is open where either operand may be the larger.  Equal values with equal errors are
+ * an element and the extreme chosen from several, if no other could have been chosen. */
+static double compared(double a, double da, double b, double db)
 {
     if (a == b)
         return da == db ? 0 : CHOICE;
     return fabs(a - b) <= da + db ? CHOICE : 0;
+}
+
+static double divided(double a, double da, double b, double db, double value)
+{
+    if (da == 0 && a == 0)
+        return 0;
+    return fabs(b) > db ? (da + fabs(value) * db) / (fabs(b) - db) : INFINITY;
+}
+
+static double gated(double a, double da, double b, double db)
+{
+    if (surely_false(b, db))
+        return 0;
+    return surely_true(b, db) ? da : CHOICE * (fabs(a) + da);
+}
+
+/* First-order bounds: the operands may be equal or correlated. */
+static double binary(enum kern_fn fn, double a, double da, double b, double db, double value)
+{
+    switch (fn) {
+    case KERN_ADD:
+    case KERN_SUB:
+        return da + db;
+    case KERN_MUL:
+        return fabs(a) * db + fabs(b) * da + da * db;
+    case KERN_DIV:
+        return divided(a, da, b, db, value);
+    case KERN_GATE:
+        return gated(a, da, b, db);
+    case KERN_EQUAL:
+    case KERN_NOT_EQUAL:
+    case KERN_LESS:
+    case KERN_LESS_EQUAL:
+        return compared(a, da, b, db);
+    case KERN_AND:
+    case KERN_OR:
+        return joined(fn, a, da, b, db);
+    case KERN_POW:
+        return powered(a, da, b, db, value);
+    case KERN_REM:
+        return remaining(a, da, b, db);
+    default: /* KERN_MAX, KERN_MIN */
+        return chosen(a, da, b, db, value);
+    }
 }
 
 /* An intermediate result may be stored, where the expression is cut in two. */
@@ -152,8 +275,10 @@ int kern_map_squared(const union kern_desc *desc, double parts)
 {
     const struct kern_map *map = &desc->map;
     const struct kern_instr *last = &map->instrs[map->ninstrs - 1];
+    bool whole = kern_is_whole(map->dtype) ||
+                 (last->src[0] < map->ninputs && kern_is_whole(map->in_dtype[last->src[0]]));
 
-    return last->fn == KERN_CONVERT && parts > 1 ? last->src[0] : -1;
+    return last->fn == KERN_CONVERT && parts > 1 && !whole ? last->src[0] : -1;
 }
 
 static double mean_square_of(const struct kern_map *map, const double *const *inputs, int operand)
@@ -176,28 +301,39 @@ static double with_parts(const struct map_error *m, double value, double off)
     return hypot(off, KERN_ERROR_SPREAD * sqrt(variance));
 }
 
-static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint32_t to, bool last,
-                  const struct kern_error *e)
+/* The error that an operand's error causes in element i of a result. */
+static double caused(const struct kern_instr *instr, const double *const *in,
+                     const double *const *off, size_t i, double value)
 {
-    uint32_t s = instr->src[0], t = kern_fns[instr->fn].noperands == 2 ? instr->src[1] : s;
-    const double *a = r->value[s], *b = r->value[t], *da = r->off[s], *db = r->off[t];
+    if (kern_fns[instr->fn].noperands == 2)
+        return binary(instr->fn, in[0][i], off[0][i], in[1][i], off[1][i], value);
+    return selected((const double[]){in[0][i], in[1][i], in[2][i]},
+                    (const double[]){off[0][i], off[1][i], off[2][i]});
+}
+
+static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint32_t to, bool last,
+                  const struct map_error *m)
+{
+    const double *in[KERN_OPERANDS_MAX], *da[KERN_OPERANDS_MAX];
+    uint32_t noperands = kern_fns[instr->fn].noperands;
     double *value = r->value[to], *off = r->off[to];
 
-    if (kern_fns[instr->fn].noperands < 1)
-        a = b = r->value[to == 0]; /* not read; it only must not be the output register */
-    kern_fn_f64(instr->fn, n, a, b, instr->scalar, value);
-    if (kern_fns[instr->fn].noperands == 1)
-        unary(instr->fn, n, a, da, instr->scalar, value, off);
+    for (uint32_t k = 0; k < KERN_OPERANDS_MAX; k++) {
+        /* What is not read only must not be the output register. */
+        uint32_t from = k < noperands ? instr->src[k] : to == 0;
+
+        in[k] = r->value[from];
+        da[k] = r->off[from];
+    }
+    evaluate(m, instr, n, in, value);
+    if (noperands == 1)
+        unary(m, instr, n, in[0], da[0], value, off);
     for (size_t i = 0; i < n; i++) {
-        if (kern_fns[instr->fn].noperands == 0)
+        if (noperands == 0)
             off[i] = 0;
-        else if (instr->fn == KERN_EQUAL)
-            off[i] = equal(a[i], da[i], b[i], db[i]);
-        else if (instr->fn == KERN_MAX || instr->fn == KERN_MIN)
-            off[i] = chosen(a[i], da[i], b[i], db[i], value[i]);
-        else if (kern_fns[instr->fn].noperands == 2)
-            off[i] = binary(instr->fn, a[i], da[i], b[i], db[i], value[i]);
-        off[i] = with_rounding(instr, e, last, a[i], value[i], off[i]);
+        else if (noperands > 1)
+            off[i] = caused(instr, in, da, i, value[i]);
+        off[i] = with_rounding(instr, m->error, last, in[0][i], value[i], off[i]);
     }
 }
 
@@ -206,11 +342,12 @@ static void load_run(const struct map_error *m, const struct kern_walk *walk, si
 {
     for (uint32_t i = 0; i < m->map->ninputs; i++) {
         int64_t stride = m->nest.ndims ? m->nest.stride[1 + i][m->nest.ndims - 1] : 1;
-        const double *values = (const double *)m->error->args->in[i] + walk->offset[1 + i];
+        enum shd_dtype type = kern_is_whole(m->map->in_dtype[i]) ? m->map->in_dtype[i] : SHD_F64;
+        const char *values = m->error->args->in[i];
         const double *v = m->error->variances[i];
 
-        for (size_t j = 0; j < n; j++)
-            regs->value[i][at + j] = values[(int64_t)j * stride];
+        kern_load_f64(type, values + walk->offset[1 + i] * (int64_t)kern_size(type), stride, n,
+                      regs->value[i] + at);
         for (size_t j = 0; j < n; j++)
             regs->off[i][at + j] =
                 v ? KERN_ERROR_SPREAD * sqrt(v[walk->offset[1 + i] + (int64_t)j * stride]) : 0;
@@ -234,7 +371,7 @@ static void run_block(const struct map_error *m, struct kern_walk *walk, size_t 
         kern_walk_advance(walk, (int64_t)length);
     }
     for (uint32_t i = 0; i < map->ninstrs; i++)
-        apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs, m->error);
+        apply(&map->instrs[i], n, regs, map->ninputs + i, i + 1 == map->ninstrs, m);
     for (size_t j = 0; j < n && m->squared >= 0; j++)
         regs->off[result][j] = with_parts(m, regs->value[result][j], regs->off[result][j]);
     for (size_t at = 0; at < n; at += length) {

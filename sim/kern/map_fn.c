@@ -7,57 +7,89 @@
 #include "kern/map_fn.h"
 
 #include <math.h>
+#include <stdlib.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 #include "kern/convert.h"
 #include "kern/math32.h"
+#include "kern/wide32.h"
 
 const struct kern_fn_info kern_fns[KERN_NFNS] = {
-    [KERN_COPY] = {"copy", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_EXACT, "$a"},
-    [KERN_ADD] = {"add", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a + $b"},
-    [KERN_SUB] = {"sub", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a - $b"},
-    [KERN_MUL] = {"mul", 2, false, 1, KERN_LINEAR_IN_EACH, KERN_ROUNDED, "$a * $b"},
-    [KERN_DIV] = {"div", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_ROUNDED, "$a / $b"},
-    [KERN_MAX] = {"max", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jnp.maximum($a, $b)"},
-    [KERN_MIN] = {"min", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jnp.minimum($a, $b)"},
-    [KERN_NEG] = {"neg", 1, false, 1, KERN_LINEAR_IN_ALL, KERN_EXACT, "-$a"},
-    [KERN_EXP] = {"exp", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.exp($a)"},
-    [KERN_LOG] = {"log", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.log($a)"},
-    [KERN_SQRT] = {"sqrt", 1, false, 1, KERN_NOT_LINEAR, KERN_ROUNDED, "jnp.sqrt($a)"},
-    [KERN_RSQRT] = {"rsqrt", 1, false, 2, KERN_NOT_LINEAR, KERN_CURVED, "jax.lax.rsqrt($a)"},
-    [KERN_TANH] = {"tanh", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.tanh($a)"},
-    [KERN_RELU] = {"relu", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jax.nn.relu($a)"},
-    [KERN_SIGMOID] = {"sigmoid", 1, false, 4, KERN_NOT_LINEAR, KERN_CURVED, "jax.nn.sigmoid($a)"},
-    [KERN_GELU] = {"gelu", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+    [KERN_COPY] = {"copy", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_EXACT, true, "$a"},
+    [KERN_ADD] = {"add", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a + $b"},
+    [KERN_SUB] = {"sub", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a - $b"},
+    [KERN_MUL] = {"mul", 2, false, 1, KERN_LINEAR_IN_EACH, KERN_ROUNDED, true, "$a * $b"},
+    [KERN_DIV] = {"div", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_ROUNDED, true, "$a / $b"},
+    [KERN_MAX] = {"max", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.maximum($a, $b)"},
+    [KERN_MIN] = {"min", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.minimum($a, $b)"},
+    [KERN_NEG] = {"neg", 1, false, 1, KERN_LINEAR_IN_ALL, KERN_EXACT, true, "-$a"},
+    [KERN_EXP] = {"exp", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.exp($a)"},
+    [KERN_LOG] = {"log", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.log($a)"},
+    [KERN_SQRT] = {"sqrt", 1, false, 1, KERN_NOT_LINEAR, KERN_ROUNDED, false, "jnp.sqrt($a)"},
+    [KERN_RSQRT] = {"rsqrt", 1, false, 2, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.rsqrt($a)"},
+    [KERN_TANH] = {"tanh", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.tanh($a)"},
+    [KERN_RELU] = {"relu", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jax.nn.relu($a)"},
+    [KERN_SIGMOID] = {"sigmoid", 1, false, 4, KERN_NOT_LINEAR, KERN_CURVED, false,
+                      "jax.nn.sigmoid($a)"},
+    [KERN_GELU] = {"gelu", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
                    "jax.nn.gelu($a, approximate=True)"},
-    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM, false,
                         "slope(lambda x: jax.nn.gelu(x, approximate=True), $a)"},
-    [KERN_GELU_EXACT] = {"gelu_exact", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+    [KERN_GELU_EXACT] = {"gelu_exact", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
                          "jax.nn.gelu($a, approximate=False)"},
     [KERN_GELU_EXACT_GRAD] = {"gelu_exact_grad", 1, false, 13, KERN_NOT_LINEAR, KERN_CURVED_SUM,
-                              "slope(lambda x: jax.nn.gelu(x, approximate=False), $a)"},
-    [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, "jax.nn.silu($a)"},
-    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+                              false, "slope(lambda x: jax.nn.gelu(x, approximate=False), $a)"},
+    [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
+                   "jax.nn.silu($a)"},
+    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM, false,
                         "slope(jax.nn.silu, $a)"},
-    [KERN_QUICK_GELU] = {"quick_gelu", 1, false, 6, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+    [KERN_QUICK_GELU] = {"quick_gelu", 1, false, 6, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
                          "$a * jax.nn.sigmoid(1.702 * $a)"},
     [KERN_QUICK_GELU_GRAD] = {"quick_gelu_grad", 1, false, 10, KERN_NOT_LINEAR, KERN_CURVED_SUM,
-                              "slope(lambda x: x * jax.nn.sigmoid(1.702 * x), $a)"},
-    [KERN_RELU_SQUARED] = {"relu_squared", 1, false, 2, KERN_NOT_LINEAR, KERN_ROUNDED,
+                              false, "slope(lambda x: x * jax.nn.sigmoid(1.702 * x), $a)"},
+    [KERN_RELU_SQUARED] = {"relu_squared", 1, false, 2, KERN_NOT_LINEAR, KERN_ROUNDED, true,
                            "jax.nn.relu($a) ** 2"},
-    [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "($a > 0).astype($a.dtype)"},
-    [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT,
+    [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                   "($a > 0).astype($a.dtype)"},
+    [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
                     "($a == $b).astype($a.dtype)"},
-    [KERN_SCALE] = {"scale", 1, true, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a * $s"},
-    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1, KERN_NOT_LINEAR, KERN_ROUNDED, "$a + $s"},
-    [KERN_FILL] = {"fill", 0, true, 0, KERN_NOT_LINEAR, KERN_ROUNDED, "jnp.full((), $s)"},
-    [KERN_FINITE] = {"finite", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT,
+    [KERN_SCALE] = {"scale", 1, true, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a * $s"},
+    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1, KERN_NOT_LINEAR, KERN_ROUNDED, true, "$a + $s"},
+    [KERN_FILL] = {"fill", 0, true, 0, KERN_NOT_LINEAR, KERN_ROUNDED, true, "jnp.full((), $s)"},
+    [KERN_FINITE] = {"finite", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
                      "jnp.isfinite($a).astype($a.dtype)"},
-    [KERN_GATE] = {"gate", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_EXACT,
+    [KERN_GATE] = {"gate", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_EXACT, true,
                    "jnp.where($b != 0, $a, 0)"},
-    [KERN_CONVERT] = {"convert", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a"},
+    [KERN_SIN] = {"sin", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.sin($a)"},
+    [KERN_COS] = {"cos", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.cos($a)"},
+    [KERN_LOG1P] = {"log1p", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.log1p($a)"},
+    [KERN_EXPM1] = {"expm1", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.expm1($a)"},
+    [KERN_ERF] = {"erf", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.erf($a)"},
+    [KERN_ERFC] = {"erfc", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.erfc($a)"},
+    [KERN_POW] = {"pow", 2, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.power($a, $b)"},
+    [KERN_REM] = {"rem", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jax.lax.rem($a, $b)"},
+    [KERN_ABS] = {"abs", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.abs($a)"},
+    [KERN_SIGN] = {"sign", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.sign($a)"},
+    [KERN_FLOOR] = {"floor", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.floor($a)"},
+    [KERN_CEIL] = {"ceil", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.ceil($a)"},
+    [KERN_ROUND] = {"round", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.round($a)"},
+    [KERN_LESS] = {"less", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                   "($a < $b).astype($a.dtype)"},
+    [KERN_LESS_EQUAL] = {"less_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                         "($a <= $b).astype($a.dtype)"},
+    [KERN_NOT_EQUAL] = {"not_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                        "($a != $b).astype($a.dtype)"},
+    [KERN_AND] = {"and", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                  "(($a != 0) & ($b != 0)).astype($a.dtype)"},
+    [KERN_OR] = {"or", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                 "(($a != 0) | ($b != 0)).astype($a.dtype)"},
+    [KERN_NOT] = {"not", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                  "($a == 0).astype($a.dtype)"},
+    [KERN_SELECT] = {"select", 3, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+                     "jnp.where($c != 0, $a, $b)"},
+    [KERN_CONVERT] = {"convert", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a"},
 };
 
 /* ---- float: whole groups of lanes ---- */
@@ -94,9 +126,21 @@ KERN_BODY void invert_lanes(size_t n, float *out)
     }
 }
 
+/* a where c is not 0, else b */
+KERN_BODY void select_lanes(size_t n, const float *restrict a, const float *restrict b,
+                            const float *restrict c, float *restrict out)
+{
+    for (; n > 0;
+         n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, c += KERN_LANES, out += KERN_LANES) {
+        for (int j = 0; j < KERN_LANES; j++)
+            out[j] = kern_select32(c[j] != 0.0f, a[j], b[j]);
+    }
+}
+
 /* Cheap functions; max and min return a NaN of either operand. */
 KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
-                           const float *restrict b, float scalar, float *restrict out)
+                           const float *restrict b, const float *restrict c, float scalar,
+                           float *restrict out)
 {
     switch (fn) {
     case KERN_ADD:
@@ -138,6 +182,33 @@ KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
         LANES(kern_select32(x - x == 0.0f, 1.0f, 0.0f));
     case KERN_GATE:
         LANES(kern_select32(y != 0.0f, x, 0.0f));
+    case KERN_REM:
+        LANES(fmodf(x, y));
+    case KERN_ABS:
+        LANES(kern_abs32(x));
+    case KERN_SIGN:
+        LANES(kern_select32(x > 0.0f, 1.0f, kern_select32(x < 0.0f, -1.0f, x)));
+    case KERN_FLOOR:
+        LANES(kern_floor32(x));
+    case KERN_CEIL:
+        LANES(-kern_floor32(-x));
+    case KERN_ROUND:
+        LANES(kern_round32(x));
+    case KERN_LESS:
+        LANES(kern_select32(x < y, 1.0f, 0.0f));
+    case KERN_LESS_EQUAL:
+        LANES(kern_select32(x <= y, 1.0f, 0.0f));
+    case KERN_NOT_EQUAL:
+        LANES(kern_select32(x != y, 1.0f, 0.0f));
+    case KERN_AND:
+        LANES(kern_select32((x != 0.0f) & (y != 0.0f), 1.0f, 0.0f));
+    case KERN_OR:
+        LANES(kern_select32((x != 0.0f) | (y != 0.0f), 1.0f, 0.0f));
+    case KERN_NOT:
+        LANES(kern_select32(x == 0.0f, 1.0f, 0.0f));
+    case KERN_SELECT:
+        select_lanes(n, a, b, c, out);
+        break;
     default: /* KERN_COPY, KERN_CONVERT */
         LANES(x);
     }
@@ -175,10 +246,35 @@ KERN_BODY void curved_body(enum kern_fn fn, size_t n, const float *restrict a, f
     }
 }
 
+KERN_BODY void wide_body(enum kern_fn fn, size_t n, const float *restrict a,
+                         const float *restrict b, float *restrict out)
+{
+    switch (fn) {
+    case KERN_SIN:
+        LANES(kern_sine32(x, 0));
+    case KERN_COS:
+        LANES(kern_sine32(x, 1));
+    case KERN_LOG1P:
+        LANES(kern_log1p32(x));
+    case KERN_EXPM1:
+        LANES(kern_expm1_32(x));
+    case KERN_ERF:
+        LANES(kern_erf32(x));
+    case KERN_ERFC:
+        LANES(kern_erfc32(x));
+    default: /* KERN_POW */
+        LANES(kern_pow32(x, y));
+    }
+}
+
 KERN_VARIANTS(static, simple,
               (enum kern_fn fn, size_t n, const float *restrict a, const float *restrict b,
-               float scalar, float *restrict out),
-              (fn, n, a, b, scalar, out))
+               const float *restrict c, float scalar, float *restrict out),
+              (fn, n, a, b, c, scalar, out))
+KERN_VARIANTS(static, wide,
+              (enum kern_fn fn, size_t n, const float *restrict a, const float *restrict b,
+               float *restrict out),
+              (fn, n, a, b, out))
 KERN_VARIANTS(static, curved,
               (enum kern_fn fn, size_t n, const float *restrict a, float *restrict out),
               (fn, n, a, out))
@@ -189,13 +285,29 @@ static bool is_curved(enum kern_fn fn)
     return kern_fns[fn].rounding >= KERN_CURVED && fn != KERN_RSQRT;
 }
 
-void kern_fn_f32(enum kern_fn fn, size_t n, const float *a, const float *b, float scalar,
-                 float *out)
+static bool is_wide(enum kern_fn fn)
 {
-    if (is_curved(fn))
-        curved(fn, n, a, out);
+    return fn >= KERN_SIN && fn <= KERN_POW;
+}
+
+/* Sine and cosine of angles that are too many turns for kern_sine32(). */
+static void turn_far(enum kern_fn fn, size_t n, const float *a, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] > KERN_TURN_MAX || a[i] < -KERN_TURN_MAX)
+            out[i] = (float)(fn == KERN_SIN ? sin((double)a[i]) : cos((double)a[i]));
+}
+
+void kern_fn_f32(enum kern_fn fn, size_t n, const float *const *in, float scalar, float *out)
+{
+    if (is_wide(fn))
+        wide(fn, n, in[0], in[1], out);
+    else if (is_curved(fn))
+        curved(fn, n, in[0], out);
     else
-        simple(fn, n, a, b, scalar, out);
+        simple(fn, n, in[0], in[1], in[2], scalar, out);
+    if (fn == KERN_SIN || fn == KERN_COS)
+        turn_far(fn, n, in[0], out);
 }
 
 /* ---- double: libm ---- */
@@ -279,6 +391,18 @@ static double curved_f64(enum kern_fn fn, double x)
         return quick_gelu_grad(x);
     case KERN_SILU:
         return x * sigmoid(x);
+    case KERN_SIN:
+        return sin(x);
+    case KERN_COS:
+        return cos(x);
+    case KERN_LOG1P:
+        return log1p(x);
+    case KERN_EXPM1:
+        return expm1(x);
+    case KERN_ERF:
+        return erf(x);
+    case KERN_ERFC:
+        return erfc(x);
     default: /* KERN_SILU_GRAD */
         return silu_grad(x);
     }
@@ -289,9 +413,10 @@ static double curved_f64(enum kern_fn fn, double x)
         out[i] = (expr);           \
     break
 
-void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
-                 double *out)
+void kern_fn_f64(enum kern_fn fn, size_t n, const double *const *in, double scalar, double *out)
 {
+    const double *a = in[0], *b = in[1], *c = in[2];
+
     switch (fn) {
     case KERN_COPY:
     case KERN_CONVERT:
@@ -332,6 +457,34 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, do
         EACH(isfinite(a[i]) ? 1 : 0);
     case KERN_GATE:
         EACH(b[i] != 0 ? a[i] : 0);
+    case KERN_POW:
+        EACH(pow(a[i], b[i]));
+    case KERN_REM:
+        EACH(fmod(a[i], b[i]));
+    case KERN_ABS:
+        EACH(fabs(a[i]));
+    case KERN_SIGN:
+        EACH(a[i] > 0 ? 1 : a[i] < 0 ? -1 : a[i]);
+    case KERN_FLOOR:
+        EACH(floor(a[i]));
+    case KERN_CEIL:
+        EACH(ceil(a[i]));
+    case KERN_ROUND:
+        EACH(nearbyint(a[i]));
+    case KERN_LESS:
+        EACH(a[i] < b[i] ? 1 : 0);
+    case KERN_LESS_EQUAL:
+        EACH(a[i] <= b[i] ? 1 : 0);
+    case KERN_NOT_EQUAL:
+        EACH(a[i] != b[i] ? 1 : 0);
+    case KERN_AND:
+        EACH(a[i] != 0 && b[i] != 0 ? 1 : 0);
+    case KERN_OR:
+        EACH(a[i] != 0 || b[i] != 0 ? 1 : 0);
+    case KERN_NOT:
+        EACH(a[i] == 0 ? 1 : 0);
+    case KERN_SELECT:
+        EACH(c[i] != 0 ? a[i] : b[i]);
     default:
         EACH(curved_f64(fn, a[i]));
     }
@@ -348,9 +501,16 @@ static double wrap(int64_t x)
     return value;
 }
 
-void kern_fn_i32(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
-                 double *out)
+/* Division as XLA's: by zero it gives -1. */
+static double divided(double a, double b)
 {
+    return b == 0 ? -1 : wrap((int64_t)a / (int64_t)b);
+}
+
+void kern_fn_i32(enum kern_fn fn, size_t n, const double *const *in, double scalar, double *out)
+{
+    const double *a = in[0], *b = in[1];
+
     switch (fn) {
     case KERN_ADD:
         EACH(wrap((int64_t)a[i] + (int64_t)b[i]));
@@ -358,14 +518,22 @@ void kern_fn_i32(enum kern_fn fn, size_t n, const double *a, const double *b, do
         EACH(wrap((int64_t)a[i] - (int64_t)b[i]));
     case KERN_MUL:
         EACH(wrap((int64_t)a[i] * (int64_t)b[i]));
+    case KERN_DIV:
+        EACH(divided(a[i], b[i]));
+    case KERN_REM:
+        EACH(b[i] == 0 ? a[i] : fmod(a[i], b[i]));
     case KERN_NEG:
         EACH(wrap(-(int64_t)a[i]));
-    case KERN_MAX:
-    case KERN_MIN:
-        kern_fn_f64(fn, n, a, b, 0, out);
-        break;
-    default:
-        kern_fn_f64(fn, n, a, b, scalar, out);
+    case KERN_ABS:
+        EACH(wrap(llabs((int64_t)a[i])));
+    case KERN_RELU_SQUARED:
+        EACH(a[i] <= 0 ? 0 : wrap((int64_t)a[i] * (int64_t)a[i]));
+    case KERN_SCALE:
+        EACH(wrap((int64_t)a[i] * kern_i32_of_f64(scalar)));
+    case KERN_ADD_SCALAR:
+        EACH(wrap((int64_t)a[i] + kern_i32_of_f64(scalar)));
+    default: /* exact in double; conversions are truncated */
+        kern_fn_f64(fn, n, in, scalar, out);
         for (size_t i = 0; i < n; i++)
             out[i] = kern_i32_of_f64(out[i]);
     }

@@ -11,15 +11,12 @@
 
 #include "kern/kern.h"
 
-void kern_fn_f32(enum kern_fn fn, size_t n, const float *a, const float *b, float scalar,
-                 float *out);
-void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
-                 double *out);
+/* `in` has KERN_OPERANDS_MAX operands; those that the function lacks are any registers. */
+void kern_fn_f32(enum kern_fn fn, size_t n, const float *const *in, float scalar, float *out);
+void kern_fn_f64(enum kern_fn fn, size_t n, const double *const *in, double scalar, double *out);
 
-/* Registers of double hold int32 values exactly.  Sums, differences, products and negations wrap;
- * division truncates, by zero it saturates (0/0 is 0); the others are computed in double and
- * truncated. */
-void kern_fn_i32(enum kern_fn fn, size_t n, const double *a, const double *b, double scalar,
-                 double *out);
+/* Registers of double hold int32 values exactly.  Arithmetic wraps; division truncates, by zero it
+ * gives -1, and the remainder is then the first operand. */
+void kern_fn_i32(enum kern_fn fn, size_t n, const double *const *in, double scalar, double *out);
 
 #endif /* KERN_MAP_FN_H */

@@ -44,6 +44,22 @@ KERN_BODY float kern_abs32(float x)
     return kern_float32(kern_bits32(x) & 0x7fffffffu);
 }
 
+/* The nearest whole number, ties to even; from 2^23 on every float is one. */
+KERN_BODY float kern_round32(float x)
+{
+    float a = kern_abs32(x), whole = (a + 0x1p23f) - 0x1p23f;
+
+    whole = kern_float32(kern_bits32(whole) | (kern_bits32(x) & 0x80000000u));
+    return kern_select32(a < 0x1p23f, whole, x);
+}
+
+KERN_BODY float kern_floor32(float x)
+{
+    float near = kern_round32(x);
+
+    return kern_select32(near > x, near - 1.0f, near);
+}
+
 /* e^x = 2^n e^r with |r| <= ln(2)/2; 2^n in two factors, for results near the ends of the range. */
 KERN_BODY float kern_exp32(float x)
 {

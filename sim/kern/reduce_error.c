@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kern/convert.h"
 #include "kern/error.h"
 #include "kern/nest.h"
 
@@ -34,13 +35,19 @@ static double reach(const struct kern_reduce *r, double x, double off)
     return (r->op == SHD_MIN ? -x : x) + off;
 }
 
+/* An element of the float64 run, where whole numbers keep their type. */
+static double operand(const struct kern_reduce *r, const struct kern_error *e, int64_t at)
+{
+    return kern_load_one(kern_is_whole(r->dtype) ? r->dtype : SHD_F64, e->args->in[0], at);
+}
+
 /* Set the variance of the extreme: the largest variance of the candidates.  With more than one
  * candidate it is doubled, so that it differs from the variance of each: map_error.c thereby
  * recognises whether an element and an extreme are the same. */
 static void extreme_error(const struct kern_reduce *r, const struct kern_error *e,
                           struct extreme *extremes)
 {
-    const double *x = e->args->in[0], *v = e->variances[0];
+    const double *v = e->variances[0];
     double *out = e->out[0];
     struct kern_nest nest;
     int64_t count;
@@ -53,11 +60,11 @@ static void extreme_error(const struct kern_reduce *r, const struct kern_error *
         kern_walk_init(&walk, &nest, 0);
         for (int64_t i = 0; i < count; i++, kern_walk_advance(&walk, 1)) {
             int64_t from = walk.offset[0], to = walk.offset[1];
-            double off = KERN_ERROR_SPREAD * sqrt(v[from]);
+            double off = KERN_ERROR_SPREAD * sqrt(v[from]), x = operand(r, e, from);
 
             if (pass == 0) {
-                extremes[to].floor = fmax(extremes[to].floor, reach(r, x[from], -off));
-            } else if (reach(r, x[from], off) >= extremes[to].floor) {
+                extremes[to].floor = fmax(extremes[to].floor, reach(r, x, -off));
+            } else if (reach(r, x, off) >= extremes[to].floor) {
                 extremes[to].n++;
                 out[to] = fmax(out[to], v[from]);
             }
@@ -81,6 +88,28 @@ static bool extreme_rule(const struct kern_reduce *r, const struct kern_error *e
     return true;
 }
 
+/* A sum of whole numbers is not rounded: errors, where what was added is not known, add up. */
+static bool whole_sum_rule(const union kern_desc *desc, const struct kern_error *e, uint64_t nin,
+                           uint64_t nout)
+{
+    union kern_desc sum = *desc;
+    double *off = malloc((size_t)(nin + 1) * sizeof *off);
+    const void *in[] = {off};
+    const struct kern_args args = {in, (void *const *)e->out, NULL, e->args->offsets,
+                                   e->args->nthreads};
+
+    if (!off)
+        return false;
+    for (uint64_t i = 0; i < nin; i++)
+        off[i] = sqrt(e->variances[0][i]);
+    kern_set_dtype(&kern_kernel_reduce, &sum, SHD_F64);
+    kern_kernel_reduce.run(&sum, &args);
+    for (uint64_t i = 0; i < nout; i++)
+        e->out[0][i] *= e->out[0][i];
+    free(off);
+    return true;
+}
+
 bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e)
 {
     const struct kern_reduce *r = &desc->reduce;
@@ -93,6 +122,8 @@ bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e)
         e->kept = true;
         return !e->variances[0] || extreme_rule(r, e, nout);
     }
+    if (kern_is_whole(r->dtype))
+        return !e->variances[0] || whole_sum_rule(desc, e, nin, nout);
     /* local sums are in double; see reduce.c */
     return kern_error_added(&kern_kernel_reduce, desc, e, 0, nin, nout,
                             (double)nin / (double)nout, kern_store_roundoff(SHD_F64));

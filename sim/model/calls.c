@@ -81,8 +81,9 @@ static bool read_number_key(struct lines *l, const struct expr *call, const char
     return !e || read_number(l, e, out);
 }
 
-/* Read arguments: of each letter of `takes` an array in the result's dims (x), any array (a), a dim
- * of the array before (d), or any dim (n).  False after an error; all arguments are judged. */
+/* Read arguments: of each letter of `takes` an array of fractions in the result's dims (x), any
+ * array (a), a dim of the array before (d), or any dim (n).  False after an error; all arguments
+ * are judged. */
 static bool read_args(struct lines *l, const struct expr *call, const struct expr_dims *target,
                       const char *takes, uint32_t *out)
 {
@@ -99,7 +100,8 @@ static bool read_args(struct lines *l, const struct expr *call, const struct exp
         else if (takes[i] == 'n')
             out[i] = dim_argument(l, e);
         else
-            out[i] = array = lines_eval_array(l, e, takes[i] == 'x' ? target : NULL);
+            out[i] = array =
+                takes[i] == 'x' ? lines_eval_array(l, e, target) : lines_eval_any(l, e, NULL);
         good &= out[i] != GRAPH_NONE;
     }
     return good;
@@ -194,7 +196,7 @@ static uint32_t build_reduce(struct lines *l, const struct expr *call,
                             : !strcmp(call->name, "mean") ? SHD_MEAN
                             : !strcmp(call->name, "max")  ? SHD_MAX
                                                           : SHD_MIN;
-    uint32_t x = lines_eval_array(l, call->args[0], NULL), dims[EXPR_DIMS_MAX], nkeep = 0;
+    uint32_t x = lines_eval_any(l, call->args[0], NULL), dims[EXPR_DIMS_MAX], nkeep = 0;
     uint32_t keep[GRAPH_RANK_MAX];
 
     if (!target || !target->given)
@@ -352,7 +354,7 @@ static uint32_t build_transpose(struct lines *l, const struct expr *call,
                                 const struct expr_dims *target)
 {
     (void)target; /* lines_conform() transposes the operand */
-    return lines_eval_array(l, call->args[0], NULL);
+    return lines_eval_any(l, call->args[0], NULL);
 }
 
 /* repeat() and rename(): replace one dim of x by another. */
@@ -622,7 +624,7 @@ static uint32_t build_topk(struct lines *l, const struct expr *call, const struc
 static uint32_t build_constraint(struct lines *l, const struct expr *call,
                                  const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[1], target);
+    uint32_t x = lines_eval_any(l, call->args[1], target);
 
     if (call->args[0]->kind != EXPR_NAME || call->args[0]->dims.given)
         return lines_error(l, call->args[0]->at, "an expression; expected a name for the place");
@@ -634,7 +636,7 @@ static uint32_t build_constraint(struct lines *l, const struct expr *call,
 static uint32_t build_stop_gradient(struct lines *l, const struct expr *call,
                                     const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], target), copy;
+    uint32_t x = lines_eval_any(l, call->args[0], target), copy;
 
     if (x == GRAPH_NONE)
         return GRAPH_NONE;
@@ -652,6 +654,11 @@ const struct lines_function lines_functions[] = {
      build_reduce},
     {"min", 1, 1, "x", "over what the result lacks; of two arrays, the smaller of each",
      build_reduce},
+    {"select", 3, 3, "condition, a, b", "a where the condition is not 0, else b",
+     lines_build_select},
+    {"greater", 2, 2, "a, b", "1 where a > b, else 0; as less", lines_build_swapped},
+    {"greater_equal", 2, 2, "a, b", "1 where a >= b, else 0", lines_build_swapped},
+    {"clamp", 3, 3, "x, low, high", "min(max(x, low), high)", lines_build_clamp},
     {"softmax", 2, 2, "x, dim", "over one dim", build_softmax},
     {"rms_norm", 2, 3, "x, dim, scale, eps=1e-6", "x / sqrt(mean(x^2) + eps) * scale", build_norm},
     {"layer_norm", 2, 4, "x, dim, scale, bias, eps=1e-5",

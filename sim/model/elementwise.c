@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "model/lines.h"
 
@@ -71,11 +72,14 @@ static struct lines_value with_number(struct lines *l, const struct expr *call, 
     case KERN_MUL:
         return as_node(l, call, graph_map(g, name, KERN_SCALE, a, GRAPH_NONE, number));
     case KERN_DIV:
+        if (kern_is_whole(g->nodes[a].dtype))
+            break;
         return as_node(l, call, graph_map(g, name, KERN_SCALE, a, GRAPH_NONE, 1 / number));
     default:
-        b = graph_map(g, name, KERN_FILL, a, GRAPH_NONE, number);
-        return as_node(l, call, graph_map(g, name, fn, a, b, 0));
+        break;
     }
+    b = graph_map(g, name, KERN_FILL, a, GRAPH_NONE, number);
+    return as_node(l, call, graph_map(g, name, fn, a, b, 0));
 }
 
 /* fn(number, b) */
@@ -106,23 +110,25 @@ static struct lines_value of_arrays(struct lines *l, const struct expr *call, en
     return as_node(l, call, graph_map(g, lines_node_name(l, call->name), fn, a, b, 0));
 }
 
-/* Evaluate an operand; arrays of integers are refused. */
-static struct lines_value operand(struct lines *l, const struct expr *e,
+/* Evaluate an operand; whole numbers are refused where the function takes none. */
+static struct lines_value operand(struct lines *l, const struct expr *e, enum kern_fn fn,
                                   const struct expr_dims *target)
 {
-    if (e->kind == EXPR_NAME) {
-        uint32_t node = lines_eval_array(l, e, target);
+    struct lines_value value = lines_eval(l, e, target);
 
-        return (struct lines_value){node == GRAPH_NONE ? LINES_NOTHING : LINES_NODE, 0, node};
+    if (value.is == LINES_NODE && kern_is_whole(l->graph->nodes[value.node].dtype) &&
+        !kern_fns[fn].whole) {
+        lines_refuse_whole(l, e->at, value.node);
+        return nothing();
     }
-    return lines_eval(l, e, target);
+    return value;
 }
 
 static struct lines_value binary(struct lines *l, const struct expr *call, enum kern_fn fn,
                                  const struct expr_dims *target)
 {
-    struct lines_value a = operand(l, call->args[0], target);
-    struct lines_value b = operand(l, call->args[1], target);
+    struct lines_value a = operand(l, call->args[0], fn, target);
+    struct lines_value b = operand(l, call->args[1], fn, target);
 
     if (a.is == LINES_NOTHING || b.is == LINES_NOTHING)
         return nothing();
@@ -139,16 +145,18 @@ static struct lines_value binary(struct lines *l, const struct expr *call, enum 
 static struct lines_value with_scalar(struct lines *l, const struct expr *call, enum kern_fn fn,
                                       const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], target);
+    struct lines_value x = operand(l, call->args[0], fn, target);
     struct lines_value scalar = lines_eval(l, call->args[1], target);
 
     if (scalar.is == LINES_NODE)
         lines_error(l, call->args[1]->at, "an array; expected a number");
-    if (x == GRAPH_NONE || scalar.is != LINES_NUMBER)
+    if (x.is == LINES_NUMBER)
+        lines_error(l, call->args[0]->at, "a number; expected an array");
+    if (x.is != LINES_NODE || scalar.is != LINES_NUMBER)
         return nothing();
     return as_node(
         l, call,
-        graph_map(l->graph, lines_node_name(l, call->name), fn, x, GRAPH_NONE, scalar.number));
+        graph_map(l->graph, lines_node_name(l, call->name), fn, x.node, GRAPH_NONE, scalar.number));
 }
 
 struct lines_value lines_elementwise(struct lines *l, const struct expr *call, enum kern_fn fn,
@@ -172,11 +180,76 @@ struct lines_value lines_elementwise(struct lines *l, const struct expr *call, e
         return with_scalar(l, call, fn, target);
     if (nargs == 2)
         return binary(l, call, fn, target);
-    a = operand(l, call->args[0], target);
+    a = operand(l, call->args[0], fn, target);
     if (a.is == LINES_NUMBER)
         return fold(l, call, fn, a.number, 0);
     if (a.is == LINES_NOTHING)
         return nothing();
     return as_node(l, call,
                    graph_map(l->graph, lines_node_name(l, call->name), fn, a.node, GRAPH_NONE, 0));
+}
+
+/* ---- functions that these make up ---- */
+
+/* A call of a function with up to two arguments in place of those of `call`. */
+static struct expr renamed(const struct expr *call, const char *name, const struct expr *a,
+                           const struct expr *b)
+{
+    struct expr made = *call;
+
+    made.name = name;
+    made.nargs = 2;
+    made.args[0] = a;
+    made.args[1] = b;
+    return made;
+}
+
+static uint32_t node_of(struct lines *l, const struct expr *call, struct lines_value value)
+{
+    if (value.is == LINES_NUMBER)
+        return lines_error(l, call->at, "%s of numbers alone; expected an array in it", call->name);
+    return value.is == LINES_NODE ? value.node : GRAPH_NONE;
+}
+
+/* greater(a, b) is less(b, a). */
+uint32_t lines_build_swapped(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target)
+{
+    enum kern_fn fn = !strcmp(call->name, "greater") ? KERN_LESS : KERN_LESS_EQUAL;
+    struct expr swapped = renamed(call, kern_fns[fn].name, call->args[1], call->args[0]);
+
+    return node_of(l, call, lines_elementwise(l, &swapped, fn, target));
+}
+
+/* clamp(x, low, high) is min(max(x, low), high). */
+uint32_t lines_build_clamp(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    struct expr inner = renamed(call, "max", call->args[0], call->args[1]);
+    struct expr outer = renamed(call, "min", &inner, call->args[2]);
+
+    inner.dims = (struct expr_dims){.given = false};
+    return node_of(l, call, lines_elementwise(l, &outer, KERN_MIN, target));
+}
+
+/* A number in place of an array: like the array beside it. */
+static uint32_t filled(struct lines *l, const struct lines_value *value, uint32_t like)
+{
+    if (value->is == LINES_NODE)
+        return value->node;
+    return graph_map(l->graph, lines_node_name(l, "fill"), KERN_FILL, like, GRAPH_NONE,
+                     value->number);
+}
+
+uint32_t lines_build_select(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target)
+{
+    uint32_t condition = lines_eval_any(l, call->args[0], target), like;
+    struct lines_value a = lines_eval(l, call->args[1], target);
+    struct lines_value b = lines_eval(l, call->args[2], target);
+
+    if (condition == GRAPH_NONE || a.is == LINES_NOTHING || b.is == LINES_NOTHING)
+        return GRAPH_NONE;
+    like = a.is == LINES_NODE ? a.node : b.is == LINES_NODE ? b.node : condition;
+    return graph_select(l->graph, lines_node_name(l, "select"), condition, filled(l, &a, like),
+                        filled(l, &b, like));
 }

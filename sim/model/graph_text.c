@@ -266,7 +266,8 @@ void graph_text_print_help(struct text *out)
 
     text_add(out, "elementwise, of arrays and numbers\n    ");
     for (int f = 0; f < KERN_NSAME; f++)
-        text_addf(&names, "%s%s", f ? ", " : "", kern_fns[f].name);
+        if (kern_fns[f].noperands < 3) /* others have a builder */
+            text_addf(&names, "%s%s", f ? ", " : "", kern_fns[f].name);
     wrap_add(out, HELP_COLUMNS, 4, 4, text_get(&names));
     out->failed |= names.failed;
     text_fini(&names);

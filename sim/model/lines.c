@@ -202,7 +202,8 @@ static struct lines_value eval_call(struct lines *l, const struct expr *e,
     struct lines_value value = {LINES_NOTHING, 0, GRAPH_NONE};
 
     for (int f = 0; f < KERN_NSAME; f++)
-        if (!strcmp(kern_fns[f].name, e->name) && !(e->nargs == 1 && kern_fns[f].noperands == 2))
+        if (!strcmp(kern_fns[f].name, e->name) && f != KERN_SELECT &&
+            !(e->nargs == 1 && kern_fns[f].noperands == 2))
             return lines_elementwise(l, e, (enum kern_fn)f, target);
     for (const struct lines_function *f = lines_functions; f->name; f++) {
         if (strcmp(f->name, e->name) != 0)
@@ -246,14 +247,18 @@ uint32_t lines_eval_any(struct lines *l, const struct expr *e, const struct expr
     return value.node;
 }
 
+uint32_t lines_refuse_whole(struct lines *l, size_t at, uint32_t node)
+{
+    return lines_error(l, at,
+                       "'%s' holds whole numbers; expected fractions, as convert(x, float32) makes",
+                       l->graph->nodes[node].name);
+}
+
 uint32_t lines_eval_array(struct lines *l, const struct expr *e, const struct expr_dims *target)
 {
     uint32_t node = lines_eval_any(l, e, target);
 
-    if (node != GRAPH_NONE && l->graph->nodes[node].dtype == SHD_I32)
-        return lines_error(l, e->at,
-                           "'%s' holds whole numbers, which only embed and pick take; expected "
-                           "another array",
-                           l->graph->nodes[node].name);
+    if (node != GRAPH_NONE && kern_is_whole(l->graph->nodes[node].dtype))
+        return lines_refuse_whole(l, e->at, node);
     return node;
 }

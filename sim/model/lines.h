@@ -69,10 +69,12 @@ struct lines_value lines_eval(struct lines *l, const struct expr *e,
                               const struct expr_dims *target);
 
 /* Evaluate an expression that must be an array of floating-point numbers, or of any type;
- * GRAPH_NONE otherwise.
- */
+ * GRAPH_NONE otherwise. */
 uint32_t lines_eval_array(struct lines *l, const struct expr *e, const struct expr_dims *target);
 uint32_t lines_eval_any(struct lines *l, const struct expr *e, const struct expr_dims *target);
+
+/* Report that an array holds whole numbers where fractions are expected; returns GRAPH_NONE. */
+uint32_t lines_refuse_whole(struct lines *l, size_t at, uint32_t node);
 
 /* A node in exactly the given dims, transposed if necessary. */
 uint32_t lines_conform(struct lines *l, uint32_t node, const struct expr_dims *dims, size_t at);
@@ -97,5 +99,13 @@ extern const struct lines_function lines_functions[]; /* ends with a NULL name *
 /* An elementwise function of numbers and arrays. */
 struct lines_value lines_elementwise(struct lines *l, const struct expr *call, enum kern_fn fn,
                                      const struct expr_dims *target);
+
+/* Functions of lines_functions that elementwise ones make up. */
+uint32_t lines_build_swapped(struct lines *l, const struct expr *call,
+                             const struct expr_dims *target);
+uint32_t lines_build_clamp(struct lines *l, const struct expr *call,
+                           const struct expr_dims *target);
+uint32_t lines_build_select(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target);
 
 #endif /* MODEL_LINES_H */

@@ -39,7 +39,13 @@ static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const 
     return sum == GRAPH_NONE ? node : graph_map(g, "loss", KERN_ADD, sum, node, 0);
 }
 
-/* The model's own loss, or else the sum of its outputs multiplied by random arrays. */
+static bool is_whole(const struct graph *g, const struct graph_output *output)
+{
+    return output->node < g->nnodes && kern_is_whole(g->nodes[output->node].dtype);
+}
+
+/* The model's own loss, or else the sum of its outputs multiplied by random arrays; whole numbers
+ * have no part in it. */
 static uint32_t add_loss(struct graph *g, uint64_t seed)
 {
     uint32_t noutputs = g->noutputs, loss = GRAPH_NONE;
@@ -48,7 +54,7 @@ static uint32_t add_loss(struct graph *g, uint64_t seed)
         if (g->outputs[o].kind == GRAPH_LOSS)
             return g->outputs[o].node;
     for (uint32_t o = 0; o < noutputs; o++)
-        if (!kern_is_whole(g->nodes[g->outputs[o].node].dtype))
+        if (!is_whole(g, &g->outputs[o]))
             loss = add_product(g, seed, loss,
                                noutputs > 1 ? graph_text(g, "ct/%s", g->outputs[o].name) : "ct",
                                g->outputs[o].node);
@@ -106,7 +112,7 @@ static void change_inputs(struct graph *g)
 static void convert_outputs(struct graph *g, enum shd_dtype dtype)
 {
     for (uint32_t o = 0; o < g->noutputs; o++)
-        if (g->outputs[o].kind == GRAPH_OUTPUT)
+        if (g->outputs[o].kind == GRAPH_OUTPUT && !is_whole(g, &g->outputs[o]))
             g->outputs[o].node = graph_convert(g, "loss/out", dtype, g->outputs[o].node);
 }
 

@@ -136,7 +136,7 @@ void fuse_collect(struct fused *out, const struct placement *placement, const bo
     memset(out, 0, sizeof *out);
     (void)collect(out, placement, inlined, node);
     for (uint32_t i = 0; i < out->ninstrs; i++)
-        for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t k = 0; k < KERN_OPERANDS_MAX; k++)
             if (out->instrs[i].src[k] >= INSTR)
                 out->instrs[i].src[k] = (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
 }

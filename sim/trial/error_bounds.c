@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kern/convert.h"
 #include "kern/error.h"
 
 bool bound_fill(double **out, const struct program_buffer *buffer, const double *values, uint64_t n)
@@ -33,6 +34,27 @@ static bool has_unknown(const struct bound_op *bound)
     return false;
 }
 
+/* Whether an op reads places in an array that are not all known, such as the ids of a look-up. */
+static bool reads_unsure_places(const struct bound_op *bound)
+{
+    const struct program_op *op = bound->op;
+    bool unsure = false;
+
+    if (op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce || op->ninputs < 2)
+        return false;
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        unsure |= bound->in[k] && kern_is_whole(bound->program->buffers[op->inputs[k]].dtype);
+    return unsure;
+}
+
+/* A result's element in the float64 run, where whole numbers keep their type. */
+static double value_of(const struct bound_op *bound, uint32_t k, uint64_t i)
+{
+    enum shd_dtype dtype = bound->program->buffers[bound->op->outputs[k]].dtype;
+
+    return kern_load_one(kern_is_whole(dtype) ? dtype : SHD_F64, bound->args->out[k], (int64_t)i);
+}
+
 bool bound_kernel(double *const *out, const struct bound_op *bound)
 {
     const struct program_buffer *buffers = bound->program->buffers;
@@ -44,18 +66,20 @@ bool bound_kernel(double *const *out, const struct bound_op *bound)
                                .parts = bound->parts,
                                .marks = bound->marks,
                                .square = bound->square};
-    bool unknown = has_unknown(bound);
+    bool unknown = has_unknown(bound), unsure = reads_unsure_places(bound);
 
     if (!op->kernel->error(bound->desc, &error))
         return false;
     for (uint32_t k = 0; k < op->noutputs; k++) {
         const struct program_buffer *b = &buffers[op->outputs[k]];
-        const double *values = bound->args->out[k];
 
-        for (uint64_t i = 0; i < bound->n[k]; i++)
-            out[k][i] = unknown && !isfinite(values[i])
+        for (uint64_t i = 0; i < bound->n[k]; i++) {
+            double value = value_of(bound, k, i);
+
+            out[k][i] = unsure || (unknown && !isfinite(value))
                             ? INFINITY
-                            : kern_stored_variance(b->stored, error.kept, values[i], out[k][i]);
+                            : kern_stored_variance(b->stored, error.kept, value, out[k][i]);
+        }
     }
     return true;
 }

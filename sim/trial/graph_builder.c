@@ -153,7 +153,8 @@ int32_t shd_graph_map(struct shd_graph *graph, const char *name, const char *fun
     struct graph *g = graph->graph;
     int fn = 0;
 
-    while (fn < KERN_NSAME && strcmp(kern_fns[fn].name, function) != 0)
+    while (fn < KERN_NSAME &&
+           (kern_fns[fn].noperands > 2 || strcmp(kern_fns[fn].name, function) != 0))
         fn++;
     if (!can_build(graph) || operand(g, name, a) == GRAPH_NONE)
         return SHD_GRAPH_NONE;

@@ -85,9 +85,9 @@ static uint64_t elements_here(const struct reference *ref, const struct pieces *
     return pieces_elements(pieces, ref->me);
 }
 
-static bool is_exact(const struct reference *ref, uint32_t buffer)
+static bool is_whole(const struct reference *ref, uint32_t buffer)
 {
-    return !ref->opts->bounds || kern_is_whole(buffer_of(ref, buffer)->dtype);
+    return kern_is_whole(buffer_of(ref, buffer)->dtype);
 }
 
 /* ---- memory ---- */
@@ -140,14 +140,33 @@ static bool make_variances(struct reference *ref, uint32_t buffer)
 
 /* ---- marks of whole arrays ---- */
 
+/* Drop the variances of whole numbers that are exact after all. */
+static void drop_zeros(struct reference *ref, uint32_t buffer)
+{
+    struct array *a = &ref->arrays[buffer];
+    uint64_t n = elements_here(ref, &a->lies), zeros = 0;
+
+    while (zeros < n && a->variances[zeros] == 0)
+        zeros++;
+    if (zeros < n)
+        return;
+    free(a->variances);
+    a->variances = NULL;
+    ref->live_bytes -= n * sizeof(double);
+}
+
 /* Set the marks of an op's result from this rank's piece. */
 static void mark(struct reference *ref, uint32_t buffer)
 {
     const struct array *a = &ref->arrays[buffer];
+    bool whole = is_whole(ref, buffer);
 
-    if (is_exact(ref, buffer))
+    if (!ref->opts->bounds)
         return;
-    ref->marks[buffer] = kern_marks(a->values, a->variances, elements_here(ref, &a->lies));
+    if (whole && a->variances)
+        drop_zeros(ref, buffer);
+    ref->marks[buffer] =
+        kern_marks(whole ? NULL : a->values, a->variances, elements_here(ref, &a->lies));
     ref->unsettled |= a->lies.nparts > 0;
 }
 
@@ -288,7 +307,19 @@ static void list_operands(struct share *s)
 
 static bool is_inexact(const struct reference *ref, uint32_t buffer)
 {
-    return !is_exact(ref, buffer) && (ref->marks[buffer] & KERN_MARK_INEXACT);
+    return ref->opts->bounds && (ref->marks[buffer] & KERN_MARK_INEXACT);
+}
+
+/* Whether a kernel's results get bounds: whole numbers only if something inexact may have chosen
+ * them, and if the choice is not a decision that is imposed. */
+static bool has_bounds(const struct reference *ref, const struct share *s)
+{
+    bool inexact = false;
+
+    for (uint32_t k = 0; k < s->noperands; k++)
+        inexact |= is_inexact(ref, s->buffers[k]);
+    return ref->opts->bounds &&
+           (!is_whole(ref, s->op->outputs[0]) || (inexact && s->op->kernel != &kern_kernel_topk));
 }
 
 /* Add the moves of an operand: its values, and its variances if it has some. */
@@ -483,7 +514,7 @@ static int sum_rows(struct reference *ref, const struct share *s, struct shd_err
                            .type = buffer_of(ref, out)->dtype};
 
     visit_rows(ref, s, sum_row, &a);
-    if (is_exact(ref, out))
+    if (!ref->opts->bounds || is_whole(ref, out))
         return SHD_OK;
     if (!make_variances(ref, out))
         return no_memory(err);
@@ -648,7 +679,7 @@ static int find_variances(struct reference *ref, const struct share *s, const st
 
 static int do_kernel(struct reference *ref, const struct share *s, struct shd_error *err)
 {
-    bool exact = is_exact(ref, s->op->outputs[0]);
+    bool bounds = has_bounds(ref, s);
     double square = 0;
     struct part p;
     int status = part_init(&p, ref, s, err);
@@ -657,9 +688,9 @@ static int do_kernel(struct reference *ref, const struct share *s, struct shd_er
         ref->work.flops += s->op->kernel->run(&p.desc, &p.args);
     if (status == SHD_OK)
         status = impose(ref, s, err);
-    if (status == SHD_OK && !exact)
+    if (status == SHD_OK && bounds)
         status = find_squares(&square, ref, s, err);
-    if (status == SHD_OK && !exact)
+    if (status == SHD_OK && bounds)
         status = find_variances(ref, s, &p, square, err);
     free(p.workspace);
     return status;
@@ -675,8 +706,9 @@ static int do_share(struct reference *ref, struct share *s, struct shd_error *er
     switch (s->op->kind) {
     case PROGRAM_FILL:
         do_fill(ref, s);
-        if (!is_exact(ref, out) && !bound_fill(&a->variances, buffer_of(ref, out), a->values,
-                                               elements_here(ref, &a->lies)))
+        if (ref->opts->bounds && !is_whole(ref, out) &&
+            !bound_fill(&a->variances, buffer_of(ref, out), a->values,
+                        elements_here(ref, &a->lies)))
             return no_memory(err);
         count_bytes(ref, a->variances ? elements_here(ref, &a->lies) * sizeof(double) : 0);
         return SHD_OK;
@@ -774,16 +806,20 @@ void reference_fini(struct reference_results *results)
     *results = (struct reference_results){.arrays = NULL};
 }
 
+/* Keep a result: as doubles, or in its own type if there are no bounds. */
 static bool keep_result(struct reference_array *out, struct reference *ref, uint32_t buffer)
 {
     const struct array *a = &ref->arrays[buffer];
     uint64_t n = elements_here(ref, &a->lies);
 
     out->lies = a->lies;
-    out->values = malloc(n * size_of(ref, buffer) + 1);
+    out->values = malloc(n * sizeof(double) + 1);
     if (!out->values)
         return false;
-    memcpy(out->values, a->values, n * size_of(ref, buffer));
+    if (ref->opts->bounds)
+        kern_load_f64(buffer_of(ref, buffer)->dtype, a->values, 1, n, out->values);
+    else
+        memcpy(out->values, a->values, n * size_of(ref, buffer));
     if (!is_inexact(ref, buffer))
         return true;
     if (make_variances(ref, buffer))

@@ -204,14 +204,9 @@ static int compare_all(const struct comparing *c, const struct reference_results
                        const void *const *const *results, struct kern_difference *found,
                        struct shd_error *err)
 {
-    const struct program *program = c->record->program;
-
     for (uint32_t r = 0; r < want->n; r++) {
-        uint32_t size = program->buffers[program->results[r].buffer].dtype == SHD_I32
-                            ? sizeof(int32_t)
-                            : sizeof(double);
         struct reference_whole whole;
-        int status = reference_gather(&whole, &want->arrays[r], size, err);
+        int status = reference_gather(&whole, &want->arrays[r], sizeof(double), err);
 
         if (status != SHD_OK)
             return status;

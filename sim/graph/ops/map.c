@@ -71,6 +71,25 @@ static uint32_t slope(struct graph *g, const char *name, const struct graph_node
     case KERN_RELU_SQUARED:
         t = graph_map(g, name, KERN_RELU, x, GRAPH_NONE, 0);
         return graph_map(g, name, KERN_SCALE, t, GRAPH_NONE, 2);
+    case KERN_SIN:
+        return graph_map(g, name, KERN_COS, x, GRAPH_NONE, 0);
+    case KERN_COS:
+        t = graph_map(g, name, KERN_SIN, x, GRAPH_NONE, 0);
+        return graph_map(g, name, KERN_NEG, t, GRAPH_NONE, 0);
+    case KERN_LOG1P:
+        t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 1);
+        return graph_map(g, name, KERN_DIV, t,
+                         graph_map(g, name, KERN_ADD_SCALAR, x, GRAPH_NONE, 1), 0);
+    case KERN_EXPM1:
+        return graph_map(g, name, KERN_ADD_SCALAR, y, GRAPH_NONE, 1);
+    case KERN_ERF: /* 2/sqrt(pi) e^-x^2 */
+    case KERN_ERFC:
+        t = graph_map(g, name, KERN_NEG, graph_map(g, name, KERN_MUL, x, x, 0), GRAPH_NONE, 0);
+        t = graph_map(g, name, KERN_EXP, t, GRAPH_NONE, 0);
+        return graph_map(g, name, KERN_SCALE, t, GRAPH_NONE,
+                         n->fn == KERN_ERF ? 1.1283791670955126 : -1.1283791670955126);
+    case KERN_ABS:
+        return graph_map(g, name, KERN_SIGN, x, GRAPH_NONE, 0);
     default:
         return graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n->fn].name);
     }
@@ -88,6 +107,8 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
         reverse_add(r, n.inputs[0], adjoint);
         return;
     case KERN_CONVERT:
+        if (kern_is_whole(n.dtype) || kern_is_whole(g->nodes[n.inputs[0]].dtype))
+            return; /* whole numbers have no gradient */
         reverse_add(r, n.inputs[0], graph_convert(g, name, g->nodes[n.inputs[0]].dtype, adjoint));
         return;
     case KERN_NEG:
@@ -98,6 +119,11 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
         return;
     case KERN_STEP: /* constant almost everywhere */
     case KERN_FINITE:
+    case KERN_SIGN:
+    case KERN_FLOOR:
+    case KERN_CEIL:
+    case KERN_ROUND:
+    case KERN_NOT:
         return;
     default:
         reverse_add(
@@ -149,6 +175,45 @@ static void add_product(struct reverse *r, uint32_t adjoint, uint32_t factor, ui
         reverse_add(r, operand, reverse_product(r, adjoint, factor_of(r, factor), node, operand));
 }
 
+/* y = a^b: da = g b a^(b-1), db = g y ln(a), and 0 where a is 0. */
+static void reverse_pow(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], t, zero;
+    const char *name = reverse_name(g, node, a);
+
+    if (r->adjoints[a].wanted) {
+        t = graph_map(g, name, KERN_ADD_SCALAR, b, GRAPH_NONE, -1);
+        t = graph_map(g, name, KERN_POW, reverse_value(r, a), t, 0);
+        t = graph_map(g, name, KERN_MUL, t, b, 0);
+        reverse_add(r, a, reverse_product(r, adjoint, t, node, a));
+    }
+    if (!r->adjoints[b].wanted)
+        return;
+    name = reverse_name(g, node, b);
+    zero = graph_map(g, name, KERN_NOT, a, GRAPH_NONE, 0);
+    t = graph_map(g, name, KERN_LOG, graph_map(g, name, KERN_ADD, a, zero, 0), GRAPH_NONE, 0);
+    t = graph_map(g, name, KERN_MUL, reverse_value(r, node), t, 0);
+    reverse_add(r, b, reverse_product(r, adjoint, t, node, b));
+}
+
+/* y = a - b trunc(a / b) */
+static void reverse_rem(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], t;
+    const char *name = reverse_name(g, node, b);
+
+    reverse_add(r, a, reverse_sum_to(r, adjoint, node, a));
+    if (!r->adjoints[b].wanted)
+        return;
+    t = graph_map(g, name, KERN_SUB, node, a, 0); /* -b trunc(a / b), to be rounded */
+    t = graph_map(g, name, KERN_ROUND, graph_map(g, name, KERN_DIV, t, b, 0), GRAPH_NONE, 0);
+    reverse_add(r, b, reverse_product(r, adjoint, t, node, b));
+}
+
 static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -176,7 +241,18 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_MIN:
         reverse_choice(r, node, adjoint);
         return;
+    case KERN_POW:
+        reverse_pow(r, node, adjoint);
+        return;
+    case KERN_REM:
+        reverse_rem(r, node, adjoint);
+        return;
     case KERN_EQUAL: /* constant almost everywhere */
+    case KERN_NOT_EQUAL:
+    case KERN_LESS:
+    case KERN_LESS_EQUAL:
+    case KERN_AND:
+    case KERN_OR:
         return;
     case KERN_GATE:
         adjoint = graph_map(g, reverse_name(g, node, a), KERN_GATE, adjoint, b, 0);
@@ -187,9 +263,32 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
     }
 }
 
+/* A selection's gradient goes to the operand that was chosen. */
+static void reverse_select(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t condition = n.inputs[2];
+
+    for (uint32_t k = 0; k < 2; k++) {
+        const char *name = reverse_name(g, node, n.inputs[k]);
+        uint32_t chosen = condition;
+
+        if (!r->adjoints[n.inputs[k]].wanted)
+            continue;
+        if (k == 1)
+            chosen = graph_map(g, name, KERN_NOT, condition, GRAPH_NONE, 0);
+        reverse_add(r, n.inputs[k],
+                    reverse_sum_to(r, graph_map(g, name, KERN_GATE, adjoint, chosen, 0), node,
+                                   n.inputs[k]));
+    }
+}
+
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
-    if (r->graph->nodes[node].ninputs == 2)
+    if (r->graph->nodes[node].ninputs == 3)
+        reverse_select(r, node, adjoint);
+    else if (r->graph->nodes[node].ninputs == 2)
         reverse_binary(r, node, adjoint);
     else
         reverse_unary(r, node, adjoint);
@@ -200,15 +299,21 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 /* Value of an elementwise function at known operands. */
 static double value_at(const struct graph_node *n, const struct within *operands)
 {
-    struct kern_map map = {.dtype = SHD_F64, .ninputs = n->ninputs, .ninstrs = 1};
-    const void *in[2] = {&operands[0].value, &operands[1].value};
+    struct kern_map map = {.ninputs = n->ninputs, .ninstrs = 1};
+    const void *in[KERN_OPERANDS_MAX];
     double out = NAN;
+    int32_t whole = 0;
 
-    map.in_dtype[0] = map.in_dtype[1] = SHD_F64;
-    map.instrs[0] = (struct kern_instr){
-        .fn = n->fn == KERN_CONVERT ? KERN_COPY : n->fn, .src = {0, 1}, .scalar = n->scalar};
-    kern_map_run(&map, in, &out, 1);
-    return out;
+    map.instrs[0] =
+        (struct kern_instr){.fn = n->fn == KERN_CONVERT ? KERN_COPY : n->fn, .scalar = n->scalar};
+    for (uint32_t k = 0; k < KERN_OPERANDS_MAX; k++) {
+        map.in_dtype[k] = SHD_F64;
+        map.instrs[0].src[k] = (uint8_t)k;
+        in[k] = &operands[k].value;
+    }
+    map.dtype = n->dtype == SHD_I32 ? SHD_I32 : SHD_F64;
+    kern_map_run(&map, in, n->dtype == SHD_I32 ? (void *)&whole : &out, 1);
+    return n->dtype == SHD_I32 ? whole : out;
 }
 
 /* What is infinite in the padding of a maximum's operand must not be multiplied: a sum of products
@@ -228,10 +333,10 @@ static void need(struct padding *p, struct graph_node *n)
 
 static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
 {
-    struct within operands[2] = {padding_unknown, padding_unknown};
+    struct within operands[KERN_OPERANDS_MAX] = {padding_unknown, padding_unknown, padding_unknown};
     bool all = true;
 
-    for (uint32_t k = 0; k < n->ninputs && k < 2; k++) {
+    for (uint32_t k = 0; k < n->ninputs; k++) {
         operands[k] = padding_within(p, n->inputs[k], n->dims[d]);
         all = all && operands[k].known;
     }
@@ -242,6 +347,8 @@ static struct within made(const struct padding *p, const struct graph_node *n, u
     if ((n->fn == KERN_DIV && padding_is_zero(operands[0])) ||
         (n->fn == KERN_GATE && (padding_is_zero(operands[0]) || padding_is_zero(operands[1]))))
         return padding_zero(p, n, d);
+    if (n->fn == KERN_SELECT && operands[2].known)
+        return operands[operands[2].value != 0 ? 0 : 1];
     if ((n->fn == KERN_ADD || n->fn == KERN_SUB) && operands[0].known && isinf(operands[0].value))
         return operands[0];
     return padding_unknown;
