@@ -22,9 +22,11 @@ static struct lines_value as_node(struct lines *l, const struct expr *call, uint
     return (struct lines_value){LINES_NODE, 0, node};
 }
 
-static struct lines_value as_number(struct lines *l, const struct expr *call, double number)
+/* The value of numbers that are finite (`given`), or of which one was written as inf. */
+static struct lines_value as_number(struct lines *l, const struct expr *call, bool given,
+                                    double number)
 {
-    if (!isfinite(number)) {
+    if (given && !isfinite(number)) {
         lines_error(l, call->at, "a number that is not finite");
         return nothing();
     }
@@ -35,17 +37,19 @@ static struct lines_value as_number(struct lines *l, const struct expr *call, do
 static struct lines_value fold(struct lines *l, const struct expr *call, enum kern_fn fn, double a,
                                double b)
 {
+    bool given = isfinite(a) && isfinite(b);
+
     switch (fn) {
     case KERN_ADD:
-        return as_number(l, call, a + b);
+        return as_number(l, call, given, a + b);
     case KERN_SUB:
-        return as_number(l, call, a - b);
+        return as_number(l, call, given, a - b);
     case KERN_MUL:
-        return as_number(l, call, a * b);
+        return as_number(l, call, given, a * b);
     case KERN_DIV:
-        return as_number(l, call, a / b);
+        return as_number(l, call, given, a / b);
     case KERN_NEG:
-        return as_number(l, call, -a);
+        return as_number(l, call, given, -a);
     default:
         lines_error(l, call->at, "%s of numbers alone; expected an array in it", call->name);
         return nothing();

@@ -180,6 +180,8 @@ class Program:
             rank = max(x.rank for x in (which, yes, no))
             shape = [max(x.shape[a] for x in (which, yes, no) if x.rank) for a in range(rank)]
             return self.view(chosen, list(range(rank)) if chosen.rank else [None] * rank, shape)
+        if which.dtype == yes.dtype == "bool" and (uniform(yes), uniform(no)) == (1.0, 0.0):
+            return which
         carrier = next((x.carrier for x in (yes, no) if x.op != "number"), yes.carrier)
         which = self._carried(which, carrier)
         yes, no = self._carried(yes, carrier), self._carried(no, carrier)

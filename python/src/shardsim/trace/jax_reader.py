@@ -109,7 +109,7 @@ class Reader:
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
         if eqn.primitive.name == "broadcast_in_dim":
-            return bool(size <= max(64, math.prod(values[0].shape)))
+            return bool(size <= max(1 << 16, math.prod(values[0].shape)))
         return size <= CONSTANT_MOST and not any(is_key(v.aval) for v in [*eqn.invars, *eqn.outvars])
 
 
