@@ -1187,6 +1187,8 @@ libsim_la_SOURCES = \
 	%D%/trial/moved_shards.h \
 	%D%/trial/op_verdicts.c \
 	%D%/trial/op_verdicts.h \
+	%D%/trial/outputs.c \
+	%D%/trial/outputs.h \
 	%D%/trial/reference.c \
 	%D%/trial/reference.h \
 	%D%/trial/replay_sum.c \

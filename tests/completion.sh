@@ -125,7 +125,7 @@ for command in init run plan compare check bench calibrate search explain replay
     completes "options of $command" "$(said $command)" $command --
 done
 # Builds with MPI also have --spread.
-[ "$(said run | sed 's/--spread //')" = "--color --json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
+[ "$(said run | sed 's/--spread //')" = "--color --json --memory --outputs --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
 completes "subjects of show" 'array curves figures functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''

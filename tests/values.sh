@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests values of a graph's arrays from files: .safetensors and .npz, whose dims may be split or
-# merged, whose whole numbers must fit, and whose faults are found before anything is executed.
+# merged, whose whole numbers must fit, and whose faults are found before anything is executed; and
+# outputs that a run writes.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -139,5 +140,57 @@ says err "'ids' is int64 in the file; expected floats: 'dtype: int32' is for who
 shardsim plan "$tmp/s.yaml" --set 'graph.inputs.mask={dims: [b], dtype: int32}' --set 'graph.ops=["y = pick(x, mask, d)"]' \
     --set 'graph.outputs=[y]'
 is 0 "whole numbers need no values"
+
+# ---- outputs ----
+
+# right FILE: outputs of s.yaml are what plain Python computes
+cat >"$tmp/right.py" <<'PY'
+import json, math, struct, sys
+
+
+def read(path):
+    data = open(path, "rb").read()
+    start = 8 + struct.unpack_from("<Q", data)[0]
+    out = {}
+    for name, a in json.loads(data[8:start]).items():
+        begin, end = (start + n for n in a["data_offsets"])
+        code = {"F32": "f", "I64": "q", "BOOL": "?"}[a["dtype"]]
+        out[name] = a["shape"], struct.unpack(f"<{math.prod(a['shape'])}{code}", data[begin:end])
+    return out
+
+
+given, got = read(sys.argv[1]), read(sys.argv[2])
+x, w, ids, mask = (given[n][1] for n in ("x", "layers/0/w", "ids", "mask"))
+assert list(got) == ["y", "z"], list(got)
+assert got["y"][0] == [8, 4, 8] and got["z"][0] == [8], got
+for b in range(8):
+    assert got["z"][1][b] == x[16 * b + ids[b]], b
+    for f in range(32):
+        want = math.tanh(sum(x[16 * b + d] * w[32 * d + f] for d in range(16))) * mask[b]
+        assert abs(got["y"][1][32 * b + f] - want) < 1e-5, (b, f)
+PY
+right() {
+    python3 "$tmp/right.py" "$tmp/v.safetensors" "$tmp/o.safetensors" >"$tmp/wrong" 2>&1
+    ok $? "$1"
+    [ ! -s "$tmp/wrong" ] || diag <"$tmp/wrong"
+    rm -f "$tmp/o.safetensors"
+}
+shardsim run "$tmp/s.yaml" --json "--outputs=$tmp/o.safetensors"
+is 0 "outputs are asked for"
+right "outputs of shards, whole and in their order"
+shardsim run "$tmp/s.yaml" "--outputs=$tmp/o.safetensors" --set uneven=pad --set mesh.tp=3 --set mesh.dp=3
+right "... without padding"
+shardsim run "$tmp/s.yaml" "--outputs=$tmp/o.safetensors" --set 'constraints=[[y, [tp, null, dp]], [z, [dp]]]' \
+    --set 'params=[[w, [dp, null, tp]]]'
+right "... from another sharding"
+shardsim run "$tmp/s.yaml" "--outputs=$tmp/none/o.safetensors"
+is 2 "a folder that is not there"
+says err "cannot be written: there is no such folder" "... is found first"
+sed 's/^constraints.*/strategies: [{name: a}, {name: b, mesh: {dp: 4, tp: 1}}]/' "$tmp/s.yaml" >"$tmp/two.yaml"
+shardsim run "$tmp/two.yaml" "--outputs=$tmp/o.safetensors"
+is 2 "outputs of two strategies"
+says err "is for one strategy, and there are 2; expected --strategy=NAME" "... need one"
+shardsim run "$tmp/two.yaml" --strategy=b "--outputs=$tmp/o.safetensors"
+right "... and are those of the one"
 
 done_testing

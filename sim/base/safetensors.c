@@ -27,14 +27,6 @@ static const struct stored_type {
     {"BOOL", SHD_BOOL, false}, {"F8_E4M3", SHD_F8E4M3, false}, {"F8_E5M2", SHD_F8E5M2, false},
 };
 
-const char *safetensors_type_name(enum shd_dtype dtype)
-{
-    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
-        if (types[t].dtype == dtype)
-            return types[t].name;
-    return NULL;
-}
-
 static bool read_type(struct safetensors_array *array, const struct yaml_node *node,
                       struct diag *diag)
 {
@@ -162,4 +154,55 @@ int safetensors_read(const char *path, const char *bytes, size_t length, safeten
         status = read_arrays(yaml_doc_root(doc), fn, arg, diag);
     yaml_doc_destroy(doc);
     return status;
+}
+
+static const char *type_name(enum shd_dtype dtype)
+{
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+        if (types[t].dtype == dtype)
+            return types[t].name;
+    return "U8"; /* e2m1, one a byte */
+}
+
+void safetensors_begin(struct safetensors_writer *writer)
+{
+    text_init(&writer->header);
+    writer->end = 0;
+    json_out_init_text(&writer->json, &writer->header, JSON_OUT_COMPACT);
+    json_out_begin_object(&writer->json);
+}
+
+void safetensors_add(struct safetensors_writer *writer, const char *name, enum shd_dtype dtype,
+                     const int64_t *shape, size_t rank)
+{
+    struct json_out *json = &writer->json;
+    uint64_t bytes = shd_dtype_size(dtype);
+
+    json_out_key(json, name);
+    json_out_begin_object(json);
+    json_out_key_string(json, "dtype", type_name(dtype));
+    json_out_key(json, "shape");
+    json_out_begin_array(json);
+    for (size_t d = 0; d < rank; d++) {
+        bytes *= (uint64_t)shape[d];
+        json_out_int(json, shape[d]);
+    }
+    json_out_end_array(json);
+    json_out_key(json, "data_offsets");
+    json_out_begin_array(json);
+    json_out_uint(json, writer->end);
+    json_out_uint(json, writer->end += bytes);
+    json_out_end_array(json);
+    json_out_end_object(json);
+}
+
+void safetensors_end(struct safetensors_writer *writer, struct text *out)
+{
+    json_out_end_object(&writer->json);
+    (void)json_out_fini(&writer->json); /* a lack of memory is in the text */
+    while (writer->header.length % 8 > 0 && !writer->header.failed)
+        text_add_char(&writer->header, ' ');
+    for (int i = 0; i < SAFETENSORS_LENGTH_BYTES; i++)
+        text_add_char(out, (char)((uint64_t)writer->header.length >> 8 * i & 0xff));
+    text_join(out, &writer->header);
 }

@@ -15,6 +15,7 @@
 #include <shd/shape.h>
 
 #include "base/diag.h"
+#include "base/json_out.h"
 
 #define SAFETENSORS_LENGTH_BYTES 8
 
@@ -38,7 +39,18 @@ typedef int (*safetensors_fn)(void *arg, const struct safetensors_array *array);
 SHD_MUST_CHECK int safetensors_read(const char *path, const char *bytes, size_t length,
                                     safetensors_fn fn, void *arg, struct diag *diag);
 
-/* The name of a type in the header; NULL: there is none. */
-const char *safetensors_type_name(enum shd_dtype dtype);
+/* The header of a file to be written.  The arrays' data follow it, in their order. */
+struct safetensors_writer {
+    struct text header;
+    struct json_out json;
+    uint64_t end; /* of the data so far */
+};
+
+void safetensors_begin(struct safetensors_writer *writer);
+void safetensors_add(struct safetensors_writer *writer, const char *name, enum shd_dtype dtype,
+                     const int64_t *shape, size_t rank);
+
+/* Append the header, padded so that data begins at a multiple of 8 bytes, and free the writer. */
+void safetensors_end(struct safetensors_writer *writer, struct text *out);
 
 #endif /* BASE_SAFETENSORS_H */

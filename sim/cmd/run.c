@@ -19,6 +19,9 @@ static const struct args_row rows[] = {
     {"threads", 0, "N", args_count, AT(nthreads), 1, THREADS_MAX,
      "Compute each op of a device in N threads (the results are the same); with more than one the "
      "step is not replayed"},
+    {"outputs", 0, "FILE", args_text, AT(outputs), 0, 0,
+     "Write the outputs of the last step to a file, FILE.safetensors, each whole under its name; "
+     "of one strategy, in one process"},
     COMMON_MEMORY(struct trials, memory),
     {0}};
 

@@ -15,6 +15,7 @@
 #include "jobs/sweep.h"
 #include "ranks/ranks.h"
 #include "report/result_colour.h"
+#include "store/write.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
 
@@ -53,6 +54,43 @@ static int add_report(const struct trials *o, const struct result *result, struc
     return status;
 }
 
+/* Write the outputs of an executed strategy, right or wrong. */
+static int put_outputs(struct trials *o, const struct trial *trial)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status;
+
+    if (!trial->outputs)
+        return CMD_OK;
+    outputs_print(trial->outputs, &text);
+    status = store_write(o->outputs, &text, &err);
+    text_fini(&text);
+    if (status != SHD_OK)
+        log_error(&o->work.log, "%s", err.text);
+    return status == SHD_OK ? CMD_OK : CMD_CANNOT;
+}
+
+/* Whether outputs can be written, which is asked before anything is executed. */
+static int check_outputs(struct trials *o)
+{
+    struct shd_error err;
+
+    if (!o->outputs)
+        return CMD_OK;
+    if (o->work.nitems != 1)
+        log_error(&o->work.log,
+                  "--outputs is for one strategy, and there are %zu; expected --strategy=NAME",
+                  o->work.nitems);
+    else if (ranks_count() > 1)
+        log_error(&o->work.log, "--outputs of several ranks; expected one process");
+    else if (store_check(o->outputs, &err) != SHD_OK)
+        log_error(&o->work.log, "%s", err.text);
+    else
+        return CMD_OK;
+    return CMD_USAGE;
+}
+
 /* Try one strategy and add its report; returns the exit status. */
 static int try_item(struct trials *o, struct work_item *item, struct text *text,
                     struct json_out *json)
@@ -66,6 +104,7 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
     item->trial.repeats = (uint32_t)o->repeats;
     item->trial.nthreads = o->nthreads;
     item->trial.memory = o->memory;
+    item->trial.keeps_outputs = o->outputs != NULL;
     exit = work_try(&o->work, item, o->mode, &result);
     if (!result.record) {
         int told =
@@ -73,6 +112,8 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
 
         return cmd_worse(exit, told);
     }
+    if (put_outputs(o, &item->trial) != CMD_OK)
+        return CMD_CANNOT;
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
         return measured;
@@ -205,6 +246,8 @@ int trials_run(struct trials *o)
     if (on_paper && ranks_me() > 0)
         return CMD_OK; /* rank 0 works alone */
     exit = on_paper ? work_prepare(&o->work) : work_prepare_all(&o->work);
+    if (exit == CMD_OK)
+        exit = check_outputs(o);
     if (exit == CMD_OK)
         exit = save_begin(&o->save, &o->work.log);
     if (exit == CMD_OK) {

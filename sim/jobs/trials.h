@@ -18,6 +18,7 @@ struct trials {
     bool json, verbose;
     int repeats, nthreads; /* 0: the default, as in struct trial */
     const char *memory;    /* NULL: the default */
+    const char *outputs;   /* the file for the outputs of the one strategy; NULL: none */
     enum screen_colour colour;
     /* Of trials_run(): */
     struct screen screen;

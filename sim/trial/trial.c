@@ -369,6 +369,7 @@ void trial_fini(struct trial *trial)
     timing_fini(&trial->timing);
     spread_destroy(trial->spread);
     record_destroy(trial->record);
+    outputs_destroy(trial->outputs);
     program_destroy(trial->program);
     model_shardings_fini(&trial->shardings);
     free(trial->offloads);
@@ -448,6 +449,8 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
         return status;
     if (is_timed(trial))
         timing_watch(&trial->timing, &opts);
+    opts.together = trial->outputs ? outputs_take : NULL;
+    opts.together_arg = trial->outputs;
     status = verify_run(trial->record, &reference, &opts, err);
     verify_reference_fini(&reference);
     return status == SHD_OK ? check_data(trial, err) : status;
@@ -473,6 +476,8 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
         return status;
     if (is_timed(trial))
         status = timing_init(&trial->timing, trial->record, trial->works, err);
+    if (status == SHD_OK && trial->keeps_outputs)
+        status = outputs_create(&trial->outputs, trial->program, err);
     if (status == SHD_OK)
         status = execute(trial, stop_request, err);
     if (status == SHD_OK && is_timed(trial))

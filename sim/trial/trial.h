@@ -21,6 +21,7 @@
 #include "program/program.h"
 #include "program/record.h"
 #include "scenario/scenario.h"
+#include "trial/outputs.h"
 #include "trial/timing.h"
 
 struct trial {
@@ -43,6 +44,8 @@ struct trial {
     uint32_t repeats;    /* of a step without state; 0: one */
     int nthreads;        /* threads in the kernels of each device; 0: one */
     const char *memory;  /* as in shd_run_opts; NULL: the default */
+    bool keeps_outputs;  /* `outputs` are wanted; not over ranks */
+    struct outputs *outputs; /* of the execution; NULL: none (trial/outputs.h) */
     bool over_ranks;     /* devices are spread over all ranks, which execute together ... */
     const char *spread_axis;  /* ... by their coordinates on this axis; NULL: by their order */
     struct spread *spread;    /* set when executed; NULL: this rank has all devices */

@@ -347,8 +347,10 @@ int verify_run(struct record *record, const struct verify_reference *reference,
     c.last = c.first + cells;
     run.finish = compare_last;
     run.finish_arg = &c;
-    run.together = reference->shared ? compare_together : NULL;
-    run.together_arg = &c;
+    if (reference->shared) {
+        run.together = compare_together;
+        run.together_arg = &c;
+    }
     status = watch_training(&c, &run, err);
     if (status == SHD_OK)
         status = walk_run(record, &run, err);
@@ -359,5 +361,7 @@ int verify_run(struct record *record, const struct verify_reference *reference,
         fill_checks(record, &c);
     }
     free(c.first);
-    return status == SHD_OK ? steps_verify(record, opts, err) : status;
+    run = *opts;
+    run.together = NULL; /* saw the results already */
+    return status == SHD_OK ? steps_verify(record, &run, err) : status;
 }

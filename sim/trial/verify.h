@@ -42,7 +42,7 @@ void verify_reference_fini(struct verify_reference *reference);
 /* Execute the record's program as often as the options say (for steps with state, as many steps as
  * the reference took), and fill the record's checks; then execute it again, unmeasured, and judge
  * every op by what it read (op_verdicts.h).  Of a shared reference, one whole result at a time is
- * in memory. */
+ * in memory, and `together` of the options is not called. */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);
 

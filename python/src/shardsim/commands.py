@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, List, Mapping, Optional
+import os
+from typing import Any, List, Mapping, Optional, Sequence
 
 from .program import Scenario, Source, call, settings
 from .results import Comparison, Found, Layout, Result, Results
@@ -16,11 +17,12 @@ def _one(
     strategy: Optional[str],
     values: Optional[Mapping[str, Any]],
     options: Mapping[str, Any],
+    more: Sequence[str] = (),
 ) -> Results:
     source, set_ = Source(scenario), settings(values, options)
     chosen = [] if strategy is None else [f"--strategy={strategy}"]
     quiet = ["--quiet"] if command == "run" else []
-    raw = json.loads(call([command, "--json", *quiet, *chosen, *set_, "--", source.path], source.stdin))
+    raw = json.loads(call([command, "--json", *quiet, *more, *chosen, *set_, "--", source.path], source.stdin))
     return Results([Result.parse(r, source, set_) for r in (raw if isinstance(raw, list) else [raw])])
 
 
@@ -28,14 +30,18 @@ def run(
     scenario: Scenario,
     *,
     strategy: Optional[str] = None,
+    outputs: "Optional[str | os.PathLike[str]]" = None,
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> Results:
     """Execute each strategy of a scenario, or one of them, and compare it with one device.
 
-    `set` overrides values of the scenario, {"mesh.tp": 4}; so do keywords, mesh__tp=4.
+    `outputs`: a .safetensors file that the outputs of the one strategy are written to
+    (tensors.read_tensors()).  `set` overrides values of the scenario, {"mesh.tp": 4}; so do
+    keywords, mesh__tp=4.
     """
-    return _one("run", scenario, strategy, set, options)
+    written = [] if outputs is None else [f"--outputs={os.fspath(outputs)}"]
+    return _one("run", scenario, strategy, set, options, written)
 
 
 def plan(
