@@ -176,9 +176,9 @@ def sliced(x: np.ndarray, size: int, start: int = 0, stride: int = 1) -> np.ndar
     return x[start : start + (size - 1) * stride + 1 : stride]
 
 
-def padded(x: np.ndarray, size: int, low: int = 0, value: float = 0.0) -> np.ndarray:
-    made = np.full((size, *x.shape[1:]), value, np.result_type(x, type(value)))
-    made[low : low + len(x)] = x
+def padded(x: np.ndarray, size: int, start: int = 0, fill: float = 0.0) -> np.ndarray:
+    made = np.full((size, *x.shape[1:]), fill, np.result_type(x, type(fill)))
+    made[start : start + len(x)] = x
     return made
 
 

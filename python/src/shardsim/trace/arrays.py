@@ -297,7 +297,7 @@ class Program:
             low, high = max(0, low), max(0, high)
         if low == 0 and high == 0:
             return x
-        return self.along("pad", x, axis, x.shape[axis] + low + high, low=low, value=value)
+        return self.along("pad", x, axis, x.shape[axis] + low + high, start=low, fill=value)
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:
         if len(parts) == 1:

@@ -170,7 +170,14 @@ class Writer:
                 used += d
             dims.append(d)
         names = [n for d in dims if d for n in d]
-        text = f"full({value.text})" if value.number else f"copy({value.text})"
+        if value.number:
+            text = f"full({bare(value.text)})"
+        else:
+            missing = [n for n in names if n not in value.names()]
+            zeros = f"full(0){bracket(missing)}"
+            if not is_float(array.carrier):
+                zeros = " + ".join(f"0 * iota({n})" for n in missing)
+            text = f"{value.text} + {zeros}" if missing else f"copy({bare(value.text)})"
         return Value(self.line(array, names, text, "spread"), dims)
 
     def apart(self, name: str, used: Sequence[str]) -> str:
@@ -659,7 +666,7 @@ class Writer:
     @staticmethod
     def _keys(options: Dict[str, Any]) -> str:
         """Options that are not what they are by default."""
-        default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0, "value": 0.0}
+        default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0}
         return "".join(f", {k}={number_text(v)}" for k, v in options.items() if v != default.get(k))
 
     def _constraint(self, array: Array) -> Value:
