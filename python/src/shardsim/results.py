@@ -171,6 +171,11 @@ class Result:
         return all(within) if within else None
 
     @property
+    def peak_bytes(self) -> int:
+        """The peak of memory of the device that has the highest."""
+        return int(self.memory.peak_bytes.most)
+
+    @property
     def mfu(self) -> Optional[float]:
         """Flops of the model beside what the cluster could do, 0 to 1; None: there are no modelled times."""
         return self.times.mfu

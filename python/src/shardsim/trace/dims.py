@@ -17,7 +17,7 @@ class Axis:
     __slots__ = ("size", "_up", "_parts", "name")
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size = int(size)
         self.name = ""
         self._up: "Axis | None" = None
         self._parts: "List[Axis] | None" = None

@@ -49,7 +49,8 @@ class Leaf:
 
 def readable(path: str) -> str:
     """A path as a name: letters, digits, '_' and '.'."""
-    return re.sub(r"[^A-Za-z0-9_]+", ".", path).strip(".") or "x"
+    name = re.sub(r"[^A-Za-z0-9_]+", ".", path).strip(".") or "x"
+    return "n" + name if name[0].isdigit() else name
 
 
 def bare(text: str) -> str:
@@ -81,6 +82,7 @@ class Writer:
         self.gaps: List[str] = []
         self._values: Dict[int, Value] = {}
         self._read_once: Dict[int, bool] = {}
+        self._stored: Dict[str, Names] = {}
         self._taken: Dict[str, int] = {}
         self._named: Dict[int, str] = {}
         self._renamed: Dict[Tuple[str, str, str], str] = {}
@@ -132,6 +134,7 @@ class Writer:
         name = self.unique(".".join(p for p in parts if p != "x"))
         self.lines.append(f"{name}{bracket(names)} = {text}")
         self.places[name] = array.where
+        self._stored[name] = tuple(names)
         return name
 
     def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
@@ -179,6 +182,13 @@ class Writer:
                 zeros = " + ".join(f"0 * iota({n})" for n in missing)
             text = f"{value.text} + {zeros}" if missing else f"copy({bare(value.text)})"
         return Value(self.line(array, names, text, "spread"), dims)
+
+    def ordered(self, array: Array, value: Value) -> Value:
+        """A value that has all its axes, stored in their order."""
+        value = self.materialised(array, value, array.axes)
+        if self._stored.get(value.text) == value.names():
+            return value
+        return Value(self.line(array, value.names(), f"transpose({bare(value.text)})", "ordered"), value.dims)
 
     def apart(self, name: str, used: Sequence[str]) -> str:
         return self.variant(name, used) if name in used else name
@@ -234,9 +244,9 @@ class Writer:
         """Dimensions are named after the arguments that have them, of which the shortest path."""
         leaves = [x for x in needed if x.op == "leaf"]
         for leaf in sorted(leaves, key=lambda x: (x.attrs.get("constant", False), len(x.attrs["path"]))):
-            last = readable(leaf.attrs["path"].split("/")[-1])
-            if last.isdigit():
-                last = readable("".join(leaf.attrs["path"].split("/")[-2:]))
+            parts = leaf.attrs["path"].split("/")
+            first = max((i for i, part in enumerate(parts) if not part[:1].isdigit()), default=0)
+            last = readable("/".join(parts[first:]))
             for place, axis in enumerate(leaf.axes):
                 if axis is None:
                     continue
@@ -247,7 +257,9 @@ class Writer:
                         factor.name = self.dim(wish + (chr(ord("a") + k) if len(factors) > 1 else ""), factor.size)
 
     def _output(self, array: Array) -> Value:
-        value = self.materialised(array, self._values[array.number], array.axes)
+        value = self._values[array.number]
+        if array.rank or not value.number:
+            value = self.ordered(array, value)
         if array.rank == 0 and value.number:
             value = Value(self.line(array, [], f"full({value.text})", "constant"), [])
         return value
@@ -267,6 +279,7 @@ class Writer:
             dims.append(names)
         leaf = Leaf(name, array, tuple(used))
         self.leaves.append(leaf)
+        self._stored[name] = leaf.dims
         self.shardings.ask(name, array.shape, dims, array.attrs["spec"], f"argument {array.attrs['path']}")
         return Value(name, dims)
 
@@ -325,7 +338,7 @@ class Writer:
         return Value(x.text, dims, x.number)
 
     def _opaque(self, array: Array) -> Value:
-        x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)
+        x = self.ordered(array.inputs[0], self.value(array.inputs[0]))
         used: List[str] = []
         dims: List[Optional[Names]] = []
         before = set(x.names())
@@ -465,6 +478,7 @@ class Writer:
         assert names is not None
         if len(names) == 1:
             return x, names[0]
+        x = self.ordered(array, x)
         if not names:
             one = self.dim(f"one{len(self.dims)}", 1)
             dims = [*x.dims[:place], (one,), *x.dims[place + 1 :]]
@@ -672,7 +686,7 @@ class Writer:
     def _constraint(self, array: Array) -> Value:
         x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)
         names = list(x.names())
-        name = self.line(array, names, f"copy({x.text})", array.attrs.get("name", "constraint"))
+        name = self.line(array, names, f"copy({bare(x.text)})", array.attrs.get("name", "constraint"))
         self.shardings.ask(name, array.shape, x.dims, array.attrs["spec"], f"the constraint at {array.where}")
         return Value(name, x.dims)
 
