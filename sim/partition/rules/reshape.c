@@ -53,6 +53,15 @@ static void next_block(struct block *b, const struct graph *graph, const struct 
     } while (x_size != n_size || b->n == b->n_end);
 }
 
+/* The first dimension of [first, end) that has more than one element; `end` if there is none. */
+static uint32_t major_of(const struct graph *graph, const struct graph_node *n, uint32_t first,
+                         uint32_t end)
+{
+    while (first < end && size_at(graph, n, first) == 1)
+        first++;
+    return first;
+}
+
 static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node], *x = &graph->nodes[n->inputs[0]];
@@ -60,17 +69,21 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 
     rule_by_names(out, graph, node);
     while (b.x_end < x->rank || b.n_end < n->rank) {
+        uint32_t n_major, x_major;
         int8_t first;
 
         next_block(&b, graph, x, n);
         set_whole(out, out->result[0], b.n, b.n_end);
         set_whole(out, out->operand[0], b.x, b.x_end);
-        if (b.n == b.n_end || b.x == b.x_end)
+        n_major = major_of(graph, n, b.n, b.n_end);
+        x_major = major_of(graph, x, b.x, b.x_end);
+        if (n_major == b.n_end || x_major == b.x_end)
             continue;
-        first = out->result[0][b.n];
-        out->operand[0][b.x] = first;
+        first = out->result[0][n_major];
+        out->operand[0][x_major] = first;
         out->factors[first].whole = false;
-        out->factors[first].size = common_divisor(size_at(graph, n, b.n), size_at(graph, x, b.x));
+        out->factors[first].size =
+            common_divisor(size_at(graph, n, n_major), size_at(graph, x, x_major));
     }
 }
 

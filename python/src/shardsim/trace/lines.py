@@ -111,6 +111,14 @@ class Writer:
         self.dims[name] = size
         return name
 
+    def pooled(self, size: int, used: Sequence[str]) -> str:
+        """A dimension of this size that has no meaning of its own, and that an array does not have yet."""
+        base = "one" if size == 1 else f"of{size}"
+        if base not in self.dims:
+            self._taken.setdefault(base, 0)
+            self.dims[base] = size
+        return self.apart(base, used)
+
     def variant(self, name: str, used: Sequence[str]) -> str:
         """Another name of a dimension, which is not used yet."""
         base = re.sub(r"__\d+$", "", name)
@@ -480,11 +488,11 @@ class Writer:
             return x, names[0]
         x = self.ordered(array, x)
         if not names:
-            one = self.dim(f"one{len(self.dims)}", 1)
+            one = self.pooled(1, x.names())
             dims = [*x.dims[:place], (one,), *x.dims[place + 1 :]]
             all_names = [n for d in dims if d for n in d]
             return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "as"), dims), one
-        merged = self.dim("x".join(names)[:40], array.shape[place])
+        merged = self.pooled(array.shape[place], x.names())
         dims = [*x.dims[:place], (merged,), *x.dims[place + 1 :]]
         all_names = [n for d in dims if d for n in d]
         return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "merged"), dims), merged
@@ -507,7 +515,7 @@ class Writer:
         same = axis is source.axes[place] and axis is not None
         names = x.dims[place] if same else self.axis_names(axis)
         assert names is not None
-        single = names if len(names) == 1 else (self.dim(f"{old}_{fn}", array.shape[place]),)
+        single = names if len(names) == 1 else (self.pooled(array.shape[place], [*used, old]),)
         new = old if same else self.apart(single[0], used)
         keys = self._keys({k: v for k, v in options.items() if k != "start"})
         arguments = ", ".join(texts) + f", {old}" + ("" if same else f", {new}")
@@ -558,7 +566,7 @@ class Writer:
                 (x, x_name, x_size), (y, y_name, y_size) = whole[i], whole[i + 1]
                 used = [n for at, d in enumerate(x.dims) if d and at != place for n in d]
                 last = len(whole) == 2
-                name = final[0] if last and len(final) == 1 else self.dim(f"{x_name}_{y_name}"[:40], x_size + y_size)
+                name = final[0] if last and len(final) == 1 else self.pooled(x_size + y_size, used)
                 name = self.apart(name, used)
                 dims = list(x.dims)
                 dims[place] = (name,)
@@ -594,7 +602,7 @@ class Writer:
         i = self.renamed(array, i, mapping)
         final = self.axis_names(array.axes[0])
         used = list(g.names())
-        rows = self.apart(final[0], used) if len(final) == 1 else self.dim("rows", array.shape[0])
+        rows = self.apart(final[0], used) if len(final) == 1 else self.pooled(array.shape[0], used)
         dims: List[Optional[Names]] = [(rows,), *g.dims[ids.rank :]]
         names = [n for d in dims if d for n in d]
         text = self.line(array, names, f"embed_add({g.text}, {i.text}, {rows})")
@@ -630,7 +638,7 @@ class Writer:
             mapping.update(zip(have or (), want or ()))
         i = self.renamed(array, i, mapping)
         final = self.axis_names(array.axes[place])
-        new = self.apart(final[0], g.names()) if len(final) == 1 else self.dim("picked", array.shape[place])
+        new = self.apart(final[0], g.names()) if len(final) == 1 else self.pooled(array.shape[place], g.names())
         dims = list(g.dims[: grad.rank - array.attrs["choices"]])
         dims.insert(place, (new,))
         names = [n for d in dims if d for n in d]
@@ -647,7 +655,7 @@ class Writer:
         made: List[str] = []
         for k, axis in enumerate(array.axes[place : place + 2]):
             names = self.axis_names(axis)
-            single = names[0] if len(names) == 1 else self.dim(f"{old}_{'taps' if k else 'windows'}", array.shape[place + k])
+            single = names[0] if len(names) == 1 else self.pooled(array.shape[place + k], [*used, *made, old])
             single = self.apart(single, [*used, *made])
             made.append(single)
             new.append((single,))
@@ -668,7 +676,7 @@ class Writer:
         g = self.materialised(source, g, source.axes)
         final = self.axis_names(array.axes[place])
         used = [n for a, d in enumerate(g.dims) if a not in (place, place + 1) for n in d or ()]
-        new = final[0] if len(final) == 1 else self.dim(f"{windows}_from", array.shape[place])
+        new = final[0] if len(final) == 1 else self.pooled(array.shape[place], used)
         new = self.apart(new, used)
         dims = list(g.dims)
         dims[place : place + 2] = [(new,)]
