@@ -59,8 +59,8 @@ class Dims(unittest.TestCase):
 
 def attention(p: Program) -> Tuple[Array, Array]:
     """Scores of tokens with themselves, of heads that a reshape makes."""
-    x = p.leaf("x", (2, 6, 8), "float32", normal(2, 6, 8), ("dp",))
-    w = p.leaf("w", (8, 8), "float32", normal(8, 8), (None, "tp"))
+    x = p.leaf("x", (2, 6, 8), "float32", 0.3 * normal(2, 6, 8), ("dp",))
+    w = p.leaf("w", (8, 8), "float32", 0.3 * normal(8, 8), (None, "tp"))
     q = p.reshape(p.einsum(x, w, "bsd", "de", "bse"), (2, 6, 4, 2))
     scores = p.einsum(q, q, "bqhk", "bthk", "bhqt")
     weights = p.map("exp", scores)

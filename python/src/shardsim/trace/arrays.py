@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from .dims import Axis
 
@@ -49,6 +49,8 @@ class Program:
     def __init__(self, name: str) -> None:
         self.name = name
         self.arrays: List[Array] = []
+        self._fixed: Dict[Any, Array] = {}
+        self._fixed_numbers: Set[int] = set()
         self.where = ""  # the place in the user's source, and the function that it is in
         self.scope = ""
 
@@ -63,6 +65,9 @@ class Program:
         **attrs: Any,
     ) -> Array:
         shape = tuple(int(n) for n in shape)
+        key = self._fixed_key(op, shape, dtype, carrier, inputs, attrs)
+        if key is not None and key in self._fixed:
+            return self._fixed[key]
         if axes is None:
             axes = [Axis(n) if n != 1 else None for n in shape]
         array = Array(
@@ -70,7 +75,18 @@ class Program:
             self.scope,
         )
         self.arrays.append(array)
+        if key is not None:
+            self._fixed[key] = array
+            self._fixed_numbers.add(array.number)
         return array
+
+    def _fixed_key(self, op: str, shape: Any, dtype: str, carrier: Any, inputs: Sequence[Array], attrs: Any) -> Any:
+        """What is the same wherever a line of the user's source makes it: masks and positions depend on no argument,
+        and layers share them.  None: a leaf, or what depends on one."""
+        if op != "iota" and not (inputs and all(x.number in self._fixed_numbers or x.op == "number" for x in inputs)):
+            return None
+        numbers = tuple(repr(x.attrs["value"]) if x.op == "number" else x.number for x in inputs)
+        return op, shape, dtype, carrier, numbers, repr(sorted(attrs.items())), self.where
 
     # ---- leaves
 
