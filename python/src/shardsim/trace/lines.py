@@ -188,7 +188,7 @@ class Writer:
             zeros = f"full(0){bracket(missing)}"
             if not is_float(array.carrier):
                 zeros = " + ".join(f"0 * iota({n})" for n in missing)
-            text = f"{value.text} + {zeros}" if missing else f"copy({bare(value.text)})"
+            text = f"{value.text} + {zeros}" if missing else bare(value.text)
         return Value(self.line(array, names, text, "spread"), dims)
 
     def ordered(self, array: Array, value: Value) -> Value:
@@ -694,7 +694,7 @@ class Writer:
     def _constraint(self, array: Array) -> Value:
         x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)
         names = list(x.names())
-        name = self.line(array, names, f"copy({bare(x.text)})", array.attrs.get("name", "constraint"))
+        name = self.line(array, names, bare(x.text), array.attrs.get("name", "constraint"))
         self.shardings.ask(name, array.shape, x.dims, array.attrs["spec"], f"the constraint at {array.where}")
         return Value(name, x.dims)
 
