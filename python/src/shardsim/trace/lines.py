@@ -19,6 +19,9 @@ from .shardings import Shardings
 
 Names = Tuple[str, ...]
 
+#: Readers that are looked at for the names of a product's dimensions.
+FATE_MOST = 12
+
 #: Letters of an expression that is written into another.
 EXPRESSION_MOST = 120
 
@@ -82,6 +85,7 @@ class Writer:
         self.gaps: List[str] = []
         self._values: Dict[int, Value] = {}
         self._read_once: Dict[int, bool] = {}
+        self._readers: Dict[int, List[Array]] = {}
         self._stored: Dict[str, Names] = {}
         self._taken: Dict[str, int] = {}
         self._named: Dict[int, str] = {}
@@ -231,6 +235,9 @@ class Writer:
 
     def _count_readers(self, needed: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Note what one op alone reads: it is written where it is read."""
+        for array in needed:
+            for x in dict.fromkeys(array.inputs):
+                self._readers.setdefault(x.number, []).append(array)
         times = {x.number: 0 for x in needed}
         for x in outputs:
             times[x.number] += 2
@@ -411,12 +418,10 @@ class Writer:
         for label, size in sizes.items():
             if size != 1 and label not in first:
                 missing.append(label)
-        # Labels of the result, of a, of b: each name once.
         used: List[str] = []
-        for label in [*a_labels, *(c for c in b_labels if c not in a_labels)]:
-            if label in first:
-                first[label] = tuple(self.apart(n, used) for n in first[label])
-                used += first[label]
+        for label in self._by_need(array, [c for c in dict.fromkeys(a_labels + b_labels) if c in first], first):
+            first[label] = tuple(self.apart(n, used) for n in first[label])
+            used += first[label]
         texts = []
         for x, labels in ((a, a_labels), (b, b_labels)):
             mapping: Dict[str, str] = {}
@@ -436,6 +441,44 @@ class Writer:
         if factor != 1:
             text = f"{factor} * {text}"
         return Value(self.line(array, names, text, "product"), dims)
+
+    def _by_need(self, array: Array, labels: List[str], first: Dict[str, Names]) -> List[str]:
+        """Labels of a product in the order in which they get their names, each name once.
+
+        Where what reads the product has names for its axes already, those are taken; an axis that is soon summed
+        is the first to give way, as keys do for queries.
+        """
+        out = array.attrs["labels"][2]
+        wanted, gone = self._fate(array)
+        for place, names in wanted.items():
+            label = out[place]
+            if label in labels and [self.dims[n] for n in names] == [self.dims[n] for n in first[label]]:
+                first[label] = names
+        ranks = {out[place]: 0 for place in wanted}
+        ranks.update({out[place]: 2 for place in gone})
+        return sorted(labels, key=lambda c: ranks.get(c, 1 if c in out else 3))
+
+    def _fate(self, array: Array) -> Tuple[Dict[int, Names], List[int]]:
+        """What becomes of an array's axes: the names that another operand of a reader has for them, and which of them
+        are summed next."""
+        waiting: List[Tuple[Array, List[Optional[int]]]] = [(array, list(range(array.rank)))]
+        for _ in range(FATE_MOST):
+            if not waiting:
+                break
+            at, origin = waiting.pop(0)
+            for reader in self._readers.get(at.number, ()):
+                if reader.op == "map" and reader.rank == at.rank:
+                    for other in reader.inputs:
+                        value = self._values.get(other.number)
+                        if value is not None and other.rank == reader.rank and len(value.names()) > 1:
+                            found = {o: value.dims[i] for i, o in enumerate(origin) if o is not None and value.dims[i]}
+                            return {o: names for o, names in found.items() if names}, []
+                    waiting.append((reader, origin))
+                elif reader.op == "view":
+                    waiting.append((reader, [None if i is None else origin[i] for i in reader.attrs["source"]]))
+                elif reader.op == "reduce":
+                    return {}, [o for i, o in enumerate(origin) if i in reader.attrs["over"] and o is not None]
+        return {}, []
 
     def _scaled(self, array: Array, a: Value, b: Value, texts: List[str], first: Dict[str, Names], out: str) -> str:
         """A product with an array of one number."""
