@@ -211,5 +211,83 @@ class Operations(unittest.TestCase):
                     np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=2e-6)
 
 
+class Embedded(nn.Module):  # type: ignore[misc]
+    """Tied weights, a buffer, nested arguments, an attribute that is updated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(16, 8)
+        self.norm = nn.BatchNorm1d(5)
+        self.head = nn.Linear(8, 16, bias=False)
+        self.head.weight = self.embed.weight
+        self.frozen = nn.Parameter(torch.ones(8), requires_grad=False)
+        self.register_buffer("mask", torch.ones(5, 5).tril())
+
+    def forward(self, batch: Dict[str, Any], scale: float = 1.0) -> Dict[str, Any]:
+        x = self.mask @ self.norm(self.embed(batch["ids"]) * self.frozen * scale)
+        return {"loss": F.cross_entropy(self.head(x).flatten(0, 1), batch["ids"].flatten()), "x": x}
+
+
+class Random(nn.Module):  # type: ignore[misc]
+    def forward(self, x: Any) -> Any:
+        y = torch.fft.rfft(x).abs()  # the first line that is told
+        return F.dropout(y, 0.5) + x.sum().item()
+
+
+class Modules(unittest.TestCase):
+    def test_module(self) -> None:
+        module, batch = Embedded(), {"ids": ints(16, 3, 5)}
+        rules: List[Tuple[str, List[Any]]] = [("weight", ["a"]), ("ids", [None, ["a"]])]
+        traced = from_torch(module, batch, mesh={"a": 1}, rules=rules, grad=True, kwargs={"scale": 0.5})
+        leaves = {leaf.array.attrs["path"]: leaf.array.attrs["spec"] for leaf in traced._leaves.values()}
+        self.assertEqual(leaves["embed.weight"], ("a",))
+        self.assertEqual(leaves["batch.ids"], (None, ("a",)))
+        self.assertEqual(leaves["mask"], ())
+        before = {name: b.clone() for name, b in module.named_buffers()}
+        values = evaluate(traced._arrays, {})
+        wanted = module(batch, scale=0.5)
+        wanted["loss"].backward()
+        np.testing.assert_allclose(values[0], wanted["loss"].item(), rtol=1e-5)
+        np.testing.assert_allclose(values[1], wanted["x"].detach().numpy(), rtol=1e-4, atol=1e-5)
+        learned = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        self.assertEqual(set(traced._gradients), set(learned))
+        for name, at in traced._gradients.items():
+            np.testing.assert_allclose(values[at], learned[name].grad.numpy(), rtol=1e-3, atol=1e-5)
+        self.assertTrue(torch.equal(before["norm.running_mean"], torch.zeros(5)))
+
+    def test_recurrent_layers_and_attention(self) -> None:
+        x = normal(2, 5, 16)
+        for module in (
+            nn.LSTM(16, 4, batch_first=True),
+            nn.GRU(16, 4, 2),
+            nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True),
+        ):
+            with self.subTest(type(module).__name__):
+                traced = from_torch(module, x, mesh={"a": 2})
+                wanted = torch.utils._pytree.tree_leaves(module(x))
+                for got, want in zip(evaluate(traced._arrays, {}), wanted, strict=True):
+                    np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_sizes_alone(self) -> None:
+        with torch.device("meta"):
+            traced = from_torch(nn.Linear(4096, 8192), torch.empty(512, 4096), mesh={"a": 2})
+        self.assertEqual(traced._arrays[0].shape, (512, 8192))
+
+    def test_all_that_is_not_known_is_told_at_once(self) -> None:
+        with self.assertRaises(InputError) as raised:
+            from_torch(Random(), X, mesh={"a": 2})
+        text = str(raised.exception)
+        with open(__file__, encoding="utf-8") as source:
+            line = next(k for k, text in enumerate(source, 1) if "the first line that is told" in text)
+        for place, what in ((line, "_fft_r2c"), (line + 1, "random numbers"), (line + 1, "item")):
+            self.assertRegex(text, rf"test_torch[.]py:{place}: .*{what}")
+
+    def test_what_depends_on_values(self) -> None:
+        with self.assertRaisesRegex(InputError, "test_torch.py:.*size depends on values"):
+            from_torch(lambda x: x[x > 0].sum(), X, mesh={"a": 2})
+        with self.assertRaisesRegex(InputError, "loss"):
+            from_torch(lambda x: x * 2, X, mesh={"a": 2}, grad=True)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -139,16 +139,13 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
     def with_gradients(*tensors: torch.Tensor) -> List[torch.Tensor]:
         places = [k for k, one in enumerate(inputs) if one.learned]
 
-        def loss(*learned: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
-            every = list(tensors)
-            for k, t in zip(places, learned):
-                every[k] = t
+        def loss(*every: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
             flat = outputs(*every)
+            torch.fx.traceback.set_stack_trace([])  # nodes of the way back have the places of their operands
             demand(bool(flat) and flat[0].numel() == 1, "gradients of what is no scalar; the first output must be the loss")
             return flat[0].reshape(()), flat
 
-        argnums = tuple(range(len(places)))
-        gradients, (_, flat) = torch.func.grad_and_value(loss, argnums, has_aux=True)(*(tensors[k] for k in places))
+        gradients, (_, flat) = torch.func.grad_and_value(loss, tuple(places), has_aux=True)(*tensors)
         return [*flat, *gradients]
 
     step = with_gradients if grad and any(one.learned for one in inputs) else outputs
@@ -156,10 +153,9 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
         torch.func.functionalize(step),
         decomposition_table=_decompositions(),
         tracing_mode="fake",
-        record_stack_traces=True,
         _allow_non_fake_inputs=True,
     )
-    with _as_it_was_written(), Rewriting():
+    with _as_it_was_written(), torch.fx.traceback.preserve_node_meta(), Rewriting():
         try:
             made = traced(*(one.tensor for one in inputs))
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
@@ -178,11 +174,16 @@ def _decompositions() -> Dict[Any, Any]:
 
 @contextlib.contextmanager
 def _as_it_was_written() -> Iterator[None]:
-    """Attention as its products and its softmax, not as a kernel of one kind of device."""
+    """Attention as its products and its softmax, recurrent layers as theirs, not as a kernel of one kind of device."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    with sdpa_kernel(SDPBackend.MATH):
-        yield
+    enabled = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch._C._set_mkldnn_enabled(enabled)
 
 
 __all__ = ["from_torch"]

@@ -3,12 +3,26 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 import torch
+import torch.fx.traceback
 from torch.nn import functional
 
 from ..errors import InputError
+
+
+#: Files of which no line is the user's.
+INNER = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<")
+
+
+def place(frame: Any) -> str:
+    """The innermost line of the user's source."""
+    while frame is not None and frame.f_code.co_filename.startswith(INNER):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
 def demand(good: bool, what: str) -> None:
@@ -43,7 +57,7 @@ def embedding_bag(
 
 
 def each_axis(sizes: Union[int, Sequence[Optional[int]]], spatial: Sequence[int]) -> Sequence[int]:
-    wanted = [sizes] * len(spatial) if isinstance(sizes, int) else list(sizes)
+    wanted: Sequence[Optional[int]] = [sizes] * len(spatial) if isinstance(sizes, int) else sizes
     return [n if size is None else size for size, n in zip(wanted, spatial)]
 
 
@@ -68,6 +82,31 @@ def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
     return pool
 
 
+def adaptive_max_pool(spatial: int) -> Callable[..., Any]:
+    def pool(input: torch.Tensor, output_size: Any, return_indices: bool = False) -> torch.Tensor:
+        """The largest element of what each element of the result covers."""
+        demand(not return_indices, "places of adaptive pooling; the values alone are known")
+        whole = input.shape[-spatial:]
+        sizes = each_axis(output_size, whole)
+        demand(all(n % size == 0 for n, size in zip(whole, sizes)), "adaptive pooling to a size that does not divide the axis")
+        first = input.shape[:-spatial]
+        groups = input.reshape(*first, *(n for whole_n, s in zip(whole, sizes) for n in (s, whole_n // s)))
+        return groups.amax([len(first) + 2 * k + 1 for k in range(spatial)])
+
+    return pool
+
+
+def bilinear(
+    input1: torch.Tensor, input2: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None
+) -> torch.Tensor:
+    made = torch.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return made if bias is None else made + bias
+
+
+def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: Any = None) -> torch.Tensor:
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
+
+
 def interpolate(
     input: torch.Tensor,
     size: Any = None,
@@ -83,8 +122,7 @@ def interpolate(
     demand(known, f"interpolation by {mode}; nearest and linear are known")
     for k, axis in enumerate(range(2, input.dim())):
         n = input.shape[axis]
-        part = lambda v: v if v is None or not isinstance(v, (list, tuple)) else v[k]  # noqa: E731
-        to, factor = part(size), part(scale_factor)
+        to, factor = (v[k] if isinstance(v, (list, tuple)) else v for v in (size, scale_factor))
         whole = (to is not None and to % n == 0) or (factor is not None and factor == int(factor))
         if one.startswith("nearest") and whole:
             input = input.repeat_interleave(to // n if to is not None else int(factor), axis)
@@ -99,13 +137,17 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "embedding_bag": embedding_bag,
     "interpolate": interpolate,
+    "bilinear": bilinear,
+    "cdist": cdist,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
+    **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},
 }
 
 
 class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """Calls other functions in place of some."""
+    """Calls other functions in place of some, and notes the place of each call for the nodes that come of it."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        torch.fx.traceback.set_stack_trace([place(sys._getframe(1))])
         instead = REWRITTEN.get(getattr(func, "__name__", ""))
         return (instead or func)(*args, **(kwargs or {}))

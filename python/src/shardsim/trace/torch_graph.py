@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
 
+from ..errors import InputError
 from .arrays import Array, Gap, Program, is_float
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
@@ -124,14 +124,9 @@ class Reader:
         raise AssertionError("a graph without outputs")
 
     def _place(self, node: Any, env: Dict[Any, Any]) -> None:
-        """The user's source line: what is not of PyTorch itself, innermost; of gradients, that of an operand."""
-        found = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
-        own = [(file, line) for file, line in found if "/torch/" not in file] or found
-        if own:
-            self.program.where = f"{own[-1][0]}:{own[-1][1]}"
-            return
-        places = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), Array)]
-        self.program.where = next((p for p in places if p), "")
+        """The user's source line; of gradients, that of an operand."""
+        operands = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), Array)]
+        self.program.where = next((p for p in [node.meta.get("stack_trace"), *operands] if p), "")
 
     def _node(self, node: Any, env: Dict[Any, Any]) -> Any:
         args = torch.fx.map_arg(node.args, lambda n: env[n])
@@ -142,7 +137,10 @@ class Reader:
         if self._is_constant(name, node, args, kwargs):
             return _worked_out(node, args, kwargs)
         call = Call(self, node, _bound(node.target, args, kwargs))
+        self._demand_sizes(node)
         try:
+            if torch.Tag.nondeterministic_seeded in node.target.tags:
+                raise Gap(f"random numbers ('{node.target}'); those that are arguments are known, and module.eval()")
             if name not in HANDLERS:
                 raise Gap(f"the operation '{node.target}' is not known")
             return HANDLERS[name](call)
@@ -151,10 +149,17 @@ class Reader:
             made = [self._stand_in(v) for v in call.values]
             return made if isinstance(node.meta["val"], (list, tuple)) else made[0]
 
-    def _stand_in(self, value: Any) -> Optional[Array]:
+    def _demand_sizes(self, node: Any) -> None:
+        """Sizes are numbers, or there is nothing to lay out."""
+        made = [v for v in _leaves(node.meta.get("val")) if isinstance(v, torch.Tensor)]
+        if any(not isinstance(n, int) for v in made for n in v.shape):
+            what = f"'{node.target}' makes an array whose size depends on values; torch.where keeps the size"
+            raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
+
+    def _stand_in(self, value: Any) -> Any:
         """In the place of what is not known, so that the rest is traced as well."""
         if not isinstance(value, torch.Tensor):
-            return None
+            return 1.0
         dtype = TYPES.get(value.dtype, "float32")
         return self.program.leaf(f"gap/{len(self.gaps)}/{len(self.program.arrays)}", value.shape, dtype)
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
 
-from .arrays import Array, Gap, Program
+from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
 from .torch_ops import mapped, ranked
 
@@ -33,20 +33,35 @@ def _embedding_backward(c: Call) -> Array:
 # ---- x[i, j]
 
 
+def _counted(ids: Any, n: int) -> Any:
+    """Known ids, none of which is negative."""
+    if isinstance(ids, torch.Tensor) and not ids.dtype.is_floating_point and ids.dtype != torch.bool:
+        return torch.where(ids < 0, ids + n, ids)
+    return ids
+
+
 def _from_end(p: Program, ids: Array, n: int) -> Array:
     """Ids that may be negative count from the end."""
-    value = ids.attrs.get("value") if ids.op == "leaf" else None
-    if value is not None and np.asarray(value).size and np.asarray(value).min() >= 0:
+    value = known(ids)
+    if value is not None and value.size and value.min() >= 0:
         return ids
     negative = p.compare("less", ids, p.number(0, ids.dtype))
     return p.select(negative, p.map("add", ids, p.number(n, ids.dtype)), ids)
+
+
+def known(x: Array) -> "Optional[np.ndarray]":
+    """The elements of an array that is one from outside, arranged anew, or a number."""
+    while x.op in ("view", "reshape"):
+        x = x.inputs[0]
+    value = x.attrs.get("value") if x.op in ("leaf", "number") else None
+    return None if value is None else np.asarray(value)
 
 
 def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List[int], Array]:
     """The axes that have ids, and ids of them all as one axis."""
     p = c.program
     axes = [a for a, i in enumerate(indices) if i is not None]
-    arrays = [c.array(indices[a]) for a in axes]
+    arrays = [c.array(_counted(indices[a], shape[a])) for a in axes]
     if any(i.dtype == "bool" for i in arrays):
         raise Gap("indexing by a mask, of which the size depends on values; torch.where is known")
     total: Optional[Array] = None
@@ -86,21 +101,34 @@ def _index(c: Call) -> Array:
 @handles("index_put", "_unsafe_index_put")
 def _index_put(c: Call) -> Array:
     p, x = c.program, c.array(c.self)
-    if not c.accumulate:
-        raise Gap("setting elements by ids; torch.where or scatter along one axis is known")
     axes, ids = _joined(c, c.indices, x.shape)
     order = _order(axes, ids.rank, x.rank)
     rest = [a for a in range(x.rank) if a not in axes]
     natural = [*ids.shape, *(x.shape[a] for a in rest)]
-    values = c.array(c.arguments.values, c.dtype)
     shape = [natural[a] for a in order]
-    first = len(shape) - values.rank
-    values = p.view(values, [None if a < first else a - first for a in range(len(shape))], shape)
-    rows = p.transpose(values, list(np.argsort(order)))
-    added = p.embed_add(rows, ids, math.prod(x.shape[a] for a in axes))
-    added = p.reshape(added, [*(x.shape[a] for a in axes), *(x.shape[a] for a in rest)])
-    added = p.transpose(added, list(np.argsort([*axes, *rest])))
+    values = c.reader.spread(c.array(c.arguments.values, c.dtype), shape)
+
+    def put(rows: Array) -> Array:
+        added = p.embed_add(rows, ids, math.prod(x.shape[a] for a in axes))
+        added = p.reshape(added, [*(x.shape[a] for a in axes), *(x.shape[a] for a in rest)])
+        return p.transpose(added, list(np.argsort([*axes, *rest])))
+
+    if not c.accumulate:
+        return _set(c, put, x, p.transpose(values, list(np.argsort(order))), ids)
+    added = put(p.transpose(values, list(np.argsort(order))))
     return added if is_zero(x) else mapped(c, "add", x, added)
+
+
+def _set(c: Call, put: Callable[[Array], Array], x: Array, rows: Array, ids: Array) -> Array:
+    """Elements in place of x's.  Which of two that go to one place wins is not defined in PyTorch either."""
+    p, value = c.program, uniform(rows)
+    there = p.compare("greater", put(p.broadcast(p.number(1.0, "float32"), rows.shape, [])), p.number(0.0, "float32"))
+    if value is not None:
+        return p.select(there, p.number(value if is_float(c.dtype) else int(value), c.dtype), x)
+    places = known(ids)
+    if places is not None and len(np.unique(places)) < places.size:
+        raise Gap("several elements set at one place")
+    return p.select(there, put(rows), x)
 
 
 def is_zero(x: Array) -> bool:

@@ -244,6 +244,11 @@ def _logic(c: Call) -> Array:
     return mapped(c, "bit_" + LOGIC[c.name], *operands_of(c))
 
 
+@handles("_local_scalar_dense")
+def _item(c: Call) -> Any:
+    raise Gap("the value of a tensor, asked for while the program is traced (item, int, float, if); keep it a tensor")
+
+
 @handles("isnan")
 def _isnan(c: Call) -> Array:
     x = c.array(c.self)
