@@ -90,10 +90,12 @@ class Program:
 
     # ---- leaves
 
-    def leaf(self, path: str, shape: Sequence[int], dtype: str, value: Any = None, spec: Sequence[Any] = ()) -> Array:
-        """An array from outside: an argument of the function, or a constant of its code."""
+    def leaf(
+        self, path: str, shape: Sequence[int], dtype: str, value: Any = None, spec: Sequence[Any] = (), data: bool = False
+    ) -> Array:
+        """An array from outside: an argument of the function, which is data or learned, or a constant of its code."""
         carrier = carrier_of(dtype)
-        return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec))
+        return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec), data=data)
 
     def number(self, value: float, dtype: str) -> Array:
         carrier = carrier_of(dtype)
@@ -316,10 +318,11 @@ class Program:
         return self.along("pad", x, axis, x.shape[axis] + low + high, start=low, fill=value)
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:
+        axis %= parts[0].rank
+        parts = [p for p in parts if p.shape[axis]] or list(parts[:1])
         if len(parts) == 1:
             return parts[0]
         first = parts[0]
-        axis %= first.rank
         for other in parts[1:]:
             self._join(first, other, axis)
         shape, axes = list(first.shape), list(first.axes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import jax_index, jax_inner, jax_ops, jax_random, jax_windows  # noqa: F401  each has handlers of equations
 from .arrays import Program
-from .jax_reader import Reader, Value, spec_of
+from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced
 
 def from_jax(
@@ -22,12 +22,17 @@ def from_jax(
     in_specs: Any = (),
     out_specs: Any = None,
     name: Optional[str] = None,
+    data: Optional[str] = None,
 ) -> Traced:
     """A function of arrays, as JAX traces it, laid out over a mesh.
 
     `args` are arrays, or shapes alone (jax.ShapeDtypeStruct).  `in_specs` is a tree of specs like `args`, or rules
     [(pattern, spec), ...] over the paths of arguments, of which the first found wins; others are whole on each
-    device.  `out_specs`: a tree of specs like the results; without it they stay where they are made.
+    device.  `out_specs`: a tree of specs like the results; without it a result that is a tree like an argument
+    (gradients of parameters, a new state) is sharded as that is, and others stay where they are made.
+
+    `data` is a pattern of the paths that are data: activations go where they are, and weights come to them or stay
+    where they are.  By default these are arguments that are arrays themselves, and trees that are called as data are.
     """
     shape = {axis: int(size) for axis, size in mesh.items()}
     axis_types = (jax.sharding.AxisType.Auto,) * len(shape)
@@ -45,10 +50,10 @@ def from_jax(
         known = value if isinstance(value, (np.ndarray, np.generic, jax.Array, int, float, bool)) else None
         array = None if known is None else np.asarray(known)
         aval = jax.typeof(value) if not isinstance(value, jax.ShapeDtypeStruct) else value
-        inputs.append(program.leaf(path, aval.shape, str(aval.dtype), array, spec))
+        inputs.append(program.leaf(path, aval.shape, str(aval.dtype), array, spec, _is_data(path, data)))
     results = reader.read(closed.jaxpr, closed.consts, inputs)
     flat, tree = jax.tree.flatten(out_shape)
-    wanted: List[Optional[Tuple[Any, ...]]] = [None] * len(flat)
+    wanted = _as_arguments(out_shape, args, specs)
     if out_specs is not None:
         wanted = [spec_of(s) for s in tree.flatten_up_to(out_specs)]
     outputs = []
@@ -72,6 +77,41 @@ def _paths(fn: Callable[..., Any], args: Sequence[Any]) -> List[Tuple[str, Any]]
     return found
 
 
+def _as_arguments(results: Any, args: Sequence[Any], specs: Sequence[Spec]) -> List[Optional[Spec]]:
+    """For each result the spec of the same place in an argument that is a tree like it, or None."""
+    known: List[Tuple[Any, List[Any], Sequence[Spec]]] = []
+    at = 0
+    for arg in args:
+        leaves, tree = jax.tree.flatten(arg)
+        if len(leaves) != 1 or jax.tree_util.treedef_is_leaf(tree) is False:
+            known.append((tree, [np.shape(v) for v in leaves], specs[at : at + len(leaves)]))
+        at += len(leaves)
+
+    def walk(part: Any) -> List[Optional[Spec]]:
+        leaves, tree = jax.tree.flatten(part)
+        shapes = [v.shape for v in leaves]
+        for other, others, found in known:
+            if other == tree and others == shapes:
+                return [spec if any(spec) else None for spec in found]
+        if jax.tree_util.treedef_is_leaf(tree):
+            return [None]
+        children = jax.tree.leaves(part, is_leaf=lambda node: node is not part)
+        return [spec for child in children for spec in walk(child)]
+
+    return walk(results)
+
+
+#: First parts of paths that are data by their names.
+DATA = re.compile(r"batch|data|inputs?$|examples?|targets?|labels?|images?|tokens?|cache", re.IGNORECASE)
+
+
+def _is_data(path: str, pattern: Optional[str]) -> bool:
+    if pattern is not None:
+        return re.search(pattern, path) is not None
+    first, *rest = path.split("/")
+    return not rest or DATA.match(first) is not None
+
+
 def _key(entry: Any) -> str:
     for attribute in ("key", "idx", "name"):
         if hasattr(entry, attribute):
@@ -85,7 +125,7 @@ def _are_rules(specs: Any) -> bool:
     )
 
 
-def _specs(leaves: Sequence[Tuple[str, Any]], args: Sequence[Any], specs: Any) -> List[Tuple[Any, ...]]:
+def _specs(leaves: Sequence[Tuple[str, Any]], args: Sequence[Any], specs: Any) -> List[Spec]:
     if _are_rules(specs):
         return [next((spec_of(s) for pattern, s in specs if re.search(pattern, path)), ()) for path, _ in leaves]
     tree = jax.tree.structure(tuple(args))

@@ -600,7 +600,7 @@ class Writer:
             for at, (have, want) in enumerate(zip(x.dims, first.dims)):
                 if at != place and have and want:
                     mapping.update(zip(have, want))
-            x = self.renamed(array, x, mapping)
+            x = self.ordered(source, self.renamed(array, x, mapping))
             whole.append((x, (x.dims[place] or ("",))[0], source.shape[place]))
         final = self.axis_names(array.axes[place])
         while len(whole) > 1:  # in pairs, so that each element is copied a few times only
@@ -791,5 +791,5 @@ def map_text(fn: str, texts: Sequence[str], array: Array) -> str:
 
 
 def kind_of(array: Array) -> str:
-    """params and inputs: what is learned is a floating-point argument."""
-    return "params" if is_float(array.carrier) else "inputs"
+    """params, or inputs: data, and all whole numbers."""
+    return "params" if is_float(array.carrier) and not array.attrs["data"] else "inputs"

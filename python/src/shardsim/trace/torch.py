@@ -35,6 +35,7 @@ class Input(NamedTuple):
     path: str
     tensor: torch.Tensor
     learned: bool
+    data: bool = False
 
 
 def from_torch(
@@ -62,15 +63,22 @@ def from_torch(
     results = [reader.lift(v) for v in reader.read(graph, leaves)]
     learned = [one.path for one in inputs if one.learned] if grad else []
     first = len(results) - len(learned)
+    for k, path in enumerate(learned, first):  # gradients lie as what they are of
+        spec = _spec(path, rules)
+        if any(spec):
+            results[k] = program.constraint(results[k], spec)
     gradients = {path: first + k for k, path in enumerate(learned)}
     return Traced(program, dict(mesh), results, lambda flat: pytree.tree_unflatten(flat, tree), gradients, reader.gaps)
 
 
 def _leaf(program: Program, one: Input, rules: Rules) -> Array:
-    spec = next((tuple(s) for pattern, s in rules if re.search(pattern, one.path)), ())
-    spec = tuple(tuple(e) if isinstance(e, list) else e for e in spec)
     value = numpy_of(one.tensor)
-    return program.leaf(one.path, one.tensor.shape, type_name(one.tensor.dtype), value, spec)
+    return program.leaf(one.path, one.tensor.shape, type_name(one.tensor.dtype), value, _spec(one.path, rules), one.data)
+
+
+def _spec(path: str, rules: Rules) -> Tuple[Any, ...]:
+    spec = next((tuple(s) for pattern, s in rules if re.search(pattern, path)), ())
+    return tuple(tuple(e) if isinstance(e, list) else e for e in spec)
 
 
 # ---- what goes in
@@ -89,7 +97,7 @@ def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str,
     for path, value in paths:
         if isinstance(value, torch.Tensor):
             learned = not is_module and value.dtype.is_floating_point
-            found.append(Input(_path(path, names), value.detach(), learned))
+            found.append(Input(_path(path, names), value.detach(), learned, is_module))
 
     def call(tensors: Sequence[torch.Tensor]) -> Any:
         rest = iter(tensors[owned:])
