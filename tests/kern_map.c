@@ -45,6 +45,12 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
         return sin(x);
     case KERN_COS:
         return cos(x);
+    case KERN_TAN:
+        return tan(x);
+    case KERN_EXP2:
+        return exp2(x);
+    case KERN_ATAN2:
+        return atan2(x, y);
     case KERN_LOG1P:
         return log1p(x);
     case KERN_EXPM1:
@@ -77,6 +83,8 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
         return x != 0 && y != 0;
     case KERN_OR:
         return x != 0 || y != 0;
+    case KERN_XOR:
+        return (x != 0) != (y != 0);
     case KERN_NOT:
         return x == 0;
     case KERN_ADD:
@@ -157,6 +165,12 @@ static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void 
     kern_map_run(&m, inputs, out, 1);
 }
 
+/* Functions of words of 32 bits have a test of their own. */
+static bool is_of_words(enum kern_fn fn)
+{
+    return kern_fns[fn].takes == KERN_WHOLE;
+}
+
 static bool needs_positive(enum kern_fn fn)
 {
     return fn == KERN_LOG || fn == KERN_SQRT || fn == KERN_RSQRT || fn == KERN_LOG1P ||
@@ -196,8 +210,8 @@ static void test_accuracy(void)
             double lo = needs_positive(fn) ? 1e-3 : -9, hi = fn == KERN_POW ? 3 : 9;
             double error = fmax(sweep(fn, dtype, lo, hi, 1), sweep(fn, dtype, lo / 90, 0.1, 0.1));
 
-            ok(error <= eps[dtype], "%s, %s: error %.2g", kern_fns[fn].name, shd_dtype_name(dtype),
-               error);
+            ok(error <= eps[dtype] || is_of_words(fn), "%s, %s: error %.2g", kern_fns[fn].name,
+               shd_dtype_name(dtype), error);
         }
     }
 }
@@ -209,18 +223,20 @@ static void test_relative(void)
         enum kern_fn fn;
         double lo, hi;
     } rows[] = {
-        {KERN_EXP, -87, 88.7},    {KERN_EXP, -1e-3, 1e-3},  {KERN_LOG, 1e-30, 1e-28},
-        {KERN_LOG, 1e-38, 4e-38}, {KERN_LOG, 0.7, 1.5},     {KERN_LOG, 0.999, 1.001},
-        {KERN_LOG, 1, 1e38},      {KERN_TANH, -1e-4, 1e-4}, {KERN_TANH, -2, 2},
-        {KERN_TANH, -50, 50},     {KERN_SIGMOID, -87, 30},  {KERN_SILU, -80, 30},
-        {KERN_RSQRT, 1e-3, 1e6},  {KERN_SIN, -1e-3, 1e-3},  {KERN_SIN, -3, 3},
-        {KERN_SIN, -9e5, 9e5},    {KERN_SIN, 9e5, 3e38},    {KERN_COS, -3, 3},
-        {KERN_COS, -9e5, 9e5},    {KERN_COS, 9e5, 3e38},    {KERN_LOG1P, -1e-6, 1e-6},
-        {KERN_LOG1P, -0.99, 3},   {KERN_LOG1P, 1, 1e38},    {KERN_EXPM1, -1e-6, 1e-6},
-        {KERN_EXPM1, -2, 2},      {KERN_EXPM1, -90, 88},    {KERN_ERF, -1e-3, 1e-3},
-        {KERN_ERF, -2, 2},        {KERN_ERF, -50, 50},      {KERN_ERFC, -2, 2},
-        {KERN_ERFC, -50, 9},      {KERN_POW, 1e-9, 1e-3},   {KERN_POW, 0.5, 2},
-        {KERN_POW, 2, 100},       {KERN_REM, -1e6, 1e6},
+        {KERN_EXP, -87, 88.7},     {KERN_EXP, -1e-3, 1e-3},  {KERN_LOG, 1e-30, 1e-28},
+        {KERN_LOG, 1e-38, 4e-38},  {KERN_LOG, 0.7, 1.5},     {KERN_LOG, 0.999, 1.001},
+        {KERN_LOG, 1, 1e38},       {KERN_TANH, -1e-4, 1e-4}, {KERN_TANH, -2, 2},
+        {KERN_TANH, -50, 50},      {KERN_SIGMOID, -87, 30},  {KERN_SILU, -80, 30},
+        {KERN_RSQRT, 1e-3, 1e6},   {KERN_SIN, -1e-3, 1e-3},  {KERN_SIN, -3, 3},
+        {KERN_SIN, -9e5, 9e5},     {KERN_SIN, 9e5, 3e38},    {KERN_COS, -3, 3},
+        {KERN_COS, -9e5, 9e5},     {KERN_COS, 9e5, 3e38},    {KERN_LOG1P, -1e-6, 1e-6},
+        {KERN_LOG1P, -0.99, 3},    {KERN_LOG1P, 1, 1e38},    {KERN_EXPM1, -1e-6, 1e-6},
+        {KERN_EXPM1, -2, 2},       {KERN_EXPM1, -90, 88},    {KERN_ERF, -1e-3, 1e-3},
+        {KERN_ERF, -2, 2},         {KERN_ERF, -50, 50},      {KERN_ERFC, -2, 2},
+        {KERN_ERFC, -50, 9},       {KERN_POW, 1e-9, 1e-3},   {KERN_POW, 0.5, 2},
+        {KERN_POW, 2, 100},        {KERN_REM, -1e6, 1e6},    {KERN_TAN, -1e-3, 1e-3},
+        {KERN_TAN, -9e5, 9e5},     {KERN_TAN, 9e5, 3e38},    {KERN_EXP2, -125, 127},
+        {KERN_ATAN2, -1e-3, 1e-3}, {KERN_ATAN2, -20, 20},    {KERN_ATAN2, -1e6, 1e6},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -282,6 +298,13 @@ static void test_special(void)
         {KERN_FINITE, FLT_MAX, 1},
         {KERN_SIN, INFINITY, NAN},
         {KERN_COS, -INFINITY, NAN},
+        {KERN_TAN, INFINITY, NAN},
+        {KERN_EXP2, INFINITY, INFINITY},
+        {KERN_EXP2, -INFINITY, 0},
+        {KERN_EXP2, -140, 0x1p-140},
+        {KERN_EXP2, 10, 1024},
+        {KERN_XOR, 0, 1},
+        {KERN_XOR, NAN, 0},
         {KERN_LOG1P, -1, -INFINITY},
         {KERN_LOG1P, -2, NAN},
         {KERN_LOG1P, INFINITY, INFINITY},
@@ -349,32 +372,35 @@ static void test_nan(void)
             set_elem(dtype, &nan, 0, NAN);
             set_elem(dtype, &one, 0, 1);
             run_fn(fn, dtype, 1, &nan, &one, 2, &out);
-            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn));
+            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || is_of_words(fn));
             run_fn(fn, dtype, 1, &one, &nan, 2, &out);
-            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || fn == KERN_GATE ||
-                            fn == KERN_SELECT || fn == KERN_POW || /* 1^y is 1 */
+            pass = pass && (isnan(get_elem(dtype, &out, 0)) || drops_nan(fn) || is_of_words(fn) ||
+                            fn == KERN_GATE || fn == KERN_SELECT || fn == KERN_POW || /* 1^y is 1 */
                             kern_fns[fn].noperands < 2);
         }
         ok(pass, "NaN is handed on, %s", shd_dtype_name(dtype));
     }
 }
 
-/* x^y as C's pow, for all pairs of special numbers. */
-static void test_pow(void)
+/* Functions of two operands as C's, for all pairs of special numbers. */
+static void test_pairs(void)
 {
     static const double x[] = {0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3e38, INFINITY, -INFINITY, NAN};
-    static const double y[] = {0,    1,    -1,  2,        3,         -3,  0.5,
+    static const double y[] = {0,    -0.0, 1,   -1,       2,         3,   -3,     0.5,
                                -0.5, 1e30, 9e9, INFINITY, -INFINITY, NAN, 8388609};
+    static const enum kern_fn fns[] = {KERN_POW, KERN_ATAN2};
 
-    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+    for (size_t i = 0; i < 2 * sizeof x / sizeof x[0]; i++)
         for (size_t k = 0; k < sizeof y / sizeof y[0]; k++) {
-            float a = (float)x[i], b = (float)y[k], out;
-            double want = (double)(float)pow((double)a, (double)b);
+            float a = (float)x[i / 2], b = (float)y[k], out;
+            double want = i % 2 ? atan2((double)a, (double)b) : pow((double)a, (double)b);
 
-            run_fn(KERN_POW, SHD_F32, 1, &a, &b, 0, &out);
+            want = (double)(float)want;
+            run_fn(fns[i % 2], SHD_F32, 1, &a, &b, 0, &out);
             ok(((double)out == want && !signbit(out) == !signbit(want)) ||
                    (isnan(out) && isnan(want)),
-               "pow(%g, %g) is %g: %g", x[i], y[k], want, (double)out);
+               "%s(%g, %g) is %g: %g", kern_fns[fns[i % 2]].name, x[i / 2], y[k], want,
+               (double)out);
         }
 }
 
@@ -506,6 +532,15 @@ static void test_int(void)
         {KERN_OR, 0, 0, 0, 0},
         {KERN_NOT, 5, 0, 0, 0},
         {KERN_SELECT, 0, 4, 0, 4},
+        {KERN_XOR, 5, 0, 0, 1},
+        {KERN_BIT_AND, -1, 0x0f0f, 0, 0x0f0f},
+        {KERN_BIT_OR, INT32_MIN, 5, 0, INT32_MIN + 5},
+        {KERN_BIT_XOR, -1, 5, 0, -6},
+        {KERN_BIT_NOT, 0, 0, 0, -1},
+        {KERN_SHIFT_LEFT, 3, 31, 0, INT32_MIN},
+        {KERN_SHIFT_LEFT, 3, 32, 0, 0},
+        {KERN_SHIFT_RIGHT, -1, 28, 0, 15},
+        {KERN_SHIFT_RIGHT, -1, -1, 0, 0},
         {KERN_ADD_SCALAR, INT32_MAX, 0, 1, INT32_MIN},
         {KERN_MAX, -3, 4, 0, 4},
         {KERN_MIN, -3, 4, 0, -3},
@@ -785,8 +820,8 @@ static enum kern_linear seen_linear(enum kern_fn fn)
 static void test_linear(void)
 {
     for (int fn = 0; fn < KERN_NFNS; fn++)
-        ok(seen_linear((enum kern_fn)fn) == kern_fns[fn].linear, "linear as its row says: %s",
-           kern_fns[fn].name);
+        ok(is_of_words((enum kern_fn)fn) || seen_linear((enum kern_fn)fn) == kern_fns[fn].linear,
+           "linear as its row says: %s", kern_fns[fn].name);
 }
 
 int main(void)
@@ -797,7 +832,7 @@ int main(void)
     test_relative();
     test_special();
     test_nan();
-    test_pow();
+    test_pairs();
     test_select();
     test_gate();
     test_convert();

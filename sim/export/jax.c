@@ -180,8 +180,7 @@ static void add_runs(struct text *out, const struct kern_source *source, int64_t
     text_add(out, "]");
 }
 
-/* Add inputs of positions and spans with their actual values, since they define attention's mask;
- * spans by column. */
+/* Add inputs of numbers, positions and spans with their actual values; spans by column. */
 static void add_given(struct text *out, const struct graph *graph)
 {
     int64_t shape[GRAPH_RANK_MAX];
@@ -192,12 +191,12 @@ static void add_given(struct text *out, const struct graph *graph)
         const struct graph_node *node = &graph->nodes[i];
         int64_t columns, n = 1;
 
-        if (!export_is_leaf(node, GRAPH_INPUT) || !node->source.sight)
+        if (!export_is_leaf(node, GRAPH_INPUT) || !(node->source.sight || node->source.index))
             continue;
         graph_shape(graph, i, shape);
         for (uint32_t d = 0; d < node->rank; d++)
             n *= shape[d];
-        columns = node->source.sight_array == KERN_POSITIONS ? 1 : 2;
+        columns = node->source.index || node->source.sight_array == KERN_POSITIONS ? 1 : 2;
         export_add_key(out, node->name);
         text_add(out, "[");
         for (int64_t c = 0; c < columns; c++) {

@@ -107,9 +107,13 @@ static bool check_types(struct graph *graph, const char *name, const struct grap
                        shd_dtype_name(graph->nodes[node->inputs[k]].dtype));
             return false;
         }
-    if (!kern_is_whole(node->dtype))
-        return true;
-    if (!info->whole)
+    if (!kern_is_whole(node->dtype)) {
+        if (info->takes == KERN_WHOLE)
+            graph_fail(graph, SHD_ETYPE, "'%s' is %s of fractions; expected whole numbers", name,
+                       info->name);
+        return graph->err.status == SHD_OK;
+    }
+    if (info->takes == KERN_FRACTIONS)
         graph_fail(graph, SHD_ETYPE, "'%s' is %s of whole numbers; expected fractions", name,
                    info->name);
     else if (info->has_scalar && node->scalar != floor(node->scalar))

@@ -139,7 +139,7 @@ bool kern_error_moved(const struct kern_kernel *kernel, const union kern_desc *d
 
     e->kept = true;
     if (kern_is_whole(desc->map.dtype))
-        kern_set_dtype(kernel, &floats, SHD_F64); /* of variances */
+        floats.map.dtype = SHD_F64; /* of variances; every description begins with its type */
     if (e->variances[moved])
         run_on(kernel, &floats, e->args, noperands, moved, e->variances[moved], e->out[0]);
     return true;

@@ -92,10 +92,13 @@ enum kern_fn {
     KERN_GATE,       /* a where b is not 0; else 0, whatever a is */
     KERN_SIN,
     KERN_COS,
+    KERN_TAN,
+    KERN_EXP2,  /* 2^x */
     KERN_LOG1P, /* log(1 + x) */
     KERN_EXPM1, /* exp(x) - 1 */
     KERN_ERF,
-    KERN_ERFC, /* 1 - erf(x) */
+    KERN_ERFC,  /* 1 - erf(x) */
+    KERN_ATAN2, /* the angle of (x, y) = (b, a) */
     KERN_POW,
     KERN_REM, /* of the division a / b that is rounded towards 0: it has the sign of a */
     KERN_ABS,
@@ -108,7 +111,14 @@ enum kern_fn {
     KERN_NOT_EQUAL,
     KERN_AND, /* of truth: what is not 0 is true */
     KERN_OR,
+    KERN_XOR,
     KERN_NOT,
+    KERN_BIT_AND, /* of whole numbers alone, as words of 32 bits */
+    KERN_BIT_OR,
+    KERN_BIT_XOR,
+    KERN_BIT_NOT,
+    KERN_SHIFT_LEFT,
+    KERN_SHIFT_RIGHT,          /* zeros follow; by 32 and more, or by less than 0, it is 0 */
     KERN_SELECT,               /* a where c is not 0, else b */
     KERN_NSAME,                /* all functions above have operands and result of one type */
     KERN_CONVERT = KERN_NSAME, /* a copy whose type differs from its operand's */
@@ -133,6 +143,9 @@ enum kern_rounding {
     KERN_CURVED_SUM     /* ... that ends in a sum with terms of size 1 */
 };
 
+/* The numbers that a function takes. */
+enum kern_takes { KERN_FRACTIONS, KERN_WHOLE, KERN_NUMBERS };
+
 /* What is true of each function: whoever needs to know asks here. */
 struct kern_fn_info {
     const char *name; /* as written in graphs: "gelu" */
@@ -141,7 +154,7 @@ struct kern_fn_info {
     uint8_t flops; /* per element, by convention */
     enum kern_linear linear;
     enum kern_rounding rounding;
-    bool whole;      /* whether whole numbers are taken */
+    enum kern_takes takes;
     const char *jax; /* as JAX spells it: $a, $b and $c are the operands, $s the scalar */
 };
 extern const struct kern_fn_info kern_fns[KERN_NFNS];

@@ -109,6 +109,10 @@ static double changed(const struct map_error *m, enum kern_fn fn, double x, doub
         return fmin(2, off * (fabs(sin(x)) + off / 2));
     case KERN_NOT:
         return surely_true(x, off) ? 0 : CHOICE;
+    case KERN_TAN: /* over a pole it may be anything */
+        return fabs(cos(x)) > off ? change : INFINITY;
+    case KERN_BIT_NOT:
+        return INFINITY;
     default:
         return change;
     }
@@ -173,11 +177,24 @@ static double remaining(double a, double da, double b, double db)
     return CHOICE * (fabs(b) + db);
 }
 
+/* An angle: of a point that is away from the origin and from where angles jump. */
+static double turned(double a, double da, double b, double db)
+{
+    double near = hypot(a, b) - da - db;
+
+    if (da == 0 && db == 0)
+        return 0;
+    if (near <= 0 || (b < db && fabs(a) <= da))
+        return isfinite(da + db) ? CHOICE * 2 * acos(-1) : INFINITY;
+    return (da + db) / near;
+}
+
 /* Of `and`, one operand that is surely false decides; of `or`, one that is surely true. */
 static double joined(enum kern_fn fn, double a, double da, double b, double db)
 {
-    bool decided = fn == KERN_AND ? surely_false(a, da) || surely_false(b, db)
-                                  : surely_true(a, da) || surely_true(b, db);
+    bool decided = fn == KERN_AND  ? surely_false(a, da) || surely_false(b, db)
+                   : fn == KERN_OR ? surely_true(a, da) || surely_true(b, db)
+                                   : false;
     bool known =
         (surely_true(a, da) || surely_false(a, da)) && (surely_true(b, db) || surely_false(b, db));
 
@@ -246,7 +263,16 @@ static double binary(enum kern_fn fn, double a, double da, double b, double db, 
         return compared(a, da, b, db);
     case KERN_AND:
     case KERN_OR:
+    case KERN_XOR:
         return joined(fn, a, da, b, db);
+    case KERN_ATAN2:
+        return turned(a, da, b, db);
+    case KERN_BIT_AND:
+    case KERN_BIT_OR:
+    case KERN_BIT_XOR:
+    case KERN_SHIFT_LEFT:
+    case KERN_SHIFT_RIGHT:
+        return da == 0 && db == 0 ? 0 : INFINITY;
     case KERN_POW:
         return powered(a, da, b, db, value);
     case KERN_REM:

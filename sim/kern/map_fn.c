@@ -17,79 +17,111 @@
 #include "kern/wide32.h"
 
 const struct kern_fn_info kern_fns[KERN_NFNS] = {
-    [KERN_COPY] = {"copy", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_EXACT, true, "$a"},
-    [KERN_ADD] = {"add", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a + $b"},
-    [KERN_SUB] = {"sub", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a - $b"},
-    [KERN_MUL] = {"mul", 2, false, 1, KERN_LINEAR_IN_EACH, KERN_ROUNDED, true, "$a * $b"},
-    [KERN_DIV] = {"div", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_ROUNDED, true, "$a / $b"},
-    [KERN_MAX] = {"max", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.maximum($a, $b)"},
-    [KERN_MIN] = {"min", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.minimum($a, $b)"},
-    [KERN_NEG] = {"neg", 1, false, 1, KERN_LINEAR_IN_ALL, KERN_EXACT, true, "-$a"},
-    [KERN_EXP] = {"exp", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.exp($a)"},
-    [KERN_LOG] = {"log", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.log($a)"},
-    [KERN_SQRT] = {"sqrt", 1, false, 1, KERN_NOT_LINEAR, KERN_ROUNDED, false, "jnp.sqrt($a)"},
-    [KERN_RSQRT] = {"rsqrt", 1, false, 2, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.rsqrt($a)"},
-    [KERN_TANH] = {"tanh", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.tanh($a)"},
-    [KERN_RELU] = {"relu", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jax.nn.relu($a)"},
-    [KERN_SIGMOID] = {"sigmoid", 1, false, 4, KERN_NOT_LINEAR, KERN_CURVED, false,
+    [KERN_COPY] = {"copy", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_EXACT, KERN_NUMBERS, "$a"},
+    [KERN_ADD] = {"add", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, KERN_NUMBERS, "$a + $b"},
+    [KERN_SUB] = {"sub", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, KERN_NUMBERS, "$a - $b"},
+    [KERN_MUL] = {"mul", 2, false, 1, KERN_LINEAR_IN_EACH, KERN_ROUNDED, KERN_NUMBERS, "$a * $b"},
+    [KERN_DIV] = {"div", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_ROUNDED, KERN_NUMBERS, "$a / $b"},
+    [KERN_MAX] = {"max", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                  "jnp.maximum($a, $b)"},
+    [KERN_MIN] = {"min", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                  "jnp.minimum($a, $b)"},
+    [KERN_NEG] = {"neg", 1, false, 1, KERN_LINEAR_IN_ALL, KERN_EXACT, KERN_NUMBERS, "-$a"},
+    [KERN_EXP] = {"exp", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS, "jnp.exp($a)"},
+    [KERN_LOG] = {"log", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS, "jnp.log($a)"},
+    [KERN_SQRT] = {"sqrt", 1, false, 1, KERN_NOT_LINEAR, KERN_ROUNDED, KERN_FRACTIONS,
+                   "jnp.sqrt($a)"},
+    [KERN_RSQRT] = {"rsqrt", 1, false, 2, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                    "jax.lax.rsqrt($a)"},
+    [KERN_TANH] = {"tanh", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                   "jnp.tanh($a)"},
+    [KERN_RELU] = {"relu", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                   "jax.nn.relu($a)"},
+    [KERN_SIGMOID] = {"sigmoid", 1, false, 4, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
                       "jax.nn.sigmoid($a)"},
-    [KERN_GELU] = {"gelu", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
+    [KERN_GELU] = {"gelu", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, KERN_FRACTIONS,
                    "jax.nn.gelu($a, approximate=True)"},
-    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM, false,
+    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM, KERN_FRACTIONS,
                         "slope(lambda x: jax.nn.gelu(x, approximate=True), $a)"},
-    [KERN_GELU_EXACT] = {"gelu_exact", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
-                         "jax.nn.gelu($a, approximate=False)"},
+    [KERN_GELU_EXACT] = {"gelu_exact", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+                         KERN_FRACTIONS, "jax.nn.gelu($a, approximate=False)"},
     [KERN_GELU_EXACT_GRAD] = {"gelu_exact_grad", 1, false, 13, KERN_NOT_LINEAR, KERN_CURVED_SUM,
-                              false, "slope(lambda x: jax.nn.gelu(x, approximate=False), $a)"},
-    [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
+                              KERN_FRACTIONS,
+                              "slope(lambda x: jax.nn.gelu(x, approximate=False), $a)"},
+    [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, KERN_FRACTIONS,
                    "jax.nn.silu($a)"},
-    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM, false,
+    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM, KERN_FRACTIONS,
                         "slope(jax.nn.silu, $a)"},
-    [KERN_QUICK_GELU] = {"quick_gelu", 1, false, 6, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, false,
-                         "$a * jax.nn.sigmoid(1.702 * $a)"},
+    [KERN_QUICK_GELU] = {"quick_gelu", 1, false, 6, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+                         KERN_FRACTIONS, "$a * jax.nn.sigmoid(1.702 * $a)"},
     [KERN_QUICK_GELU_GRAD] = {"quick_gelu_grad", 1, false, 10, KERN_NOT_LINEAR, KERN_CURVED_SUM,
-                              false, "slope(lambda x: x * jax.nn.sigmoid(1.702 * x), $a)"},
-    [KERN_RELU_SQUARED] = {"relu_squared", 1, false, 2, KERN_NOT_LINEAR, KERN_ROUNDED, true,
+                              KERN_FRACTIONS, "slope(lambda x: x * jax.nn.sigmoid(1.702 * x), $a)"},
+    [KERN_RELU_SQUARED] = {"relu_squared", 1, false, 2, KERN_NOT_LINEAR, KERN_ROUNDED, KERN_NUMBERS,
                            "jax.nn.relu($a) ** 2"},
-    [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                    "($a > 0).astype($a.dtype)"},
-    [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                     "($a == $b).astype($a.dtype)"},
-    [KERN_SCALE] = {"scale", 1, true, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a * $s"},
-    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1, KERN_NOT_LINEAR, KERN_ROUNDED, true, "$a + $s"},
-    [KERN_FILL] = {"fill", 0, true, 0, KERN_NOT_LINEAR, KERN_ROUNDED, true, "jnp.full((), $s)"},
-    [KERN_FINITE] = {"finite", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_SCALE] = {"scale", 1, true, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, KERN_NUMBERS, "$a * $s"},
+    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1, KERN_NOT_LINEAR, KERN_ROUNDED, KERN_NUMBERS,
+                         "$a + $s"},
+    [KERN_FILL] = {"fill", 0, true, 0, KERN_NOT_LINEAR, KERN_ROUNDED, KERN_NUMBERS,
+                   "jnp.full((), $s)"},
+    [KERN_FINITE] = {"finite", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                      "jnp.isfinite($a).astype($a.dtype)"},
-    [KERN_GATE] = {"gate", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_EXACT, true,
+    [KERN_GATE] = {"gate", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_EXACT, KERN_NUMBERS,
                    "jnp.where($b != 0, $a, 0)"},
-    [KERN_SIN] = {"sin", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.sin($a)"},
-    [KERN_COS] = {"cos", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.cos($a)"},
-    [KERN_LOG1P] = {"log1p", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.log1p($a)"},
-    [KERN_EXPM1] = {"expm1", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.expm1($a)"},
-    [KERN_ERF] = {"erf", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.erf($a)"},
-    [KERN_ERFC] = {"erfc", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jax.lax.erfc($a)"},
-    [KERN_POW] = {"pow", 2, false, 1, KERN_NOT_LINEAR, KERN_CURVED, false, "jnp.power($a, $b)"},
-    [KERN_REM] = {"rem", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jax.lax.rem($a, $b)"},
-    [KERN_ABS] = {"abs", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.abs($a)"},
-    [KERN_SIGN] = {"sign", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.sign($a)"},
-    [KERN_FLOOR] = {"floor", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.floor($a)"},
-    [KERN_CEIL] = {"ceil", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.ceil($a)"},
-    [KERN_ROUND] = {"round", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true, "jnp.round($a)"},
-    [KERN_LESS] = {"less", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_SIN] = {"sin", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS, "jnp.sin($a)"},
+    [KERN_COS] = {"cos", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS, "jnp.cos($a)"},
+    [KERN_TAN] = {"tan", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS, "jnp.tan($a)"},
+    [KERN_EXP2] = {"exp2", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                   "jnp.exp2($a)"},
+    [KERN_LOG1P] = {"log1p", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                    "jnp.log1p($a)"},
+    [KERN_EXPM1] = {"expm1", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                    "jnp.expm1($a)"},
+    [KERN_ERF] = {"erf", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                  "jax.lax.erf($a)"},
+    [KERN_ERFC] = {"erfc", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                   "jax.lax.erfc($a)"},
+    [KERN_ATAN2] = {"atan2", 2, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                    "jnp.arctan2($a, $b)"},
+    [KERN_POW] = {"pow", 2, false, 1, KERN_NOT_LINEAR, KERN_CURVED, KERN_FRACTIONS,
+                  "jnp.power($a, $b)"},
+    [KERN_REM] = {"rem", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                  "jax.lax.rem($a, $b)"},
+    [KERN_ABS] = {"abs", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS, "jnp.abs($a)"},
+    [KERN_SIGN] = {"sign", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS, "jnp.sign($a)"},
+    [KERN_FLOOR] = {"floor", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                    "jnp.floor($a)"},
+    [KERN_CEIL] = {"ceil", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS, "jnp.ceil($a)"},
+    [KERN_ROUND] = {"round", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                    "jnp.round($a)"},
+    [KERN_LESS] = {"less", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                    "($a < $b).astype($a.dtype)"},
-    [KERN_LESS_EQUAL] = {"less_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_LESS_EQUAL] = {"less_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                          "($a <= $b).astype($a.dtype)"},
-    [KERN_NOT_EQUAL] = {"not_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_NOT_EQUAL] = {"not_equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                         "($a != $b).astype($a.dtype)"},
-    [KERN_AND] = {"and", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_AND] = {"and", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                   "(($a != 0) & ($b != 0)).astype($a.dtype)"},
-    [KERN_OR] = {"or", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_OR] = {"or", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                  "(($a != 0) | ($b != 0)).astype($a.dtype)"},
-    [KERN_NOT] = {"not", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_XOR] = {"xor", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
+                  "(($a != 0) != ($b != 0)).astype($a.dtype)"},
+    [KERN_NOT] = {"not", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                   "($a == 0).astype($a.dtype)"},
-    [KERN_SELECT] = {"select", 3, false, 1, KERN_NOT_LINEAR, KERN_EXACT, true,
+    [KERN_BIT_AND] = {"bit_and", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE, "$a & $b"},
+    [KERN_BIT_OR] = {"bit_or", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE, "$a | $b"},
+    [KERN_BIT_XOR] = {"bit_xor", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE, "$a ^ $b"},
+    [KERN_BIT_NOT] = {"bit_not", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE, "~$a"},
+    [KERN_SHIFT_LEFT] = {"shift_left", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE,
+                         "jax.lax.shift_left($a, $b)"},
+    [KERN_SHIFT_RIGHT] = {"shift_right", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_WHOLE,
+                          "jax.lax.shift_right_logical($a, $b)"},
+    [KERN_SELECT] = {"select", 3, false, 1, KERN_NOT_LINEAR, KERN_EXACT, KERN_NUMBERS,
                      "jnp.where($c != 0, $a, $b)"},
-    [KERN_CONVERT] = {"convert", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_ROUNDED, true, "$a"},
+    [KERN_CONVERT] = {"convert", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_ROUNDED, KERN_NUMBERS, "$a"},
 };
 
 /* ---- float: whole groups of lanes ---- */
@@ -204,6 +236,8 @@ KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
         LANES(kern_select32((x != 0.0f) & (y != 0.0f), 1.0f, 0.0f));
     case KERN_OR:
         LANES(kern_select32((x != 0.0f) | (y != 0.0f), 1.0f, 0.0f));
+    case KERN_XOR:
+        LANES(kern_select32((x != 0.0f) ^ (y != 0.0f), 1.0f, 0.0f));
     case KERN_NOT:
         LANES(kern_select32(x == 0.0f, 1.0f, 0.0f));
     case KERN_SELECT:
@@ -254,6 +288,12 @@ KERN_BODY void wide_body(enum kern_fn fn, size_t n, const float *restrict a,
         LANES(kern_sine32(x, 0));
     case KERN_COS:
         LANES(kern_sine32(x, 1));
+    case KERN_TAN:
+        LANES(kern_tan32(x));
+    case KERN_EXP2:
+        LANES(kern_exp2_32(x));
+    case KERN_ATAN2:
+        LANES(kern_atan2_32(x, y));
     case KERN_LOG1P:
         LANES(kern_log1p32(x));
     case KERN_EXPM1:
@@ -290,12 +330,14 @@ static bool is_wide(enum kern_fn fn)
     return fn >= KERN_SIN && fn <= KERN_POW;
 }
 
-/* Sine and cosine of angles that are too many turns for kern_sine32(). */
+/* Sine, cosine and tangent of angles that are too many turns for kern_turn32(). */
 static void turn_far(enum kern_fn fn, size_t n, const float *a, float *out)
 {
     for (size_t i = 0; i < n; i++)
         if (a[i] > KERN_TURN_MAX || a[i] < -KERN_TURN_MAX)
-            out[i] = (float)(fn == KERN_SIN ? sin((double)a[i]) : cos((double)a[i]));
+            out[i] = (float)(fn == KERN_SIN   ? sin((double)a[i])
+                             : fn == KERN_COS ? cos((double)a[i])
+                                              : tan((double)a[i]));
 }
 
 void kern_fn_f32(enum kern_fn fn, size_t n, const float *const *in, float scalar, float *out)
@@ -306,7 +348,7 @@ void kern_fn_f32(enum kern_fn fn, size_t n, const float *const *in, float scalar
         curved(fn, n, in[0], out);
     else
         simple(fn, n, in[0], in[1], in[2], scalar, out);
-    if (fn == KERN_SIN || fn == KERN_COS)
+    if (fn >= KERN_SIN && fn <= KERN_TAN)
         turn_far(fn, n, in[0], out);
 }
 
@@ -395,6 +437,10 @@ static double curved_f64(enum kern_fn fn, double x)
         return sin(x);
     case KERN_COS:
         return cos(x);
+    case KERN_TAN:
+        return tan(x);
+    case KERN_EXP2:
+        return exp2(x);
     case KERN_LOG1P:
         return log1p(x);
     case KERN_EXPM1:
@@ -457,6 +503,8 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *const *in, double scal
         EACH(isfinite(a[i]) ? 1 : 0);
     case KERN_GATE:
         EACH(b[i] != 0 ? a[i] : 0);
+    case KERN_ATAN2:
+        EACH(atan2(a[i], b[i]));
     case KERN_POW:
         EACH(pow(a[i], b[i]));
     case KERN_REM:
@@ -481,6 +529,8 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *const *in, double scal
         EACH(a[i] != 0 && b[i] != 0 ? 1 : 0);
     case KERN_OR:
         EACH(a[i] != 0 || b[i] != 0 ? 1 : 0);
+    case KERN_XOR:
+        EACH((a[i] != 0) != (b[i] != 0) ? 1 : 0);
     case KERN_NOT:
         EACH(a[i] == 0 ? 1 : 0);
     case KERN_SELECT:
@@ -499,6 +549,19 @@ static double wrap(int64_t x)
 
     memcpy(&value, &low, sizeof value);
     return value;
+}
+
+/* The 32 bits of a whole number. */
+static uint32_t word(double x)
+{
+    return (uint32_t)(int32_t)x;
+}
+
+static uint32_t shifted(uint32_t x, double by, bool left)
+{
+    if (by < 0 || by >= 32)
+        return 0;
+    return left ? x << (uint32_t)by : x >> (uint32_t)by;
 }
 
 /* Division as XLA's: by zero it gives -1. */
@@ -528,6 +591,18 @@ void kern_fn_i32(enum kern_fn fn, size_t n, const double *const *in, double scal
         EACH(wrap(llabs((int64_t)a[i])));
     case KERN_RELU_SQUARED:
         EACH(a[i] <= 0 ? 0 : wrap((int64_t)a[i] * (int64_t)a[i]));
+    case KERN_BIT_AND:
+        EACH(wrap(word(a[i]) & word(b[i])));
+    case KERN_BIT_OR:
+        EACH(wrap(word(a[i]) | word(b[i])));
+    case KERN_BIT_XOR:
+        EACH(wrap(word(a[i]) ^ word(b[i])));
+    case KERN_BIT_NOT:
+        EACH(wrap(~word(a[i])));
+    case KERN_SHIFT_LEFT:
+        EACH(wrap(shifted(word(a[i]), b[i], true)));
+    case KERN_SHIFT_RIGHT:
+        EACH(wrap(shifted(word(a[i]), b[i], false)));
     case KERN_SCALE:
         EACH(wrap((int64_t)a[i] * kern_i32_of_f64(scalar)));
     case KERN_ADD_SCALAR:

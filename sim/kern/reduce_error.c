@@ -102,7 +102,7 @@ static bool whole_sum_rule(const union kern_desc *desc, const struct kern_error 
         return false;
     for (uint64_t i = 0; i < nin; i++)
         off[i] = sqrt(e->variances[0][i]);
-    kern_set_dtype(&kern_kernel_reduce, &sum, SHD_F64);
+    sum.reduce.dtype = SHD_F64;
     kern_kernel_reduce.run(&sum, &args);
     for (uint64_t i = 0; i < nout; i++)
         e->out[0][i] *= e->out[0][i];

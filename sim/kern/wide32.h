@@ -154,15 +154,26 @@ KERN_BODY float kern_pow32(float x, float y)
     return (float)kern_select64(whole & !even, kern_signed64(z, (double)x), z);
 }
 
-/* The sine of x + quarters * pi/2, for |x| of at most KERN_TURN_MAX: pi/2 is subtracted in two
- * parts, the first of 33 bits. */
+KERN_BODY float kern_exp2_32(float x)
+{
+    return (float)kern_exp64((double)x * 0.69314718055994531);
+}
+
+/* Sine and cosine of what is left of x, for |x| of at most KERN_TURN_MAX, after quarters of a turn,
+ * whose number is in the low bits of `quarters`: pi/2 is subtracted in two parts, the first of 33
+ * bits. */
 #define KERN_TURN_MAX 1e6f
-KERN_BODY float kern_sine32(float x, uint64_t quarters)
+struct kern_turn64 {
+    uint64_t quarters;
+    double sine;
+    double cosine;
+};
+
+KERN_BODY struct kern_turn64 kern_turn32(float x)
 {
     struct kern_nearest64 n = kern_nearest64((double)x * 0.63661977236758134);
-    uint64_t turn = kern_bits64(n.shifted) + quarters;
     double r = (double)x - n.whole * 0x1.921fb544p0 - n.whole * 6.0771005065061922e-11;
-    double z = r * r, s = -1.0 / 39916800, c = -1.0 / 3628800, y;
+    double z = r * r, s = -1.0 / 39916800, c = -1.0 / 3628800;
 
     s = s * z + 1.0 / 362880;
     s = s * z - 1.0 / 5040;
@@ -174,8 +185,54 @@ KERN_BODY float kern_sine32(float x, uint64_t quarters)
     c = c * z + 1.0 / 24;
     c = c * z - 0.5;
     c = c * z + 1.0;
-    y = kern_select64((turn & 1) != 0, c, s);
-    return (float)kern_float64(kern_bits64(y) ^ (turn & 2) << 62);
+    return (struct kern_turn64){kern_bits64(n.shifted), s, c};
+}
+
+/* The sine of x + quarters * pi/2. */
+KERN_BODY float kern_sine32(float x, uint64_t quarters)
+{
+    struct kern_turn64 t = kern_turn32(x);
+    double y;
+
+    quarters += t.quarters;
+    y = kern_select64((quarters & 1) != 0, t.cosine, t.sine);
+    return (float)kern_float64(kern_bits64(y) ^ (quarters & 2) << 62);
+}
+
+KERN_BODY float kern_tan32(float x)
+{
+    struct kern_turn64 t = kern_turn32(x);
+    int odd = (t.quarters & 1) != 0;
+
+    return (float)(kern_select64(odd, -t.cosine, t.sine) / kern_select64(odd, t.sine, t.cosine));
+}
+
+/* The angle of (x, y).  In the first eighth of the circle it is atan(z) of z up to 1, of which
+ * what exceeds tan(pi/8) is turned back by pi/4; atan is z times a polynomial in z^2, interpolated:
+ * relative error 3e-14. */
+KERN_BODY float kern_atan2_32(float y, float x)
+{
+    double a = kern_abs64((double)y), b = kern_abs64((double)x), z, z2, p, angle;
+    double low = kern_select64(a < b, a, b), high = kern_select64(a < b, b, a);
+    int far;
+
+    z = kern_select64(low == high, kern_select64(low == 0.0, 0.0, 1.0), low / high);
+    far = z > 0.41421356237309505;
+    z = kern_select64(far, (z - 1.0) / (z + 1.0), z);
+    z2 = z * z;
+    p = 3.066182892192732e-2;
+    p = p * z2 - 5.874452965828108e-2;
+    p = p * z2 + 7.563686006753942e-2;
+    p = p * z2 - 9.078389128419334e-2;
+    p = p * z2 + 1.1110384779058013e-1;
+    p = p * z2 - 1.4285690410881105e-1;
+    p = p * z2 + 1.9999999604578206e-1;
+    p = p * z2 - 3.333333333080015e-1;
+    p = p * z2 + 0.9999999999999736;
+    angle = z * p + kern_select64(far, 0.78539816339744831, 0.0);
+    angle = kern_select64(a > b, 1.5707963267948966 - angle, angle);
+    angle = kern_select64((kern_bits32(x) >> 31) != 0, 3.1415926535897932 - angle, angle);
+    return (float)kern_signed64(angle, (double)y);
 }
 
 /* erf(x) up to 1 on either side is x times a polynomial in x^2, interpolated: relative error 1e-12.

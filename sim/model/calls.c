@@ -511,6 +511,96 @@ static uint32_t build_concat(struct lines *l, const struct expr *call,
                         args[4]);
 }
 
+/* ---- numbers ---- */
+
+static uint32_t build_convert(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_any(l, call->args[0], target);
+    const struct expr *type = call->args[1];
+    enum shd_dtype dtype = SHD_NDTYPES;
+    struct shd_error err;
+
+    if (type->kind != EXPR_NAME || type->dims.given)
+        return lines_error(l, type->at, "an expression; expected a type, as float32");
+    if (shd_dtype_parse(&dtype, type->name, &err) != SHD_OK)
+        return lines_failure(l, type->at, &err);
+    if (dtype >= SHD_NCOMPUTE_DTYPES)
+        return lines_error(l, type->at, "%s is not computed with", type->name);
+    return x == GRAPH_NONE ? x : graph_convert(l->graph, lines_node_name(l, "convert"), dtype, x);
+}
+
+/* The numbers along a dim, an input that each device fills for itself; one for all lines. */
+static uint32_t numbers_along(struct lines *l, uint32_t dim)
+{
+    struct graph *g = l->graph;
+
+    for (uint32_t n = 0; n < g->nnodes; n++)
+        if (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].source.index && g->nodes[n].rank == 1 &&
+            g->nodes[n].dims[0] == dim)
+            return n;
+    return graph_input(g, graph_text(g, "iota/%s", g->dims[dim].name), SHD_I32, &dim, 1,
+                       (struct kern_source){.index = true});
+}
+
+static uint32_t build_iota(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    uint32_t dim = dim_argument(l, call->args[0]);
+
+    (void)target;
+    return dim == GRAPH_NONE ? dim : numbers_along(l, dim);
+}
+
+static uint32_t build_one_hot(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t ids = lines_eval_any(l, call->args[0], NULL), dim = dim_argument(l, call->args[1]);
+    const char *name = lines_node_name(l, "one_hot");
+
+    (void)target;
+    if (ids == GRAPH_NONE || dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (l->graph->nodes[ids].dtype != SHD_I32)
+        return lines_error(l, call->args[0]->at, "an array of fractions; expected whole numbers");
+    ids = graph_map(l->graph, name, KERN_EQUAL, ids, numbers_along(l, dim), 0);
+    return graph_convert(l->graph, name, l->dtype, ids);
+}
+
+/* The first place of the extreme along a dim: the least number of those whose element is it. */
+static uint32_t build_place(struct lines *l, const struct expr *call,
+                            const struct expr_dims *target)
+{
+    enum shd_reduce_op op = !strcmp(call->name, "argmax") ? SHD_MAX : SHD_MIN;
+    const char *name = lines_node_name(l, call->name);
+    uint32_t x = lines_eval_any(l, call->args[0], NULL), dim, keep[GRAPH_RANK_MAX], rank = 0, at, n;
+    struct graph *g = l->graph;
+
+    (void)target;
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    dim = dim_of(l, call->args[1], x);
+    if (dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    for (uint32_t d = 0; d < g->nodes[x].rank; d++)
+        if (g->nodes[x].dims[d] != dim)
+            keep[rank++] = g->nodes[x].dims[d];
+    at = numbers_along(l, dim);
+    n = graph_map(g, name, KERN_FILL, at, GRAPH_NONE, (double)g->dims[dim].size);
+    x = graph_map(g, name, KERN_EQUAL, x, graph_reduce(g, name, op, x, keep, rank), 0);
+    return graph_reduce(g, name, SHD_MIN, graph_select(g, name, x, at, n), keep, rank);
+}
+
+static uint32_t build_log_sum_exp(struct lines *l, const struct expr *call,
+                                  const struct expr_dims *target)
+{
+    uint32_t args[2]; /* x, dim */
+
+    (void)target;
+    if (!read_args(l, call, NULL, "xd", args))
+        return GRAPH_NONE;
+    return layer_log_sum_exp(l->graph, lines_node_name(l, "logsumexp"), args[0], args[1]);
+}
+
 /* ---- choosing ---- */
 
 /* Read an array of integers that are all below the size of a dim. */
@@ -659,6 +749,13 @@ const struct lines_function lines_functions[] = {
     {"greater", 2, 2, "a, b", "1 where a > b, else 0; as less", lines_build_swapped},
     {"greater_equal", 2, 2, "a, b", "1 where a >= b, else 0", lines_build_swapped},
     {"clamp", 3, 3, "x, low, high", "min(max(x, low), high)", lines_build_clamp},
+    {"convert", 2, 2, "x, type", "in another type: float32, float64, bfloat16, float16 or int32",
+     build_convert},
+    {"iota", 1, 1, "dim", "the whole numbers from 0 along a dim", build_iota},
+    {"one_hot", 2, 2, "ids, dim", "1 where the place along a dim is the id, else 0", build_one_hot},
+    {"argmax", 2, 2, "x, dim", "the first place of the largest along a dim", build_place},
+    {"argmin", 2, 2, "x, dim", "the first place of the smallest along a dim", build_place},
+    {"logsumexp", 2, 2, "x, dim", "log of the sum of exp along a dim", build_log_sum_exp},
     {"softmax", 2, 2, "x, dim", "over one dim", build_softmax},
     {"rms_norm", 2, 3, "x, dim, scale, eps=1e-6", "x / sqrt(mean(x^2) + eps) * scale", build_norm},
     {"layer_norm", 2, 4, "x, dim, scale, bias, eps=1e-5",

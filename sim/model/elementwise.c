@@ -121,7 +121,7 @@ static struct lines_value operand(struct lines *l, const struct expr *e, enum ke
     struct lines_value value = lines_eval(l, e, target);
 
     if (value.is == LINES_NODE && kern_is_whole(l->graph->nodes[value.node].dtype) &&
-        !kern_fns[fn].whole) {
+        kern_fns[fn].takes == KERN_FRACTIONS) {
         lines_refuse_whole(l, e->at, value.node);
         return nothing();
     }

@@ -89,14 +89,16 @@ void model_add_backward(struct graph *g, uint64_t seed)
 }
 
 /* Give inputs new random numbers in each microbatch and step: both continue the random sequence.
- * Bytes and texts have their own places, and values of a file are the same. */
+ * Bytes and texts have their own places, and values of a file and numbers along a dimension are the
+ * same. */
 static void change_inputs(struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
         struct graph_node *n = &g->nodes[node];
         int64_t shape[GRAPH_RANK_MAX];
 
-        if (n->op != GRAPH_INPUT || n->source.bytes || n->source.file || n->source.stored)
+        if (n->op != GRAPH_INPUT || n->source.bytes || n->source.file || n->source.stored ||
+            n->source.index)
             continue;
         graph_shape(g, node, shape);
         n->source.place.per_microbatch = 1;

@@ -8,7 +8,7 @@
 
 bool batch_is_data(const struct graph_node *n)
 {
-    return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0;
+    return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0 && !n->source.index;
 }
 
 /* Mark each data array's first dimension in `first` and all its later dimensions in `behind`. */

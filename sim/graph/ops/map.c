@@ -76,6 +76,11 @@ static uint32_t slope(struct graph *g, const char *name, const struct graph_node
     case KERN_COS:
         t = graph_map(g, name, KERN_SIN, x, GRAPH_NONE, 0);
         return graph_map(g, name, KERN_NEG, t, GRAPH_NONE, 0);
+    case KERN_TAN: /* 1 + y^2 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        return graph_map(g, name, KERN_ADD_SCALAR, t, GRAPH_NONE, 1);
+    case KERN_EXP2: /* ln(2) y */
+        return graph_map(g, name, KERN_SCALE, y, GRAPH_NONE, 0.69314718055994531);
     case KERN_LOG1P:
         t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 1);
         return graph_map(g, name, KERN_DIV, t,
@@ -198,6 +203,26 @@ static void reverse_pow(struct reverse *r, uint32_t node, uint32_t adjoint)
     reverse_add(r, b, reverse_product(r, adjoint, t, node, b));
 }
 
+/* The angle of (b, a): da = g b / (a^2 + b^2), db = -g a / (a^2 + b^2). */
+static void reverse_atan2(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], t;
+    const char *name = reverse_name(g, node, a);
+
+    t = graph_map(g, name, KERN_ADD, graph_map(g, name, KERN_MUL, a, a, 0),
+                  graph_map(g, name, KERN_MUL, b, b, 0), 0);
+    if (r->adjoints[a].wanted)
+        reverse_add(r, a,
+                    reverse_product(r, adjoint, graph_map(g, name, KERN_DIV, b, t, 0), node, a));
+    if (!r->adjoints[b].wanted)
+        return;
+    name = reverse_name(g, node, b);
+    t = graph_map(g, name, KERN_DIV, graph_map(g, name, KERN_NEG, a, GRAPH_NONE, 0), t, 0);
+    reverse_add(r, b, reverse_product(r, adjoint, t, node, b));
+}
+
 /* y = a - b trunc(a / b) */
 static void reverse_rem(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
@@ -241,6 +266,9 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_MIN:
         reverse_choice(r, node, adjoint);
         return;
+    case KERN_ATAN2:
+        reverse_atan2(r, node, adjoint);
+        return;
     case KERN_POW:
         reverse_pow(r, node, adjoint);
         return;
@@ -253,6 +281,7 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
     case KERN_LESS_EQUAL:
     case KERN_AND:
     case KERN_OR:
+    case KERN_XOR:
         return;
     case KERN_GATE:
         adjoint = graph_map(g, reverse_name(g, node, a), KERN_GATE, adjoint, b, 0);
