@@ -181,7 +181,7 @@ class Writer:
         used = list(value.names())
         for d, axis in zip(value.dims, axes):
             if d is None:
-                d = tuple(self.apart(n, used) for n in self.axis_names(axis))
+                d = self.apart_all(self.axis_names(axis), used)
                 used += d
             dims.append(d)
         names = [n for d in dims if d for n in d]
@@ -201,6 +201,13 @@ class Writer:
         if self._stored.get(value.text) == value.names():
             return value
         return Value(self.line(array, value.names(), f"transpose({bare(value.text)})", "ordered"), value.dims)
+
+    def apart_all(self, names: Sequence[str], used: Sequence[str]) -> Names:
+        """Names that are neither used nor equal to each other."""
+        made: List[str] = []
+        for name in names:
+            made.append(self.apart(name, [*used, *made]))
+        return tuple(made)
 
     def apart(self, name: str, used: Sequence[str]) -> str:
         return self.variant(name, used) if name in used else name
@@ -289,7 +296,7 @@ class Writer:
         dims: List[Optional[Names]] = []
         used: List[str] = []
         for axis in array.axes:
-            names = tuple(self.apart(n, [*used]) for n in self.axis_names(axis))
+            names = self.apart_all(self.axis_names(axis), [*used])
             used += names
             dims.append(names)
         leaf = Leaf(name, array, tuple(used))
@@ -358,7 +365,7 @@ class Writer:
         dims: List[Optional[Names]] = []
         before = set(x.names())
         for axis in array.axes:
-            names = tuple(self.apart(n, [*used, *before]) for n in self.axis_names(axis))
+            names = self.apart_all(self.axis_names(axis), [*used, *before])
             used += names
             dims.append(names)
         return Value(self.line(array, used, f"reshape({x.text}){bracket(used)}"), dims)
@@ -375,7 +382,7 @@ class Writer:
                     names = x.dims[place]
                     assert names is not None
                     if any(n in used for n in names):
-                        names = tuple(self.apart(n, used) for n in names)
+                        names = self.apart_all(names, used)
                     used += names
                     dims[place] = names
                     break
@@ -420,7 +427,7 @@ class Writer:
                 missing.append(label)
         used: List[str] = []
         for label in self._by_need(array, [c for c in dict.fromkeys(a_labels + b_labels) if c in first], first):
-            first[label] = tuple(self.apart(n, used) for n in first[label])
+            first[label] = self.apart_all(first[label], used)
             used += first[label]
         texts = []
         for x, labels in ((a, a_labels), (b, b_labels)):
@@ -585,7 +592,7 @@ class Writer:
             kept = [n for d in dims if d for n in d]
             return Value(self.line(array, kept, f"sum({value.text})", "only"), dims)
         used = [n for d in dims if d for n in d]
-        dims[place] = tuple(self.apart(n, used) for n in names)
+        dims[place] = self.apart_all(names, used)
         all_names = [n for d in dims if d for n in d]
         return Value(self.line(array, all_names, f"reshape({value.text}){bracket(all_names)}", "split"), dims)
 
@@ -624,20 +631,20 @@ class Writer:
     def _embed(self, array: Array) -> Value:
         table, ids = array.inputs
         t, rows = self.whole(table, 0)
-        i = self.materialised(ids, self.value(ids), ids.axes)
+        i = self.ordered(ids, self.value(ids))
         used = list(i.names())
         mapping = {n: self.apart(n, used) for d in t.dims[1:] for n in d or ()}
         if rows in used:
             mapping[rows] = self.variant(rows, [*used, *t.names()])
-        t = self.renamed(array, self.materialised(table, t, table.axes), mapping)
+        t = self.renamed(array, self.ordered(table, t), mapping)
         dims = [*i.dims, *t.dims[1:]]
         names = [n for d in dims if d for n in d]
         return Value(self.line(array, names, f"embed({t.text}, {i.text})"), dims)
 
     def _embed_add(self, array: Array) -> Value:
         grad, ids = array.inputs
-        g = self.materialised(grad, self.value(grad), grad.axes)
-        i = self.materialised(ids, self.value(ids), ids.axes)
+        g = self.ordered(grad, self.value(grad))
+        i = self.ordered(ids, self.value(ids))
         mapping: Dict[str, str] = {}
         for have, want in zip(i.dims, g.dims):
             if have and want:
@@ -655,8 +662,8 @@ class Writer:
         source, ids = array.inputs
         place = array.attrs["axis"]
         x, name = self.whole(source, place)
-        x = self.materialised(source, x, source.axes)
-        i = self.materialised(ids, self.value(ids), ids.axes)
+        x = self.ordered(source, x)
+        i = self.ordered(ids, self.value(ids))
         rest = [d for a, d in enumerate(x.dims) if a != place]
         mapping: Dict[str, str] = {}
         for have, want in zip(i.dims, rest):
@@ -674,8 +681,8 @@ class Writer:
     def _pick_add(self, array: Array) -> Value:
         grad, ids = array.inputs
         place = array.attrs["axis"]
-        g = self.materialised(grad, self.value(grad), grad.axes)
-        i = self.materialised(ids, self.value(ids), ids.axes)
+        g = self.ordered(grad, self.value(grad))
+        i = self.ordered(ids, self.value(ids))
         mapping: Dict[str, str] = {}
         for have, want in zip(i.dims, g.dims):
             mapping.update(zip(have or (), want or ()))
