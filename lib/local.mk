@@ -90,6 +90,7 @@ libshd_la_SOURCES = \
 	%D%/reshard/pair.c \
 	%D%/reshard/pair.h \
 	%D%/reshard/reshard.c \
+	%D%/reshard/reach.c \
 	%D%/reshard/shift.c \
 	%D%/reshard/source.c \
 	%D%/reshard/source.h \

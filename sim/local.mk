@@ -374,6 +374,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/rows.c \
 	%D%/graph/ops/shift.c \
 	%D%/graph/ops/slots.c \
+	%D%/graph/ops/taps.c \
 	%D%/graph/ops/topk.c \
 	%D%/graph/ops/window.c \
 	%D%/graph/optimizer/adamw.c \
@@ -631,6 +632,7 @@ libsim_la_SOURCES = \
 	%D%/kern/multiply.h \
 	%D%/kern/nest.c \
 	%D%/kern/nest.h \
+	%D%/kern/overlaps.c \
 	%D%/kern/packed.c \
 	%D%/kern/packed_block.inc \
 	%D%/kern/packed_room.c \
@@ -652,6 +654,7 @@ libsim_la_SOURCES = \
 	%D%/kern/sight.c \
 	%D%/kern/sight.h \
 	%D%/kern/slots.c \
+	%D%/kern/taps.c \
 	%D%/kern/topk.c \
 	%D%/kern/wide32.h \
 	%D%/kern/window.c \
@@ -734,6 +737,8 @@ libsim_la_SOURCES = \
 	%D%/partition/follow.h \
 	%D%/partition/fuse.c \
 	%D%/partition/fuse.h \
+	%D%/partition/halo.c \
+	%D%/partition/halo.h \
 	%D%/partition/improve.c \
 	%D%/partition/improve.h \
 	%D%/partition/layer_groups.c \
@@ -785,6 +790,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/rows.c \
 	%D%/partition/rules/shift.c \
 	%D%/partition/rules/table.c \
+	%D%/partition/rules/taps.c \
 	%D%/partition/rules/window.c \
 	%D%/partition/share.c \
 	%D%/partition/share.h \

@@ -331,6 +331,29 @@ static uint32_t build_placed(struct maker *m, const void *arg)
                                    &placings[variant_of(arg)]));
 }
 
+/* Windows: of one dimension to another, or of the same size to itself; with gaps, overlaps and
+ * places that no window has. */
+static const struct graph_taps windows[] = {
+    {1, 1, 1, 0}, {2, 1, 1, 0.5}, {3, 2, 0, 0}, {1, 2, -1, -1}, {1, 1, 1, 0}};
+
+static uint32_t build_windows(struct maker *m, const void *arg)
+{
+    bool same = variant_of(arg) == 4;
+    uint32_t x = checked_leaf(m, "bfc");
+
+    return squares(m, graph_windows(m->graph, "windows", x, dim(m, "f"), dim(m, same ? "f" : "d"),
+                                    dim(m, "a"), &windows[variant_of(arg)]));
+}
+
+static uint32_t build_windows_add(struct maker *m, const void *arg)
+{
+    bool same = variant_of(arg) == 4;
+    uint32_t x = checked_leaf(m, same ? "bfac" : "bdac");
+
+    return squares(m, graph_windows_add(m->graph, "windows_add", x, dim(m, same ? "f" : "d"),
+                                        dim(m, "a"), dim(m, "f"), &windows[variant_of(arg)]));
+}
+
 static uint32_t build_shift(struct maker *m, const void *arg)
 {
     static const char along[] = "bfc";
@@ -649,6 +672,16 @@ static const struct op_case ops[] = {
     {"shift of the last", build_shift, 2},
     {"slice from the start", build_slice, 0},
     {"slice at the end", build_slice, 2},
+    {"windows", build_windows, 0},
+    {"windows with a stride, filled", build_windows, 1},
+    {"windows apart, with a dilation", build_windows, 2},
+    {"windows from behind the start", build_windows, 3},
+    {"windows of one name", build_windows, 4},
+    {"sum of windows", build_windows_add, 0},
+    {"sum of windows with a stride", build_windows_add, 1},
+    {"sum of windows apart, with a dilation", build_windows_add, 2},
+    {"sum of windows from behind the start", build_windows_add, 3},
+    {"sum of windows of one name", build_windows_add, 4},
     {"slice with a stride", build_placed, 0},
     {"reversed", build_placed, 1},
     {"reversed, with a stride", build_placed, 2},

@@ -385,6 +385,68 @@ static void test_window(void)
     }
 }
 
+/* ---- windows ---- */
+
+/* A device with the windows from 2 on and the elements from 5 on, or those around its windows. */
+static const struct kern_taps taps[] = {
+    {0, 3, 4, 3, 2, 9, 2, 1, 1, 13, false, 0},
+    {0, 1, 5, 2, 3, 9, 1, 3, 0, 12, false, 0.5},
+    {0, 2, 4, 3, 1, 11, 3, 1, 4, 20, true, -2},
+    {0, 66, 2, 4, 1, 5, 1, 1, 3, 30, true, 0},
+};
+
+static void check_taps(enum shd_dtype dtype, size_t which)
+{
+    union kern_desc d = {.taps = taps[which]};
+    struct kern_taps *t = &d.taps;
+    const int64_t offsets[] = {2, 5}, first = t->around ? 2 * t->stride - t->low : 5;
+    int64_t nx = t->outer * t->extent * t->inner, ny = t->outer * t->windows * t->taps * t->inner;
+    int64_t nbad = 0;
+    void *x = random_array(dtype, nx, 3), *y = random_array(dtype, ny, 3);
+    void *out = random_array(dtype, ny, 3), *grad = random_array(dtype, nx, 3);
+
+    t->dtype = dtype;
+    run(&kern_kernel_taps, &d, x, NULL, out, offsets);
+    for (int64_t i = 0; i < ny; i++) {
+        int64_t k = i / t->inner % t->taps, w = 2 + i / t->inner / t->taps % t->windows;
+        int64_t row = i / t->inner / t->taps / t->windows;
+        int64_t at = w * t->stride + k * t->dilation - t->low;
+        bool is = at >= 0 && at < t->held && at >= first && at < first + t->extent;
+
+        nbad += get_elem(dtype, out, i) !=
+                (is ? get_elem(dtype, x, (row * t->extent + at - first) * t->inner + i % t->inner)
+                    : t->fill);
+    }
+    ok(nbad == 0, "%s: windows: %zu", shd_dtype_name(dtype), which);
+    t->fill = 0;
+    run(&kern_kernel_taps, &d, x, NULL, out, offsets);
+    run(&kern_kernel_taps_sum, &d, y, NULL, grad, offsets);
+    check_adjoint(dtype, "windows", x, grad, nx, y, out, ny);
+    free(x);
+    free(y);
+    free(out);
+    free(grad);
+}
+
+static void test_taps(void)
+{
+    FLOATS(dtype)
+    {
+        for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)
+            check_taps(dtype, i);
+    }
+}
+
+static void test_overlaps(void)
+{
+    union kern_desc d = {.overlaps = {SHD_F32, 2, 2, 1, 5, {-1, 3}, {4, 2}}};
+    float a[8] = {9, 1, 2, 3, 9, 4, 5, 6}, b[4] = {10, 20, 30, 40}, out[10];
+    static const float want[10] = {1, 2, 3, 10, 20, 4, 5, 6, 30, 40};
+
+    run(&kern_kernel_overlaps, &d, a, b, out, NULL);
+    ok(!memcmp(out, want, sizeof want), "overlaps: parts before, inside and behind");
+}
+
 /* ---- counts ---- */
 
 #define BIG INT64_MAX
@@ -410,6 +472,19 @@ static const struct {
      {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}, {0}, {0}, 0}},
      0,
      4 * 78},
+    {&kern_kernel_taps, {.taps = {SHD_F32, 2, 4, 3, 5, 6, 1, 1, 1, 8, 0, 0}}, 0, 4 * (120 + 60)},
+    {&kern_kernel_taps_sum,
+     {.taps = {SHD_F32, 2, 4, 3, 5, 6, 1, 1, 1, 8, 0, 0}},
+     120,
+     4 * (120 + 60)},
+    {&kern_kernel_overlaps,
+     {.overlaps = {SHD_F32, 2, 2, 1, 5, {-1, 3}, {4, 2}}},
+     10,
+     4 * (10 + 10)},
+    {&kern_kernel_taps_sum,
+     {.taps = {SHD_F32, BIG, BIG, BIG, BIG, BIG, 1, 1, 1, 8, 0, 0}},
+     UINT64_MAX,
+     UINT64_MAX},
     {&kern_kernel_rope,
      {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, &many, 0, 0}},
      UINT64_MAX,
@@ -445,6 +520,8 @@ int main(void)
     test_pick();
     test_repeat();
     test_window();
+    test_taps();
+    test_overlaps();
     test_counts();
     ok(flops_differ == 0, "flops counted by the loops are those of the formula");
     return done();

@@ -96,6 +96,7 @@ check_PROGRAMS += \
 	%D%/random_programs \
 	%D%/random_training \
 	%D%/rank_order \
+	%D%/reach \
 	%D%/record \
 	%D%/regex \
 	%D%/repeat \

@@ -520,6 +520,42 @@ static void add_placed(struct random_program *p)
         p->bounds[x] + 1);
 }
 
+/* Windows of any form, often as many as the dimension has elements or a part of that, as
+ * convolutions and pooling have; now and then their sum right away. */
+static void add_windows(struct random_program *p)
+{
+    struct graph_taps how = {.stride = 1 + random_below(&p->random, 3),
+                             .dilation = 1 + random_below(&p->random, 2),
+                             .low = (int64_t)random_below(&p->random, 5) - 1,
+                             .fill = random_chance(&p->random, 60) ? 0 : -0.75};
+    uint32_t x = pick_rank(p, 1), dim, window_dim, tap_dim;
+    struct graph_node n;
+    int64_t size, taps = 1 + random_below(&p->random, 4);
+    double bound;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    bound = p->bounds[x] + 1;
+    dim = window_dim = any_dim(p, &n);
+    size = p->graph->dims[dim].size;
+    if (n.rank >= GRAPH_RANK_MAX - 1 || random_elements(p->graph, n.dims, n.rank) > 500)
+        return;
+    if (size % how.stride || random_chance(&p->random, 30))
+        window_dim = other_dim(p, &n, 1 + random_below(&p->random, 12));
+    else if (how.stride > 1)
+        window_dim = other_dim(p, &n, size / how.stride);
+    tap_dim = graph_dim(p->graph, graph_text(p->graph, "taps%u", p->graph->ndims), taps);
+    x = random_keep(
+        p, graph_windows(p->graph, random_name(p, "windows"), x, dim, window_dim, tap_dim, &how),
+        bound);
+    if (random_chance(&p->random, 50))
+        random_keep(p,
+                    graph_windows_add(p->graph, random_name(p, "windows_add"), x, window_dim,
+                                      tap_dim, dim, &how),
+                    (double)taps * bound);
+}
+
 static void add_shift(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), dim;
@@ -792,6 +828,8 @@ static void add_any(struct random_program *p)
         add_dequantize,
         add_slice,
         add_placed,
+        add_windows,
+        add_windows,
         add_concat,
         add_block,
         add_transpose,

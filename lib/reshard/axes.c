@@ -49,7 +49,7 @@ size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[S
         memcpy(axes, step->axes, step->naxes * sizeof *axes);
         return step->naxes;
     }
-    if (step->shift > 0)
+    if (step->shift > 0 || step->reach.extent > 0)
         mask = reshard_axes_from(&step->to.dims[step->dim], 0);
     else if (step->from.uneven || step->to.uneven) /* intervals do not nest */
         mask = shd_sharding_axes(&step->from) | shd_sharding_axes(&step->to);

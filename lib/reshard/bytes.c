@@ -84,6 +84,8 @@ uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const in
     if (reshard_is_collective(step))
         count = member_received(step, shd_reshard_operand_count(step, shape),
                                 member_of(step, position));
+    else if (step->reach.extent > 0)
+        count = reshard_reached(step, shape, position) - reshard_held(step, shape, position);
     else
         count = reshard_count_at(&step->to, shape, position) - reshard_held(step, shape, position);
     return count * shd_dtype_size(dtype);
@@ -97,6 +99,8 @@ uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_
     /* In the direct algorithms, and in shifts, devices send as much as they receive. */
     if (reshard_is_collective(step) || step->shift > 0)
         return shd_reshard_step_received(step, shape, dtype, position);
+    if (step->reach.extent > 0)
+        return reshard_reached_by_others(step, shape, position) * shd_dtype_size(dtype);
     return reshard_given(step, shape, position) * shd_dtype_size(dtype);
 }
 

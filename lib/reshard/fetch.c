@@ -16,6 +16,7 @@
 struct span {
     int64_t start;
     int64_t stop;       /* after the last element */
+    int64_t origin;     /* the element that the new shard's first place is for */
     int64_t old_extent; /* of each old interval */
     int64_t first;      /* number of the first old interval */
     int64_t n;          /* number of old intervals */
@@ -27,18 +28,47 @@ static int64_t shift_of(const struct shd_reshard_step *step, size_t dim)
     return step->shift > 0 && (size_t)step->dim == dim ? step->shift : 0;
 }
 
+static bool reaches(const struct shd_reshard_step *step, size_t dim)
+{
+    return step->reach.extent > 0 && (size_t)step->dim == dim;
+}
+
+/* What an index along the dimension of a reach gets. */
+static struct span span_of_reach(const struct shd_reshard_step *step, const int64_t *shape,
+                                 int64_t index)
+{
+    size_t dim = (size_t)step->dim;
+    struct span span = {.old_extent = shd_sharding_extent(&step->from, shape, dim)};
+
+    span.origin = index * step->reach.by + step->reach.first;
+    span.start = span.origin > 0 ? span.origin : 0;
+    span.stop = span.origin + step->reach.extent;
+    if (span.stop > shape[dim])
+        span.stop = shape[dim];
+    if (span.stop > span.start) {
+        span.first = span.start / span.old_extent;
+        span.n = (span.stop - 1) / span.old_extent - span.first + 1;
+    } else {
+        span.stop = span.start;
+    }
+    return span;
+}
+
 static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
                            int32_t position, size_t dim)
 {
     int64_t extent = shd_sharding_extent(&step->to, shape, dim);
     struct span span = {.old_extent = shd_sharding_extent(&step->from, shape, dim)};
 
+    if (reaches(step, dim))
+        return span_of_reach(step, shape, shd_sharding_index(&step->to, dim, position));
     span.start = extent * shd_sharding_index(&step->to, dim, position);
     if (extent > shape[dim] - span.start) /* the last interval, or one past the end */
         extent = span.start < shape[dim] ? shape[dim] - span.start : 0;
     span.start -= shift_of(step, dim);
     if (span.start < 0)
         span.start += shape[dim];
+    span.origin = span.start;
     span.stop = span.start + extent;
     if (extent > 0) {
         span.first = span.start / span.old_extent;
@@ -75,7 +105,7 @@ void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape
         old[d] = number % shd_sharding_nshards(&step->from, d);
         out->extent[d] = stop - start;
         out->source_offset[d] = start - old_start;
-        out->dest_offset[d] = start - span.start;
+        out->dest_offset[d] = start - span.origin;
     }
     out->source = reshard_source(step, shape, position, old);
     out->own = out->source == reshard_position_in(step->from.mesh, step->to.mesh, position);
@@ -108,6 +138,36 @@ uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape,
         held *= (uint64_t)n;
     }
     return held;
+}
+
+uint64_t reshard_reached(const struct shd_reshard_step *step, const int64_t *shape,
+                         int32_t position)
+{
+    uint64_t count = 1;
+
+    for (size_t d = 0; d < step->from.rank; d++) {
+        struct span span = span_of(step, shape, position, d);
+
+        count *= (uint64_t)(span.stop - span.start);
+    }
+    return count;
+}
+
+uint64_t reshard_reached_by_others(const struct shd_reshard_step *step, const int64_t *shape,
+                                   int32_t position)
+{
+    size_t dim = (size_t)step->dim;
+    int64_t own = shd_sharding_index(&step->from, dim, position), along = 0;
+    uint64_t count = 1;
+
+    for (int64_t i = 0; i < shd_sharding_nshards(&step->from, dim); i++) {
+        struct span span = span_of_reach(step, shape, i);
+
+        along += i != own ? common(&span, own * span.old_extent) : 0;
+    }
+    for (size_t d = 0; d < step->from.rank; d++)
+        count *= (uint64_t)(d == dim ? along : shd_sharding_extent(&step->from, shape, d));
+    return count;
 }
 
 uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)

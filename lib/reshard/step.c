@@ -61,6 +61,7 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
     step->dim = -1;
     step->dim2 = -1;
     step->shift = 0;
+    step->reach = (struct shd_reach){0};
     memset(step->near, 0, sizeof(step->near));
     step->from = way->at;
     step->to = way->at;

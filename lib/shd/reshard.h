@@ -92,6 +92,9 @@ struct shd_reshard_step {
                                        * first, ended by 0: boxes come from the nearest holders */
     uint64_t received_bytes;          /* by all devices */
     int64_t shift; /* of shd_reshard_shift(): elements by which `dim` is moved on; else 0 */
+    struct shd_reach {
+        int64_t by, first, extent;
+    } reach; /* of shd_reshard_reach(): what each index along `dim` gets; else 0 */
     struct shd_sharding from;
     struct shd_sharding to;
 };
@@ -152,6 +155,27 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
                                              const struct shd_sharding *sharding,
                                              const int64_t *shape, enum shd_dtype dtype, int dim,
                                              int64_t by, struct shd_error *err);
+
+/* Another such step: index i along `dim`, which is cut, gets the elements
+ * [i * by + first, i * by + first + extent) of the old array, as far as it has them: its own and
+ * those of its neighbours (a halo).  Both lie as `sharding` says, and the new array has `extent`
+ * elements along `dim` for each index (shd_reshard_step_shape()); those that the old one lacks are
+ * not written.  An exchange, or a slice (local) where each index has what it gets.  `extent` is
+ * at least 1.  Errors as above; SHD_EUNSUPPORTED for shards that are uneven or flat. */
+SHD_API SHD_MUST_CHECK int shd_reshard_reach(struct shd_reshard_step *out,
+                                             const struct shd_sharding *sharding,
+                                             const int64_t *shape, enum shd_dtype dtype, int dim,
+                                             const struct shd_reach *reach, struct shd_error *err);
+
+/* The extents of the array that a step makes of one of `shape`: others only in a reach.  All other
+ * functions take the old array's. */
+SHD_API void shd_reshard_step_shape(const struct shd_reshard_step *step, const int64_t *shape,
+                                    int64_t *out);
+
+/* The element of the old array, or one before it, for which the first place of a position's new
+ * shard is; with a shift, the element of the new one. */
+SHD_API void shd_reshard_step_offset(const struct shd_reshard_step *step, const int64_t *shape,
+                                     int32_t position, int64_t *out);
 
 /* Whether a step makes pieces of shards, or shards of pieces (struct shd_sharding's flat cut): an
  * all-gather, a reduce-scatter or a slice, whose `dim` is -1.  Pieces lie in a row in the shard,

@@ -142,7 +142,7 @@ static void add_origin(struct text *t, const struct program_buffer *b,
 /* Tell which box of the array comes from which device, for steps that copy boxes. */
 static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
 {
-    const struct program_buffer *b = &l->record->program->buffers[op->outputs[0]];
+    const struct program_buffer *b = &l->record->program->buffers[op->inputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, l->position), told = 0;
     int64_t start[SHD_RANK_MAX];
     char title[32];
@@ -157,7 +157,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
             return;
         }
         shd_reshard_fetch(&op->reshard, b->shape, l->position, i, &box);
-        shd_sharding_offset(&op->reshard.to, b->shape, l->position, start);
+        shd_reshard_step_offset(&op->reshard, b->shape, l->position, start);
         for (uint32_t d = 0; d < b->rank; d++)
             start[d] += box.dest_offset[d];
         add_origin(&t, b, &op->reshard, start, &box);
@@ -628,7 +628,7 @@ static void add_head(struct text *out, const struct program *program, const stru
         text_addf(out, "%s: given", op->name);
         return;
     }
-    if (op->kind == PROGRAM_RESHARD && op->reshard.shift > 0) {
+    if (op->kind == PROGRAM_RESHARD && (op->reshard.shift > 0 || op->reshard.reach.extent > 0)) {
         const struct shd_dim_axes *along = &op->reshard.to.dims[op->reshard.dim];
 
         program_axes_print(program, along->axes, along->naxes, axes, sizeof axes);

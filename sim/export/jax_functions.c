@@ -114,6 +114,22 @@ static const struct {
      "    return jax.lax.pad(x, jnp.asarray(fill, x.dtype), [(to, last, apart - 1) if d == axis "
      "else (0, 0, 0)\n"
      "                                                       for d in range(x.ndim)])\n"},
+    {"windows",
+     "def windows(x, n, taps, axis, stride, dilation, low, fill):\n"
+     "    \"\"\"Windows of an axis, and an axis of their taps behind it.\"\"\"\n"
+     "    at = jnp.arange(n)[:, None] * stride + jnp.arange(taps) * dilation - low\n"
+     "    found = jnp.take(x, jnp.clip(at, 0, x.shape[axis] - 1), axis=axis)\n"
+     "    is_there = ((at >= 0) & (at < x.shape[axis])).reshape(n, taps, *[1] * (x.ndim - axis - "
+     "1))\n"
+     "    return jnp.where(is_there, found, jnp.asarray(fill, x.dtype))\n"},
+    {"add_windows",
+     "def add_windows(x, n, axis, stride, dilation, low):\n"
+     "    at = jnp.arange(x.shape[axis])[:, None] * stride + jnp.arange(x.shape[axis + 1]) * "
+     "dilation - low\n"
+     "    x = jnp.moveaxis(x, (axis, axis + 1), (0, 1))\n"
+     "    sums = jnp.zeros((n, *x.shape[2:]), x.dtype)\n"
+     "    sums = sums.at[jnp.where(at < 0, n, at)].add(x, mode=\"drop\")\n"
+     "    return jnp.moveaxis(sums, 0, axis)\n"},
     {"pick", "def pick(x, ids, axis):\n"
              "    \"\"\"The elements of x along an axis that ids number, one or several at "
              "each place; -1 is none.\"\"\"\n"

@@ -55,6 +55,8 @@
     ROW(GRAPH_REPEAT_SUM, repeat_sum)         /* back again: the copies summed */                 \
     ROW(GRAPH_WINDOW, window)                 /* slice, padding, concatenation along one dim */   \
     ROW(GRAPH_RESHAPE, reshape)               /* the same elements under other dimensions */      \
+    ROW(GRAPH_TAPS, taps)                     /* windows of a dim, for convolution and pooling */ \
+    ROW(GRAPH_TAPS_SUM, taps_sum)             /* back again: the taps summed */                   \
     ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
     ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
     ROW(GRAPH_TOPK, topk)                     /* scores -> indices of the largest */              \
@@ -105,6 +107,13 @@ struct graph_experts {
     const struct kern_routing *routing; /* defines the queues, and what a plan counts */
 };
 
+/* Windows of a dimension: tap t of window w is the element w * stride + t * dilation - low of it,
+ * or `fill` where it has none. */
+struct graph_taps {
+    int64_t stride, dilation, low; /* stride and dilation are at least 1 */
+    double fill;
+};
+
 /* Attributes of ops, besides their operands. */
 union graph_attr {
     struct {
@@ -150,6 +159,10 @@ union graph_attr {
         int64_t from[2], to[2], count[2], from_step[2], to_step[2]; /* as struct kern_window */
         double fill;
     } window;
+    struct {
+        uint32_t dim, window_dim, tap_dim; /* the dimension of the elements, and those of windows */
+        struct graph_taps how;
+    } taps;
     struct {
         uint32_t dim;
         int64_t by; /* elements, from 0 to the dimension's size - 1 */
@@ -429,6 +442,16 @@ uint32_t graph_placed(struct graph *graph, const char *name, uint32_t x, uint32_
  * equal and in the same order. */
 uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_t a_dim, uint32_t b,
                       uint32_t b_dim, uint32_t to_dim);
+
+/* x with `window_dim` and `tap_dim` in place of `dim`: the windows of a convolution or pooling.
+ * `window_dim` may be `dim`. */
+uint32_t graph_windows(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                       uint32_t window_dim, uint32_t tap_dim, const struct graph_taps *how);
+
+/* The other way: x with `dim` in place of windows and taps, which are added up at their elements;
+ * the taps' dimension follows that of windows. */
+uint32_t graph_windows_add(struct graph *graph, const char *name, uint32_t x, uint32_t window_dim,
+                           uint32_t tap_dim, uint32_t dim, const struct graph_taps *how);
 
 /* x with its elements moved along `dim`, cyclically: element i of the result is element i - `by` of
  * x.  If `dim` is sharded, devices pass their shards on. */

@@ -43,6 +43,8 @@ union kern_desc {
     struct kern_pick pick;     /* choice and gradient */
     struct kern_repeat repeat; /* copies and their sum */
     struct kern_window window; /* slice, pad, concatenation */
+    struct kern_taps taps;     /* windows and the sum of their taps */
+    struct kern_overlaps overlaps;
     struct kern_dequantize dequantize;
     struct kern_topk topk;
     struct kern_slots slots;
@@ -131,6 +133,7 @@ extern const struct kern_kernel kern_kernel_pick_grad;  /* in: ids, g; out: d x 
 extern const struct kern_kernel kern_kernel_repeat;
 extern const struct kern_kernel kern_kernel_repeat_sum;
 extern const struct kern_kernel kern_kernel_window; /* in: one array, or two for a concatenation */
+extern const struct kern_kernel kern_kernel_taps, kern_kernel_taps_sum, kern_kernel_overlaps;
 extern const struct kern_kernel kern_kernel_dequantize; /* in: codes, scales */
 
 extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */

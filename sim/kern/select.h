@@ -87,4 +87,28 @@ struct kern_window {
     double fill;
 };
 
+/* out[outer][windows][taps][inner]: tap t of window w of the whole is element w * stride +
+ * t * dilation - low of in[outer][extent][inner] if that is in [0, held), else `fill`; elements
+ * that the device lacks are `fill`, too.  The sum adds a device's taps back to its elements.
+ * offsets[0]: first window; offsets[1]: first element, but with `around` the arrays of elements
+ * begin where the first window does (window * stride - low), and there is no second offset. */
+struct kern_taps {
+    enum shd_dtype dtype;
+    int64_t outer, windows, taps, inner, extent;
+    int64_t stride, dilation, low, held;
+    bool around;
+    double fill;
+};
+
+#define KERN_OVERLAPS_MAX 8
+
+/* out[outer][extent][inner] is the sum of inputs [outer][count[k]][inner], of which the first
+ * element is for place at[k] of out, if there is one. */
+struct kern_overlaps {
+    enum shd_dtype dtype;
+    uint32_t ninputs;
+    int64_t outer, inner, extent;
+    int64_t at[KERN_OVERLAPS_MAX], count[KERN_OVERLAPS_MAX];
+};
+
 #endif /* KERN_SELECT_H */

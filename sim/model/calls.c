@@ -483,6 +483,86 @@ static uint32_t build_pad(struct lines *l, const struct expr *call, const struct
     return graph_placed(l->graph, lines_node_name(l, "pad"), args[0], args[1], args[2], &p);
 }
 
+static bool read_taps(struct lines *l, const struct expr *call, struct graph_taps *how)
+{
+    *how = (struct graph_taps){.stride = 1, .dilation = 1};
+    if (!read_whole(l, find_key(call, "stride"), &how->stride) ||
+        !read_whole(l, find_key(call, "dilation"), &how->dilation) ||
+        !read_whole(l, find_key(call, "low"), &how->low) ||
+        !read_number_key(l, call, "fill", &how->fill))
+        return false;
+    if (how->stride < 1 || how->dilation < 1) {
+        lines_error(l, call->at, "a stride of %lld and a dilation of %lld; expected 1 or more",
+                    (long long)how->stride, (long long)how->dilation);
+        return false;
+    }
+    return true;
+}
+
+/* Check that windows end `high` elements behind the dim, if that is given. */
+static bool check_high(struct lines *l, const struct expr *call, const uint32_t *args,
+                       const struct graph_taps *how)
+{
+    const struct expr *e = find_key(call, "high");
+    int64_t high, size = l->graph->dims[args[1]].size, windows, span;
+
+    if (!e || !read_whole(l, e, &high))
+        return e == NULL;
+    span = (l->graph->dims[args[3]].size - 1) * how->dilation + 1;
+    windows = size + how->low + high < span ? 0 : (size + how->low + high - span) / how->stride + 1;
+    if (windows == l->graph->dims[args[2]].size)
+        return true;
+    lines_error(l, call->args[2]->at, "%lld windows, but dim '%s' has %lld elements",
+                (long long)windows, l->graph->dims[args[2]].name,
+                (long long)l->graph->dims[args[2]].size);
+    return false;
+}
+
+static uint32_t build_windows(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t args[4]; /* x, from, to, taps */
+    struct graph_taps how;
+
+    if (!read_args(l, call, target, "adnn", args) || !read_taps(l, call, &how) ||
+        !check_high(l, call, args, &how))
+        return GRAPH_NONE;
+    return graph_windows(l->graph, lines_node_name(l, "windows"), args[0], args[1], args[2],
+                         args[3], &how);
+}
+
+/* Transpose x so that `taps` follows `windows`. */
+static uint32_t with_taps_behind(struct lines *l, uint32_t x, uint32_t windows, uint32_t taps)
+{
+    const struct graph_node *n = &l->graph->nodes[x];
+    uint32_t dims[GRAPH_RANK_MAX], rank = 0;
+
+    for (uint32_t d = 0; d < n->rank; d++) {
+        if (n->dims[d] != taps)
+            dims[rank++] = n->dims[d];
+        if (n->dims[d] == windows)
+            dims[rank++] = taps;
+    }
+    if (!memcmp(dims, n->dims, rank * sizeof *dims))
+        return x;
+    return graph_transpose(l->graph, lines_node_name(l, "transpose"), x, dims, rank);
+}
+
+static uint32_t build_windows_add(struct lines *l, const struct expr *call,
+                                  const struct expr_dims *target)
+{
+    uint32_t args[4], x; /* x, windows, taps, to */
+    struct graph_taps how;
+
+    if (!read_args(l, call, target, "addn", args) || !read_taps(l, call, &how))
+        return GRAPH_NONE;
+    if (args[1] == args[2])
+        return lines_error(l, call->args[2]->at, "one dim for windows and taps");
+    x = lines_checked(l, call->at, with_taps_behind(l, args[0], args[1], args[2]));
+    return graph_windows_add(l->graph, lines_node_name(l, "windows_add"), x, args[1], args[2],
+                             args[3], &how);
+}
+
 static uint32_t build_shift(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
@@ -781,6 +861,14 @@ const struct lines_function lines_functions[] = {
      build_pad},
     {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
      build_concat},
+    {"windows", 4, 4, "x, from, to, taps, stride=1, dilation=1, low=0, high=0, fill=0",
+     "windows of a dim, as `to`, and the taps of each: tap t of window w is the element w * stride "
+     "+ t * dilation - low, or fill; with einsum a convolution, with max or mean a pooling. Where "
+     "`from` is sharded, devices get their neighbours' elements; the result is stored, as large as "
+     "all taps",
+     build_windows},
+    {"windows_add", 4, 4, "x, windows, taps, to, stride=1, dilation=1, low=0",
+     "the way back: the taps of all windows added up at their elements", build_windows_add},
     {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},
     {"embed", 2, 3, "table, ids, dim", "rows of a table, along its first dim or the one named",
      build_embed},

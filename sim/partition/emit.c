@@ -10,6 +10,7 @@
 
 #include "partition/emit_rows.h"
 #include "partition/fuse.h"
+#include "partition/halo.h"
 #include "partition/versions.h"
 
 /* ---- ops ---- */
@@ -235,11 +236,28 @@ static void hold(struct program_op *op, const struct emit *e, uint32_t node)
     op->held = oldest_of(e, holds - 1);
 }
 
+/* Emit an op on windows that cross shards. */
+static int emit_with_halo(struct emit *e, uint32_t node, const struct halo *halo,
+                          const struct fused *fused, struct program_op *op)
+{
+    bool sums = e->graph->nodes[node].op == GRAPH_TAPS_SUM;
+    int status = sums ? SHD_OK : halo_emit_before(e, node, halo, op);
+
+    if (status == SHD_OK)
+        status = set_kernel(op, e->placement, node, fused, e->err);
+    hold(op, e, node);
+    if (status != SHD_OK)
+        return status;
+    halo_set(op, halo);
+    return sums ? halo_emit_sum(e, node, halo, op) : program_add_op(e->program, op, e->err);
+}
+
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     struct program_op op = op_of(e, node);
     struct fused fused;
+    struct halo halo;
     int status;
 
     if (e->inlined[node])
@@ -253,6 +271,8 @@ static int emit_op(struct emit *e, uint32_t node)
     status = add_outputs(e, node, &op);
     if (status == SHD_OK && rule_of(e->graph->nodes[node].op)->moves_rows)
         return emit_rows(e, node, &op);
+    if (status == SHD_OK && halo_find(&halo, e->placement, node))
+        return emit_with_halo(e, node, &halo, &fused, &op);
     if (status == SHD_OK)
         status = shifts_between_devices(e, node)
                      ? set_shift(&op, e, node)

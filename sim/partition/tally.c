@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "partition/halo.h"
+
 /* Cost of doing something `times` times. */
 static double cost_of_all(double cost, uint32_t times)
 {
@@ -173,8 +175,9 @@ double tally_work(const struct placement *p, uint32_t node)
 {
     if (!p->nodes[node].works)
         return 0;
-    return cost_of_all(p->graph->nodes[node].op == GRAPH_SHIFT ? cost_of_shift(p, node)
-                                                               : cost_of_kernel(p, node),
+    return cost_of_all(p->graph->nodes[node].op == GRAPH_SHIFT
+                           ? cost_of_shift(p, node)
+                           : cost_of_kernel(p, node) + halo_cost(p, node),
                        placement_times(p, node));
 }
 

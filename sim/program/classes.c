@@ -66,9 +66,9 @@ bool program_moves_alike(const struct program *program, const struct program_op 
     if (a->kind != PROGRAM_RESHARD)
         return false;
     if (x->kind != y->kind || x->shift != y->shift || x->dim != y->dim ||
-        from->dtype != to->dtype || !shd_sharding_equal(&x->from, &y->from) ||
-        !shd_sharding_equal(&x->to, &y->to) || x->naxes != y->naxes ||
-        memcmp(x->axes, y->axes, sizeof x->axes) != 0 ||
+        memcmp(&x->reach, &y->reach, sizeof x->reach) != 0 || from->dtype != to->dtype ||
+        !shd_sharding_equal(&x->from, &y->from) || !shd_sharding_equal(&x->to, &y->to) ||
+        x->naxes != y->naxes || memcmp(x->axes, y->axes, sizeof x->axes) != 0 ||
         memcmp(x->near, y->near, sizeof x->near) != 0)
         return false;
     if (program_algo(program, a, &x_call) && program_algo(program, b, &y_call))

@@ -415,7 +415,7 @@ struct program_moved program_moved(const struct program *program, const struct p
         return program_nodes_moved(program, op, position);
     if (op->kind == PROGRAM_ROWS)
         return program_rows_moved(program, op, position);
-    b = &program->buffers[op->outputs[0]];
+    b = &program->buffers[op->inputs[0]];
     size = shd_dtype_size(b->dtype);
     algo = program_algo(program, op, &call);
     if (!algo)
@@ -431,7 +431,7 @@ struct program_moved program_moved(const struct program *program, const struct p
 static void fetch_transfers(const struct program *program, const struct program_op *op,
                             int32_t position, program_transfer_fn fn, void *arg)
 {
-    const struct program_buffer *b = &program->buffers[op->outputs[0]];
+    const struct program_buffer *b = &program->buffers[op->inputs[0]];
     int64_t n = shd_reshard_fetch_count(&op->reshard, b->shape, position);
     bool goes_on = true;
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 /* The mesh axes that a step runs over; for a step without groups, the axes that the sharding change
- * involves, or that cut the dimension that is shifted. */
+ * involves, or that cut the dimension that is shifted or has a halo. */
 static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
 {
     uint32_t changed = 0;
@@ -29,7 +29,8 @@ static void find_axes(struct traffic_row *row, const struct shd_reshard_step *st
                 for (uint8_t a = 0; a < t->naxes; a++)
                     changed |= 1u << t->axes[a];
             }
-    for (uint8_t a = 0; step->shift > 0 && a < step->to.dims[step->dim].naxes; a++)
+    for (uint8_t a = 0;
+         (step->shift > 0 || step->reach.extent > 0) && a < step->to.dims[step->dim].naxes; a++)
         changed |= 1u << step->to.dims[step->dim].axes[a];
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (changed >> a & 1)

@@ -47,7 +47,7 @@ static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int3
     bool same = true;
 
     shd_sharding_offset(&step->from, shape, box->source, from);
-    shd_sharding_offset(&step->to, shape, position, to);
+    shd_reshard_step_offset(step, shape, position, to);
     if (step->shift > 0)
         from[step->dim] += step->shift;
     for (size_t d = 0; d < step->to.rank; d++)
@@ -60,11 +60,12 @@ void relayout_fetch(struct run_pull *pull, const struct shd_reshard_step *step,
                     const int64_t *shape, enum shd_dtype dtype, void *out)
 {
     int32_t position = pull->dev->position;
-    int64_t from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
+    int64_t made[SHD_RANK_MAX], from_shape[SHD_RANK_MAX], to_shape[SHD_RANK_MAX];
     int64_t n = shd_reshard_fetch_count(step, shape, position);
 
     shd_sharding_shard_shape(&step->from, shape, from_shape);
-    shd_sharding_shard_shape(&step->to, shape, to_shape);
+    shd_reshard_step_shape(step, shape, made);
+    shd_sharding_shard_shape(&step->to, made, to_shape);
     for (int64_t i = 0; i < n; i++) {
         struct shd_fetch box;
         uint32_t source;

@@ -268,7 +268,10 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
     done = g.want && (!bounded || (g.squares && g.sizes));
     for (uint64_t i = 0; i < n && done && combined && !adds; i++)
         g.want[i] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
-    shd_sharding_offset(to, g.out->shape, device, g.offset);
+    if (op->reshard.reach.extent > 0)
+        shd_reshard_step_offset(&op->reshard, g.in->shape, device, g.offset);
+    else
+        shd_sharding_offset(to, g.out->shape, device, g.offset);
     if (done)
         add_shards(&g, program, op, device, part, shards);
     *out = (struct moved){.want = g.want};

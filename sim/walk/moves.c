@@ -26,10 +26,10 @@ struct fetching {
 static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct fetching *f = arg;
-    const struct program_buffer *out = &f->walker->program->buffers[f->op->outputs[0]];
+    const struct program_buffer *in = &f->walker->program->buffers[f->op->inputs[0]];
 
     (void)err;
-    relayout_fetch(pull, &f->op->reshard, out->shape, out->dtype,
+    relayout_fetch(pull, &f->op->reshard, in->shape, in->dtype,
                    f->walker->shards[f->op->outputs[0]]);
     return SHD_OK;
 }
@@ -42,12 +42,13 @@ int walker_seat_on_rank(struct run_seat *out, struct walker *w, struct shd_error
     return run_group_over_axes(out, w->dev, axes, naxes, err);
 }
 
-/* Zero the padding behind the last shard of a dimension that does not divide evenly. */
+/* Zero the padding behind the last shard of a dimension that does not divide evenly, and what a
+ * halo has beyond the array's ends. */
 static void clear_padding(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
 
-    if (out->sharding.uneven)
+    if (out->sharding.uneven || op->reshard.reach.extent > 0)
         memset(w->shards[op->outputs[0]], 0, out->bytes);
 }
 
@@ -95,9 +96,9 @@ static void do_slice(struct walker *w, const struct program_op *op)
     }
 
     clear_padding(w, op);
-    if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
+    if (shd_reshard_fetch_count(&op->reshard, in->shape, w->position) == 0)
         return; /* no elements */
-    shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
+    shd_reshard_fetch(&op->reshard, in->shape, w->position, 0, &box);
     relayout_copy(out->dtype, out->rank, &box, w->shards[op->outputs[0]], out->local,
                   w->shards[op->inputs[0]], in->local);
 }
