@@ -17,11 +17,6 @@
 
 #define HELP_COLUMNS 80 /* the width of all help texts, whatever the terminal's */
 
-static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
-{
-    l->names[l->nnames++] = (struct lines_name){name, node, computed};
-}
-
 /* Check that a name is new; otherwise report it at the line's place and return false. */
 static bool check_new(struct lines *l, const char *name)
 {
@@ -123,7 +118,7 @@ static void add_arrays(struct lines *l, const struct scenario *s,
 
         l->place = a->place;
         if (check_new(l, a->name))
-            add_name(l, a->name, add_array(l, s, a, param), false);
+            lines_add(l, a->name, add_array(l, s, a, param), false);
     }
 }
 
@@ -153,7 +148,7 @@ static uint32_t add_op(struct lines *l, const struct scenario_line *line)
         node = lines_conform(l, node, &parsed->dims, parsed->value->at);
         if (node != GRAPH_NONE)
             node = lines_checked(l, 0, graph_constraint(l->graph, l->left, node));
-        add_name(l, l->left, node, true);
+        lines_add(l, l->left, node, true);
     }
     expr_destroy(parsed);
     return node;
@@ -166,6 +161,9 @@ static void add_output(struct lines *l, const struct scenario_line *line)
 
     l->place = line->place;
     if (found && found->computed) {
+        if (found->output)
+            lines_error(l, 0, "output '%s' appears twice", found->name);
+        l->names[found - l->names].output = true;
         graph_output(l->graph, GRAPH_OUTPUT, found->name, found->node, GRAPH_NONE);
         return;
     }
@@ -182,10 +180,6 @@ static void add_outputs(struct lines *l, const struct scenario *s)
 
     for (size_t i = 0; i < s->graph.noutputs; i++)
         add_output(l, &s->graph.outputs[i]);
-    for (uint32_t o = 0; o < l->graph->noutputs; o++)
-        for (uint32_t p = 0; p < o; p++)
-            if (!strcmp(l->graph->outputs[o].name, l->graph->outputs[p].name))
-                lines_error(l, 0, "output '%s' appears twice", l->graph->outputs[o].name);
     if (s->graph.noutputs == 0 && last && last->computed)
         graph_output(l->graph, GRAPH_OUTPUT, last->name, last->node, GRAPH_NONE);
 }
@@ -209,6 +203,7 @@ void graph_text_build(struct graph *graph, const struct scenario *scenario, stru
     for (size_t i = 0; i < s->nops && !diag_is_full(diag); i++)
         add_op(&l, &s->ops[i]);
     add_outputs(&l, scenario);
+    map_fini(&l.by_name);
     free(l.names);
 }
 
@@ -221,7 +216,7 @@ static void find_names(struct lines *l)
 
         if (node->op == GRAPH_CONSTRAINT || node->op == GRAPH_INPUT || node->op == GRAPH_PARAM)
             if (!lines_find(l, node->name))
-                add_name(l, node->name, n, node->op == GRAPH_CONSTRAINT);
+                lines_add(l, node->name, n, node->op == GRAPH_CONSTRAINT);
     }
 }
 
@@ -244,6 +239,7 @@ uint32_t graph_text_add(struct graph *graph, const char *line)
     else if (node == GRAPH_NONE && diag.nmessages > 0) /* also if the graph failed */
         graph_fail(graph, SHD_EINVAL, "'%.80s', column %d: %s", line, diag.messages[0].column,
                    diag.messages[0].text);
+    map_fini(&l.by_name);
     free(l.names);
     diag_fini(&diag);
     return node;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/nearest.h"
 
 uint32_t lines_error(struct lines *l, size_t at, const char *fmt, ...)
@@ -44,9 +45,24 @@ uint32_t lines_checked(struct lines *l, size_t at, uint32_t node)
     return GRAPH_NONE;
 }
 
+static uint64_t hash_of(const char *name)
+{
+    return hash_bytes(HASH_BEGIN, name, strlen(name));
+}
+
+void lines_add(struct lines *l, const char *name, uint32_t node, bool computed)
+{
+    if (!map_add(&l->by_name, hash_of(name), l->nnames))
+        graph_fail(l->graph, SHD_ENOMEM, "no memory for the names of a graph");
+    l->names[l->nnames++] = (struct lines_name){name, node, computed, false};
+}
+
 const struct lines_name *lines_find(const struct lines *l, const char *name)
 {
-    for (uint32_t n = 0; n < l->nnames; n++)
+    struct map_walk walk = map_find(&l->by_name, hash_of(name));
+    uint32_t n;
+
+    while ((n = map_next(&walk)) != MAP_NONE)
         if (!strcmp(l->names[n].name, name))
             return &l->names[n];
     return NULL;

@@ -13,6 +13,7 @@
 #include <shd/export.h>
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "graph/graph.h"
 #include "model/expr.h"
 
@@ -21,6 +22,7 @@ struct lines_name {
     const char *name;
     uint32_t node;
     bool computed; /* defined by a line, neither an input nor a parameter */
+    bool output;
 };
 
 struct lines {
@@ -31,6 +33,7 @@ struct lines {
     enum shd_dtype dtype; /* of arrays that are made of numbers alone */
     struct lines_name *names;
     uint32_t nnames;
+    struct map by_name; /* of `names` */
     bool stopped; /* the graph's own error was reported */
 };
 
@@ -51,6 +54,8 @@ uint32_t lines_failure(struct lines *l, size_t at, const struct shd_error *err);
  * error, return `node`. */
 uint32_t lines_checked(struct lines *l, size_t at, uint32_t node);
 
+/* Add a name that is not there yet; `names` has room for it.  Without memory the graph fails. */
+void lines_add(struct lines *l, const char *name, uint32_t node, bool computed);
 const struct lines_name *lines_find(const struct lines *l, const char *name);
 
 /* The number of a dimension; reports an error and returns GRAPH_NONE for an unknown name. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json_out.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
@@ -147,7 +148,8 @@ static void clear_arrays(struct scenario *scenario, const struct option *option)
         free(arrays->list[i].name);
     }
     free(arrays->list);
-    *arrays = (struct scenario_arrays){0, NULL};
+    map_fini(&arrays->names);
+    *arrays = (struct scenario_arrays){.list = NULL};
 }
 
 static void read_array_dims(struct reader *r, struct scenario_array *array,
@@ -231,10 +233,18 @@ static void read_array_map(struct reader *r, struct scenario_array *array,
                    array->name);
 }
 
+static uint64_t hash_of(const char *name)
+{
+    return hash_bytes(HASH_BEGIN, name, strlen(name));
+}
+
 static struct scenario_array *find_or_add_array(struct reader *r, struct scenario_arrays *arrays,
                                                 const struct yaml_node *key)
 {
-    for (size_t i = 0; i < arrays->count; i++)
+    struct map_walk walk = map_find(&arrays->names, hash_of(key->text));
+    uint32_t i;
+
+    while ((i = map_next(&walk)) != MAP_NONE)
         if (strcmp(arrays->list[i].name, key->text) == 0)
             return &arrays->list[i];
     char *name = read_identifier(r, "an array", key);
@@ -246,6 +256,8 @@ static struct scenario_array *find_or_add_array(struct reader *r, struct scenari
         array->name = name;
     else
         free(name);
+    if (array && !map_add(&arrays->names, hash_of(name), (uint32_t)arrays->count - 1))
+        value_no_memory(r);
     return array;
 }
 

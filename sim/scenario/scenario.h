@@ -24,6 +24,7 @@
 #include <shd/spec.h>
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -35,7 +36,7 @@
 #define SCENARIO_STRATEGIES_MAX 256 /* including the sweep's */
 #define SCENARIO_RULES_MAX 1024     /* for `params` and `constraints` each */
 #define SCENARIO_NAME_MAX 200       /* bytes of any name or pattern */
-#define SCENARIO_GRAPH_MAX 1024     /* for dims, arrays and ops of the `graph:` section each */
+#define SCENARIO_GRAPH_MAX 1000000  /* for dims, arrays and ops of the `graph:` section each */
 #define SCENARIO_OP_BYTES_MAX 2000  /* of one op's line */
 
 enum scenario_kind {
@@ -327,6 +328,7 @@ struct scenario_array {
 struct scenario_arrays {
     size_t count;
     struct scenario_array *list;
+    struct map names; /* of `list` */
 };
 
 /* One text of the `graph:` section with its place: an op's line, or an output's name. */

@@ -65,12 +65,12 @@ static const struct yaml_node *text_node(struct expansion *e, struct place place
 }
 
 /* A map with room for `n` entries, all unset. */
-struct map {
+struct made_map {
     struct yaml_node *node;
     const struct yaml_node **keys, **items;
 };
 
-static bool new_map(struct expansion *e, struct map *map, struct place place, size_t n)
+static bool new_map(struct expansion *e, struct made_map *map, struct place place, size_t n)
 {
     const struct yaml_node **entries;
 
@@ -85,7 +85,7 @@ static bool new_map(struct expansion *e, struct map *map, struct place place, si
     return true;
 }
 
-static void add_entry(struct map *map, const struct yaml_node *key, const struct yaml_node *item)
+static void add_entry(struct made_map *map, const struct yaml_node *key, const struct yaml_node *item)
 {
     map->keys[map->node->nitems] = key;
     map->items[map->node->nitems++] = item;
@@ -143,7 +143,7 @@ static void add_strategy(struct expansion *e, const struct wheels *w, const char
     struct sweep *s = e->sweep;
     struct place place = rules ? rules->place : e->place;
     struct text full = TEXT_INIT;
-    struct map map, mesh;
+    struct made_map map, mesh;
     bool good;
 
     text_add(&full, name);
