@@ -65,6 +65,8 @@ class Program:
         **attrs: Any,
     ) -> Array:
         shape = tuple(int(n) for n in shape)
+        if 0 in shape and op not in ("leaf", "view"):
+            return self.broadcast(self.number(0, dtype), shape, [])  # no elements: nothing to compute
         key = self._fixed_key(op, shape, dtype, carrier, inputs, attrs)
         if key is not None and key in self._fixed:
             return self._fixed[key]
@@ -315,6 +317,9 @@ class Program:
             low, high = max(0, low), max(0, high)
         if low == 0 and high == 0:
             return x
+        if x.shape[axis] == 0:
+            shape = [low + high if a == axis else n for a, n in enumerate(x.shape)]
+            return self.broadcast(self.number(value if is_float(x.carrier) else int(value), x.dtype), shape, [])
         return self.along("pad", x, axis, x.shape[axis] + low + high, start=low, fill=value)
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:

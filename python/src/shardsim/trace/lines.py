@@ -706,7 +706,7 @@ class Writer:
         for k, axis in enumerate(array.axes[place : place + 2]):
             names = self.axis_names(axis)
             single = names[0] if len(names) == 1 else self.pooled(array.shape[place + k], [*used, *made, old])
-            single = self.apart(single, [*used, *made])
+            single = self.apart(single, [*used, *made, old] if k else [*used, *made])
             made.append(single)
             new.append((single,))
         dims[place : place + 1] = new
@@ -725,7 +725,7 @@ class Writer:
         g, windows = self.whole(source, place)
         g = self.materialised(source, g, source.axes)
         final = self.axis_names(array.axes[place])
-        used = [n for a, d in enumerate(g.dims) if a not in (place, place + 1) for n in d or ()]
+        used = [n for a, d in enumerate(g.dims) if a != place for n in d or ()]
         new = final[0] if len(final) == 1 else self.pooled(array.shape[place], used)
         new = self.apart(new, used)
         dims = list(g.dims)
