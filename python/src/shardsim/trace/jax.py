@@ -60,7 +60,10 @@ def from_jax(
     for value, asked in zip(results, wanted):
         made = reader.lift(value)
         outputs.append(made if asked is None else program.constraint(made, asked))
-    return Traced(program, shape, outputs, lambda arrays: jax.tree.unflatten(tree, arrays), gaps=reader.gaps)
+    named = [".".join(["out", *(_key(p) for p in path)]) for path, _ in jax.tree_util.tree_leaves_with_path(out_shape)]
+    return Traced(
+        program, shape, outputs, lambda arrays: jax.tree.unflatten(tree, arrays), gaps=reader.gaps, names=named
+    )  # fmt: skip
 
 
 def _paths(fn: Callable[..., Any], args: Sequence[Any]) -> List[Tuple[str, Any]]:

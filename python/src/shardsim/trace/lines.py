@@ -214,8 +214,8 @@ class Writer:
 
     # ---- the program
 
-    def write(self, outputs: Sequence[Array]) -> List[Value]:
-        """Write down what the outputs need; their values have all their axes, in order."""
+    def write(self, outputs: Sequence[Array], names: Sequence[str]) -> List[Value]:
+        """Write down what the outputs need, and the outputs by their names, with all their axes in order."""
         needed = self._needed(outputs)
         self._match(needed)
         self._count_readers(needed, outputs)
@@ -226,7 +226,7 @@ class Writer:
             except Gap as gap:
                 self.gaps.append(f"{array.where}: {gap}" if array.where else str(gap))
                 self._values[array.number] = Value("?", [self.axis_names(a) for a in array.axes])
-        values = [self._output(x) for x in outputs]
+        values = [self._output(x, readable(name)) for x, name in zip(outputs, names)]
         self.gaps += self.shardings.resolve()
         return values
 
@@ -278,13 +278,16 @@ class Writer:
                         wish = f"{last}.{place}" if leaf.rank > 1 else last
                         factor.name = self.dim(wish + (chr(ord("a") + k) if len(factors) > 1 else ""), factor.size)
 
-    def _output(self, array: Array) -> Value:
+    def _output(self, array: Array, name: str) -> Value:
         value = self._values[array.number]
-        if array.rank or not value.number:
-            value = self.ordered(array, value)
         if array.rank == 0 and value.number:
-            value = Value(self.line(array, [], f"full({value.text})", "constant"), [])
-        return value
+            text = f"full({bare(value.text)})"
+        else:
+            value = self.materialised(array, value, array.axes)
+            text = bare(value.text)
+        own = self.unique(name)
+        self.lines.append(f"{own}{bracket(value.names())} = {text}")
+        return Value(own, value.dims)
 
     def value(self, array: Array) -> Value:
         return self._values[array.number]

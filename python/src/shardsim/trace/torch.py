@@ -68,7 +68,10 @@ def from_torch(
         if any(spec):
             results[k] = program.constraint(results[k], spec)
     gradients = {path: first + k for k, path in enumerate(learned)}
-    return Traced(program, dict(mesh), results, lambda flat: pytree.tree_unflatten(flat, tree), gradients, reader.gaps)
+    names = [f"out.{k}" for k in range(first)] + [f"gradient.{path}" for path in learned]
+    return Traced(
+        program, dict(mesh), results, lambda flat: pytree.tree_unflatten(flat, tree), gradients, reader.gaps, names
+    )  # fmt: skip
 
 
 def _leaf(program: Program, one: Input, rules: Rules) -> Array:

@@ -48,15 +48,17 @@ class Traced:
         rebuild: Callable[[List[np.ndarray]], Any],
         gradients: Optional[Mapping[str, int]] = None,
         gaps: Sequence[str] = (),
+        names: Optional[Sequence[str]] = None,
     ) -> None:
-        """`rebuild` makes of all outputs what the function returns; `gradients` are places among the outputs."""
+        """`rebuild` makes of all outputs what the function returns; `gradients` are places among the outputs, which
+        are called `names`."""
         self.name = program.name
         self.mesh = dict(mesh)
         self._rebuild = rebuild
         self._gradients = dict(gradients or {})
         self._arrays = list(outputs)
         writer = Writer(program, mesh)
-        self._values: List[Value] = writer.write(outputs)
+        self._values: List[Value] = writer.write(outputs, names or [f"out.{k}" for k in range(len(outputs))])
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
