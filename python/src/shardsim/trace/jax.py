@@ -57,6 +57,7 @@ def from_jax(
     if out_specs is not None:
         wanted = [spec_of(s) for s in tree.flatten_up_to(out_specs)]
     outputs = []
+    program.where, program.scope = "", "out"
     for value, asked in zip(results, wanted):
         made = reader.lift(value)
         outputs.append(made if asked is None else program.constraint(made, asked))
