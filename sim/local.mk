@@ -307,6 +307,8 @@ libsim_la_SOURCES = \
 	%D%/export/jax_ops.h \
 	%D%/export/layout.c \
 	%D%/export/megatron.c \
+	%D%/export/megatron_model.c \
+	%D%/export/megatron_model.h \
 	%D%/export/pytorch.c \
 	%D%/export/roles.c \
 	%D%/export/roles.h \

@@ -208,7 +208,7 @@ test_others() {
     no "'shardsim show names' lists them" search scenarios/fsdp.yaml -s hardware=b200 --tensors=nothing
     no "did you mean 'pytorch'?" export --to torch "$good"
     no "expected --to jax, megatron, pytorch or torchtitan" export "$good"
-    no "expected transformer, gpt2, llama3, mixtral or decoder" export --to megatron "$good"
+    no "expected transformer, gpt2, llama3, mixtral, deepseek or decoder" export --to megatron "$good"
     no "expected --from with one of easydel|eformer|megatron" import job.sh
     no "did you mean 'easydel'?" import --from easydell job.sh
     no "--mesh is for rules: of easydel, eformer, t5x" import --from megatron --mesh dp:2 job.sh

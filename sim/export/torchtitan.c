@@ -119,6 +119,7 @@ static void add_model(struct export_job *j)
 {
     const struct scenario_model *m = &j->source->model;
     const struct family_flavor *flavor = find_flavor(m);
+    int64_t multiple = m->d_ff & -m->d_ff; /* the largest power of two in it */
 
     text_add(j->out, "\n[model]\n");
     if (flavor) {
@@ -129,8 +130,10 @@ static void add_model(struct export_job *j)
               "# There is no flavor of these sizes; register one in torchtitan's llama3:\n"
               "#   TransformerModelArgs(dim=%" PRId64 ", n_layers=%" PRId64 ", n_heads=%" PRId64
               ", n_kv_heads=%" PRId64 ",\n#       vocab_size=%" PRId64
-              ", rope_theta=%.17g), with %" PRId64 " wide layers of the mlp\n",
-              m->d_model, m->layers, m->heads, m->kv_heads, m->vocab, m->rope.theta, m->d_ff);
+              ", rope_theta=%.17g, multiple_of=%" PRId64 ", ffn_dim_multiplier=%.10g)\n",
+              m->d_model, m->layers, m->heads, m->kv_heads, m->vocab, m->rope.theta, multiple,
+              ((double)m->d_ff - (double)(multiple - 1) / 2 + 0.25) /
+                  (double)(8 * m->d_model / 3)); /* rounded up to d_ff, on either side of a tie */
     text_add(j->out, "name = \"llama3\"\nflavor = \"custom\"\n");
 }
 
