@@ -298,6 +298,7 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
+	%D%/export/deepspeed.c \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/jax.c \

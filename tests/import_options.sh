@@ -57,6 +57,9 @@ there_and_back megatron llama3.yaml default -s model.qk_norm=true \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 there_and_back megatron gpt2.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
+there_and_back megatron deepseek.yaml default -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
+there_and_back megatron deepseek.yaml default -s 'step=[forward, backward, update]' -s optimizer.kind=adamw \
+    -s model.layers=6 -s moe.every=2
 types='types={parameters: float32, reduce: parameters}'
 there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=full -s zero.stage=3 \
@@ -133,6 +136,39 @@ refuses() {
 }
 
 refuses 'no schedule ZBH1' megatron train_pipeline.yaml zero-bubble
+refuses 'scores a group of experts by its best 2' megatron deepseek.yaml default -s moe.group_score=max
+refuses 'bias on the scores of a softmax' megatron deepseek.yaml default -s moe.score=softmax
+refuses 'gates of a sigmoid' megatron deepseek.yaml default -s moe.renormalize=false
+refuses 'fraction in --rotary-base' megatron llama3.yaml default -s model.rope.theta=10000.5
+
+# What DeepSpeed's file says, and what it does not.
+shardsim export --to deepspeed "$scenarios/train_zero.yaml" -S hybrid && python3 - "$tmp/out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+sizes = d["train_batch_size"], d["train_micro_batch_size_per_gpu"], d["gradient_accumulation_steps"]
+assert sizes == (8, 2, 1) and d["zero_optimization"] == {"stage": 3, "overlap_comm": True, "mics_shard_size": 2}, d
+assert d["optimizer"]["type"] == "AdamW" and "tensor_parallel" not in d and d["shardsim"]["devices"] == 4
+END
+ok $? "deepspeed: batch, ZeRO 3 over a part, the optimizer"
+shardsim export --to deepspeed "$scenarios/train_microbatches.yaml" -S tp-recompute &&
+    grep -qF '"tensor_parallel": {"autotp_size": 4}' "$tmp/out" &&
+    grep -qF '"activation_checkpointing": {"number_checkpoints": 3}' "$tmp/out"
+ok $? "deepspeed: tensor parallelism and checkpoints"
+shardsim export --to deepspeed "$scenarios/train_mixed.yaml" -S float16 &&
+    grep -qF '{"enabled": true, "loss_scale": 0, "initial_scale_power": 16, "loss_scale_window": 2000}' "$tmp/out" &&
+    grep -qF '"data_types": {"grad_accum_dtype": "fp32"}' "$tmp/out"
+ok $? "deepspeed: types and the loss's scale"
+shardsim export --to deepspeed "$scenarios/../docs/offload.yaml" -S 'zero-3 optimizer' &&
+    grep -qF '"offload_optimizer": {"device": "cpu", "pin_memory": true}' "$tmp/out" &&
+    grep -qF '"grad_accum_dtype": "bf16"' "$tmp/out"
+ok $? "deepspeed: offload"
+refuses 'no stages of a pipeline' deepspeed train_pipeline.yaml 1f1b
+refuses 'no shards of sequences' deepspeed train_4d.yaml 4d -s 'mesh={pp: 1, dp: 2, cp: 4, tp: 2}'
+refuses 'no devices of experts' deepspeed deepseek.yaml default
+refuses 'no ZeRO 1 or 2 over a part' deepspeed train_zero.yaml hybrid -s zero.stage=2
+refuses 'no recomputation of parts' deepspeed train_zero.yaml zero-3 -s recompute=selective
+refuses 'no offload of such arrays' deepspeed train_zero.yaml zero-2 -s offload.optimizer=0.5
+refuses 'no sequences that tensor parallelism shards' deepspeed models/llama3-8b.yaml tp-dp
 refuses 'no model of kind mlp' megatron fsdp.yaml default
 refuses 'recomputation by patterns of names or by ops' megatron train_pipeline.yaml 1f1b \
     -s recompute=selective_op

@@ -145,7 +145,8 @@ void common_target(const struct args_value *v)
     for (size_t i = 0; export_targets[i]; i++)
         nearest_add(&near, export_targets[i]->name);
     if (!*target)
-        args_error(v->line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s",
+        args_error(v->line,
+                   "no target '%s'; expected deepspeed, jax, megatron, pytorch or torchtitan%s",
                    v->arg, nearest_hint(&near).text);
 }
 

@@ -23,7 +23,7 @@ struct options {
 static void check(const struct args_line *line, void *input)
 {
     if (!((struct options *)input)->target)
-        args_error(line, "to what? expected --to jax, megatron, pytorch or torchtitan");
+        args_error(line, "to what? expected --to deepspeed, jax, megatron, pytorch or torchtitan");
 }
 
 static int export_trial(const struct options *o)
@@ -40,8 +40,8 @@ static int export_trial(const struct options *o)
 
 static const struct args_row rows[] = {
     {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
-    {"to", 0, "jax|megatron|pytorch|torchtitan", common_target, ARGS_AT(struct options, target), 0,
-     0, "The system whose code is written"},
+    {"to", 0, "deepspeed|jax|megatron|pytorch|torchtitan", common_target,
+     ARGS_AT(struct options, target), 0, 0, "The system whose code is written"},
     {0}};
 
 static const struct args args = {
@@ -55,8 +55,8 @@ static const struct args args = {
         "constraint names, and a main that checks the shards and compiles the step; for PyTorch "
         "the DeviceMesh and the DTensor placements of every parameter and input, and a main that "
         "checks local shapes; for Megatron-LM the command with its options, for torchtitan the "
-        "TOML "
-        "file, both from what each axis of the mesh shards, whatever it is called.\v"
+        "TOML file, for DeepSpeed the JSON file, all three from what each axis of the mesh shards, "
+        "whatever it is called.\v"
         "What a system cannot say is an error.\n\n"
         "Examples:\n"
         "  The layout as JAX code:\n"

@@ -7,8 +7,8 @@
 
 #include "export/targets.h"
 
-const struct export_target *const export_targets[] = {&export_jax, &export_megatron,
-                                                      &export_pytorch, &export_torchtitan, NULL};
+const struct export_target *const export_targets[] = {
+    &export_deepspeed, &export_jax, &export_megatron, &export_pytorch, &export_torchtitan, NULL};
 
 const struct export_target *export_find(const char *name)
 {

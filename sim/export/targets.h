@@ -7,6 +7,7 @@
 
 #include "export/export.h"
 
+extern const struct export_target export_deepspeed;
 extern const struct export_target export_jax;
 extern const struct export_target export_megatron;
 extern const struct export_target export_pytorch;
