@@ -127,6 +127,7 @@ static void add_latent(struct export_job *c)
     megatron_add_number(c, "--qk-pos-emb-head-dim", m->mla.rope_dim);
     megatron_add_number(c, "--v-head-dim", m->mla.value_dim);
     megatron_add_word(c, "--rope-type", "rope"); /* yarn by default */
+    megatron_add_flag(c, "--no-rope-fusion");    /* for yarn alone */
 }
 
 static void add_sizes(struct export_job *c)
