@@ -18,6 +18,8 @@ done
 shardsim init
 is 0 "all defaults: to standard output"
 says out '^model: {size: llama3-8b' "all defaults: the model"
+says out '^# Its constants were fitted to [0-9]* steps of [a-z0-9_]*, [0-9.]* % off' "all defaults: what its times are from"
+says out '^# h100-80g-roce has such devices' "all defaults: and which cluster has more measured steps"
 says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight sequences a device"
 says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"

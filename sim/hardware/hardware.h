@@ -28,6 +28,7 @@
 #include <shd/mesh.h>
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "coll/coll.h"
 
 #define HARDWARE_TIERS_MAX 4
@@ -204,6 +205,10 @@ void hardware_set(struct hardware *hardware, const char *suppositions, struct pl
 /* The name of the shipped cluster with equal devices, by rate and memory, for which most steps were
  * measured; NULL: none. */
 const char *hardware_measured_like(const struct hardware *hardware);
+
+/* Add what a cluster's constants were fitted to, and how far off steps left out of the fit were:
+ * "7 steps of fp8_nemo, 9.6 % off"; or "no measured step". */
+void hardware_print_measured(struct text *out, const struct hardware *hardware);
 
 /* A lower estimate of the error of modelled times for an unmeasured cluster: the largest
  * cross-validated error of any measured shipped cluster, as a fraction of the step. */

@@ -7,6 +7,7 @@
 
 #include "hardware/hardware.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "hardware/shipped.h"
@@ -62,6 +63,18 @@ const char *hardware_measured_like(const struct hardware *hardware)
         hardware_destroy(other);
     }
     return found;
+}
+
+void hardware_print_measured(struct text *out, const struct hardware *hardware)
+{
+    if (hardware->nvalidations == 0)
+        text_add(out, "no measured step");
+    for (int i = 0; i < hardware->nvalidations; i++) {
+        const struct hardware_validation *v = &hardware->validations[i];
+
+        text_addf(out, "%s%" PRId64 " steps of %s, %.1f %% off", i ? "; " : "", v->rows, v->set,
+                  100 * v->cross_validated_mape);
+    }
 }
 
 double hardware_error_elsewhere(void)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/divisor.h"
 #include "base/escape.h"
@@ -116,6 +117,39 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
                             : "} # gradients and the optimizer's state; 3: parameters, too");
 }
 
+static struct hardware *find_cluster(const char *name)
+{
+    struct hardware *found = NULL;
+    struct diag diag;
+
+    diag_init(&diag);
+    if (hardware_find(&found, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK)
+        found = NULL;
+    diag_fini(&diag);
+    return found;
+}
+
+/* What the cluster's constants were fitted to, and the cluster with such devices that has most
+ * measured steps, if that is another. */
+static void write_measured(struct text *out, const char *name)
+{
+    struct hardware *hardware = find_cluster(name), *other;
+    const char *like = hardware ? hardware_measured_like(hardware) : NULL;
+
+    if (!hardware)
+        return;
+    text_add(out, "# Its constants were fitted to ");
+    hardware_print_measured(out, hardware);
+    text_add(out, ".\n");
+    if (like && strcmp(like, hardware->name) != 0 && (other = find_cluster(like)) != NULL) {
+        text_addf(out, "# %s has such devices, other links and software:\n# ", like);
+        hardware_print_measured(out, other);
+        text_add(out, ".  Take the one whose steps are like yours.\n");
+        hardware_destroy(other);
+    }
+    hardware_destroy(hardware);
+}
+
 static void write_head(struct text *out, const struct first_asked *asked)
 {
     struct text comment = TEXT_INIT, file = TEXT_INIT;
@@ -138,10 +172,9 @@ static void write_head(struct text *out, const struct first_asked *asked)
     yaml_print_string(out, text_get(&comment));
     text_add(out, "\nhardware: ");
     yaml_print_string(out, asked->hardware);
-    text_addf(out,
-              "          # 'shardsim show hardware' lists others\n"
-              "model: {%s: ",
-              asked->from ? "from" : "size");
+    text_add(out, "          # 'shardsim show hardware' lists others\n");
+    write_measured(out, asked->hardware);
+    text_addf(out, "model: {%s: ", asked->from ? "from" : "size");
     yaml_print_string(out, asked->from ? asked->from : asked->model);
     text_add(out, ", dtype: bfloat16}\n");
     out->failed |= comment.failed || file.failed;
