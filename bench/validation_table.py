@@ -22,6 +22,11 @@ MEANING = {
     "llm_foundry": "A100 and H100, FSDP: gathers beside computation",
     "maxtext": "TPU v4, v5e and v5p: a torus, slices, XLA",
     "torchtitan": "H100, FSDP2 and TP, recomputation by op",
+    "b200": "B200, Megatron-LM in bfloat16: dense, TP and pipelines",
+    "fp8_blackwell": "B200 and GB200, Megatron Bridge, products of 8 bits",
+    "fp8_nemo": "H100, NeMo, products of 8 bits",
+    "fp8_torchtitan": "H100, FSDP2, products of 8 bits",
+    "tpu_v6e": "TPU v6e, MaxText: a torus, XLA",
 }
 TOOLS = ["calculon", "calculon-links", "simumax", "simumax-links"]
 
