@@ -1114,6 +1114,7 @@ libsim_la_SOURCES = \
 	%D%/search/layout_plan.c \
 	%D%/search/layout_plan.h \
 	%D%/search/layout_queue.c \
+	%D%/search/layout_sets.c \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
@@ -1132,6 +1133,7 @@ libsim_la_SOURCES = \
 	%D%/search/space.c \
 	%D%/search/space.h \
 	%D%/search/space_extent.c \
+	%D%/search/space_set.c \
 	%D%/search/stage_bounds.c \
 	%D%/search/stage_bounds.h \
 	%D%/search/subject.c \

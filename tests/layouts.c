@@ -385,6 +385,24 @@ static size_t best_behind(const struct all *a, const struct space *part, size_t 
     return best;
 }
 
+/* The item of layout i: the layout itself, or the set that stands for it unopened. */
+static const struct search_item *item_of(const struct search *s, size_t i)
+{
+    for (size_t k = 0; k < s->nitems; k++) {
+        const struct search_item *item = &s->items[k];
+        size_t n = item->nmembers > 0 ? item->nmembers : 1;
+
+        if (!item->opened && item->number <= i && i < item->number + n)
+            return item;
+    }
+    exit(99);
+}
+
+static size_t number_of(const struct search *s, size_t plan)
+{
+    return (size_t)s->items[s->plans[plan].item].number;
+}
+
 /* The best `ntop` layouts that the search found are the best of all plans. */
 static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
 {
@@ -394,10 +412,24 @@ static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
         at = best_behind(a, NULL, at, s->within_s);
         if (at == a->n)
             return s->nbest == k;
-        if (k >= s->nbest || s->plans[s->best[k]].item != at)
+        if (k >= s->nbest || number_of(s, s->best[k]) != at)
             return false;
     }
     return true;
+}
+
+/* Whether some item that is, or was, a layout or its set has bounds above the layout's plan. */
+static bool is_above(const struct search *s, size_t i, const struct modelled_figures *f)
+{
+    for (size_t k = 0; k < s->nitems; k++) {
+        const struct search_item *item = &s->items[k];
+        size_t n = item->nmembers > 0 ? item->nmembers : 1;
+
+        if (item->number <= i && i < item->number + n &&
+            (item->bound_s > f->step_s || item->bound_bytes > f->memory_bytes))
+            return true;
+    }
+    return false;
 }
 
 /* No bound exceeds the figure of its plan, and no layout that counts is left out. */
@@ -405,11 +437,12 @@ static bool bounds_hold(const struct search *s, const struct all *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         const struct modelled_figures *f = &a->plans[i].figures;
+        const struct search_item *item = item_of(s, i);
 
         if (a->plans[i].state == PLAN_REFUSED)
             continue;
-        if (s->items[i].bound_s > f->step_s || s->items[i].bound_bytes > f->memory_bytes ||
-            (s->items[i].out && counts(&a->plans[i], s->within_s)))
+        if (is_above(s, i, f) || (item->out && counts(&a->plans[i], s->within_s)) ||
+            (item->nmembers == 0 && memcmp(&item->layout, &a->layouts[i], sizeof item->layout)))
             return false;
     }
     return true;
@@ -419,22 +452,27 @@ static bool bounds_hold(const struct search *s, const struct all *a)
  * among the best as too big, too slow or refused. */
 static bool adds_up(const struct search *s, const struct all *a)
 {
-    size_t nout = 0, nleft = 0, nlost = 0;
+    size_t nout = 0, nleft = 0, nlost = 0, nqueued = 0;
 
     for (size_t i = 0; i < a->n; i++) {
-        const struct search_item *item = &s->items[i];
+        const struct search_item *item = item_of(s, i);
 
         nout += item->plan == UINT32_MAX && item->out;
         nleft += item->plan == UINT32_MAX && !item->out;
         nlost += item->plan != UINT32_MAX && !counts(&s->plans[item->plan].plan, s->within_s);
         if (item->plan != UINT32_MAX &&
-            (s->plans[item->plan].item != i ||
+            (number_of(s, item->plan) != i ||
              s->plans[item->plan].plan.figures.step_s != a->plans[i].figures.step_s))
             return false;
     }
-    return s->nlayouts == a->n && s->nitems == a->n && nout + nleft + s->nplans == a->n &&
-           nleft == s->nqueue && s->ntoo_big + s->ntoo_slow + s->nrefused == nout + nlost &&
-           s->nlevels[SEARCH_SCALED] == a->n;
+    for (size_t i = 0; i < s->nqueue; i++) {
+        uint32_t n = s->items[s->queue[i]].nmembers;
+
+        nqueued += n > 0 ? n : 1;
+    }
+    return s->nlayouts == a->n && nout + nleft + s->nplans == a->n && nleft == nqueued &&
+           s->ntoo_big + s->ntoo_slow + s->nrefused == nout + nlost &&
+           s->nlevels[SEARCH_ROUGH] == a->n;
 }
 
 /* No unplanned layout is better than the proven bound; once the search is over, no unplanned
@@ -444,7 +482,7 @@ static bool is_proven(const struct search *s, const struct all *a, size_t ntop)
     bool any = false;
 
     for (size_t i = 0; i < a->n; i++) {
-        if (s->items[i].plan != UINT32_MAX || !counts(&a->plans[i], s->within_s))
+        if (item_of(s, i)->plan != UINT32_MAX || !counts(&a->plans[i], s->within_s))
             continue;
         any = true;
         if (goal_of(&a->plans[i], s->within_s) < s->proven)
@@ -497,7 +535,7 @@ static void test_short(const struct all *a)
 
     run(&s, a, &few);
     for (size_t i = 0; i < a->n; i++)
-        if (s.items[i].plan == UINT32_MAX && counts(&a->plans[i], 0))
+        if (item_of(&s, i)->plan == UINT32_MAX && counts(&a->plans[i], 0))
             least = fmin(least, a->plans[i].figures.step_s);
     ok(s.nplans == 3 && s.over && s.nqueue > 0 && s.proven <= least && s.proven > 0 &&
            bounds_hold(&s, a) && adds_up(&s, a),
@@ -525,7 +563,7 @@ static bool is_looked_at(const struct search *s, const struct all *a, const stru
     for (size_t i = 0; i < a->n; i++)
         if (space_has(part, &a->layouts[i]) && counts(&a->plans[i], 0)) {
             best = fmin(best, a->plans[i].figures.step_s);
-            if (s->items[i].plan != UINT32_MAX)
+            if (item_of(s, i)->plan != UINT32_MAX)
                 found = fmin(found, a->plans[i].figures.step_s);
             else if (left == UINT32_MAX || a->plans[i].figures.step_s < search_bound_of(s, left))
                 return false; /* faster than the bound of the first unplanned layout */
@@ -592,8 +630,9 @@ static struct space kind_of(const char *name)
     return part;
 }
 
-static bool family_agrees(const struct all *a, const struct family *family)
+static bool family_agrees(const struct search *s, const struct all *a, const struct family *family)
 {
+    size_t own = family->item == UINT32_MAX ? a->n : (size_t)s->items[family->item].number;
     const struct space part = kind_of(family->name);
     size_t best = best_behind(a, &part, a->n, 0);
 
@@ -601,14 +640,14 @@ static bool family_agrees(const struct all *a, const struct family *family)
         return false;
     switch (family->state) {
     case FAMILY_FITS:
-        return family->item < a->n && best < a->n &&
-               a->plans[family->item].figures.step_s <= 1.01 * a->plans[best].figures.step_s &&
-               space_has(&part, &a->layouts[family->item]);
+        return own < a->n && best < a->n &&
+               a->plans[own].figures.step_s <= 1.01 * a->plans[best].figures.step_s &&
+               space_has(&part, &a->layouts[own]);
     case FAMILY_NONE:
         return best == a->n && (family->range || family->undivided);
     case FAMILY_TOO_BIG:
-        return best == a->n && a->plans[family->item].state == PLAN_TOO_BIG &&
-               space_has(&part, &a->layouts[family->item]);
+        return best == a->n && a->plans[own].state == PLAN_TOO_BIG &&
+               space_has(&part, &a->layouts[own]);
     default:
         return false;
     }
@@ -627,7 +666,7 @@ static void test_families(const struct all *a, const char *want)
     if (families_find(&families, &s, &opts, NULL) != SHD_OK)
         exit(99);
     for (size_t k = 0; k < families.n; k++) {
-        bool fine = family_agrees(a, &families.of[k]);
+        bool fine = family_agrees(&s, a, &families.of[k]);
 
         text_addf(&names, "%s%s %s", k ? ", " : "", families.of[k].name,
                   states[families.of[k].state]);
@@ -743,7 +782,7 @@ static void test_near(const struct near *near)
     make_all(&a, near->text, near->devices, near->ranges, near->nranges);
     run(&s, &a, &opts);
     for (size_t i = 0; i < a.n; i++) {
-        double part = s.items[i].bound_s / a.plans[i].figures.step_s;
+        double part = item_of(&s, i)->bound_s / a.plans[i].figures.step_s;
 
         if (a.plans[i].state != PLAN_FITS)
             continue;

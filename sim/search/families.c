@@ -39,14 +39,6 @@ static bool is_allowed(const struct space *space, const struct space *family)
     return true;
 }
 
-static bool has_layouts(const struct search *s, const struct space *family)
-{
-    for (size_t i = 0; i < s->nitems; i++)
-        if (space_has(family, &s->items[i].layout))
-            return true;
-    return false;
-}
-
 /* Find the rule that leaves a family empty: a count that does not divide, or a choice that is tried
  * only with a range. */
 static void find_rule(struct family *out, const struct space *space, const struct space *family)
@@ -107,7 +99,7 @@ static int add(struct families *out, const char *name, struct search *s, const s
         return SHD_OK;
     *new = (struct family){.name = name, .item = UINT32_MAX};
     out->n++;
-    if (has_layouts(s, family))
+    if (search_has(s, family))
         return look_at(new, s, family, opts, err);
     find_rule(new, space, family);
     return SHD_OK;

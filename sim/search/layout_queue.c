@@ -20,7 +20,7 @@ static bool is_before(const struct search *s, uint32_t a, uint32_t b)
         return x < y;
     if (s->items[a].bound_s != s->items[b].bound_s)
         return s->items[a].bound_s < s->items[b].bound_s;
-    return a < b;
+    return s->items[a].number < s->items[b].number;
 }
 
 void search_sink(struct search *s, size_t at)

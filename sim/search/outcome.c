@@ -102,31 +102,40 @@ size_t outcome_same(const struct search_outcome *out, size_t rank)
     return first;
 }
 
+/* Whether a layout's bound is above that of another, or equal and listed behind it. */
+static bool is_behind(const struct search *s, uint32_t item, uint32_t other)
+{
+    double a = search_bound_of(s, item), b = search_bound_of(s, other);
+
+    return a > b || (a == b && s->items[item].number > s->items[other].number);
+}
+
 /* For each choice, find the layout with the lowest bound among those that differ from the winner in
  * this choice alone. */
-static void find(struct search_outcome *out, struct search *s)
+static int find(struct search_outcome *out, struct search *s, struct shd_error *err)
 {
-    uint32_t winner = s->plans[s->best[0]].item;
-    uint32_t found[SPACE_NCHOICES];
+    uint32_t winner = s->plans[s->best[0]].item, found[SPACE_NCHOICES];
+    const struct layout layout = s->items[winner].layout;
+    int status = search_open_near(s, &layout, err);
 
     memset(found, 0xff, sizeof found);
-    for (size_t i = 0; i < s->nitems; i++) {
+    for (uint32_t i = 0; i < s->nitems && status == SHD_OK; i++) {
         enum space_choice which;
 
-        if (i == winner || s->items[i].out ||
-            space_differs(&s->items[i].layout, &s->items[winner].layout, &which) != 1 ||
-            (found[which] != UINT32_MAX &&
-             search_bound_of(s, i) >= search_bound_of(s, found[which])) ||
+        if (i == winner || s->items[i].out || s->items[i].nmembers > 0 ||
+            space_differs(&s->items[i].layout, &layout, &which) != 1 ||
+            (found[which] != UINT32_MAX && is_behind(s, i, found[which])) ||
             !search_bound_item(s, i))
             continue;
-        if (found[which] == UINT32_MAX || search_bound_of(s, i) < search_bound_of(s, found[which]))
-            found[which] = (uint32_t)i;
+        if (found[which] == UINT32_MAX || !is_behind(s, i, found[which]))
+            found[which] = i;
     }
     out->nneighbours = 0;
     for (int c = 0; c < SPACE_NCHOICES; c++)
         if (found[c] != UINT32_MAX)
             out->neighbours[out->nneighbours++] =
                 (struct search_neighbour){.choice = (enum space_choice)c, .item = found[c]};
+    return status;
 }
 
 static bool stopped(const int *stop)
@@ -137,7 +146,10 @@ static bool stopped(const int *stop)
 static int plan_neighbours(struct search_outcome *out, struct search *s, const int *stop,
                            struct shd_error *err)
 {
-    find(out, s);
+    int status = find(out, s, err);
+
+    if (status != SHD_OK)
+        return status;
     for (size_t k = 0; k < out->nneighbours; k++) {
         if (stopped(stop)) {
             out->nneighbours = k;

@@ -11,9 +11,9 @@
 #include "search/search_work.h"
 #include "search/task.h"
 
-void search_note_refusal(struct search *s, const char *why)
+void search_note_refusal(struct search *s, size_t n, const char *why)
 {
-    s->nrefused++;
+    s->nrefused += n;
     if (!s->why[0])
         memcpy(s->why, why, sizeof s->why - 1);
 }
@@ -23,7 +23,7 @@ double search_goal_of(const struct search *s, const struct plan *plan)
     return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
 }
 
-/* Order of plans: by goal, then by step, then by item. */
+/* Order of plans: by goal, then by step, then as the space lists them. */
 static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {
     const struct search_plan *x = &s->plans[a], *y = &s->plans[b];
@@ -33,7 +33,7 @@ static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
         return of_x < of_y ? -1 : 1;
     if (x->plan.figures.step_s != y->plan.figures.step_s)
         return x->plan.figures.step_s < y->plan.figures.step_s ? -1 : 1;
-    return x->item < y->item ? -1 : 1;
+    return s->items[x->item].number < s->items[y->item].number ? -1 : 1;
 }
 
 /* Fraction of the memory: recomputation that saves less saves nothing. */
@@ -107,7 +107,7 @@ static void note_plan(struct search *s, uint32_t plan_id, const char *why)
     else if (p->plan.state == PLAN_FITS)
         add_best(s, plan_id);
     else if (p->plan.state == PLAN_REFUSED)
-        search_note_refusal(s, why);
+        search_note_refusal(s, 1, why);
     else
         s->ntoo_big++;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "search/layout_bounds.h"
 #include "search/search_work.h"
 #include "search/undivided.h"
@@ -28,30 +29,10 @@ static void tell(const struct search_opts *opts, const struct search_progress *p
 
 /* ---- bounds ---- */
 
-/* The same layout with more sequences at a time, a multiple, so that many layouts share a piece:
- * its time for each sequence is the least.  With experts the multiple is limited, because dispatch
- * of many tokens to experts takes long. */
-static struct layout scaled_layout(const struct search *s, const struct layout *layout)
-{
-    const struct space *space = &s->subject->space;
-    int64_t own = layout->value[SPACE_MICROBATCH], most = space_most_sequences(space, layout);
-    struct layout scaled = *layout;
-
-    scaled.value[SPACE_MICROBATCH] = (int32_t)(space->experts == 0 ? space->batch
-                                               : own < most        ? most / own * own
-                                                                   : own);
-    return scaled;
-}
-
 static bool find_piece(struct search *s, struct search_item *item, enum search_level level)
 {
-    struct layout scaled;
-
-    if (level == SEARCH_SCALED) {
-        scaled = scaled_layout(s, &item->layout);
-        item->scaled = pieces_find(s->pieces, &scaled, ATTEMPT_LAYERS);
-        return item->scaled != UINT32_MAX;
-    }
+    if (level <= SEARCH_SET)
+        return search_find_of_set(s, item, level);
     if (level == SEARCH_REPLICAS) {
         item->replicas = pieces_find(s->pieces, &item->layout, ATTEMPT_REPLICAS);
         return item->replicas != UINT32_MAX;
@@ -71,80 +52,81 @@ static int build_pieces(struct search *s, const struct search_opts *opts, struct
     return status;
 }
 
-/* Whether the cluster's caches are faster than its memory: then more work at a time may be
- * slower. */
-static bool has_caches(const struct search *s)
-{
-    return s->subject->hardware->cache_bytes_per_s > 0;
-}
-
-static double scaled_time(const struct search *s, const struct search_item *item,
-                          const struct piece *replicas)
-{
-    const struct piece *many = pieces_get(s->pieces, item->scaled);
-    struct piece scaled = {.failed = false};
-
-    if (!many->failed && !has_caches(s))
-        piece_scale(&scaled, many,
-                    (double)item->layout.value[SPACE_MICROBATCH] /
-                        scaled_layout(s, &item->layout).value[SPACE_MICROBATCH]);
-    return bound_time(s->subject, &item->layout, replicas, &scaled);
-}
-
 static bool is_too_big(const struct search *s, const struct search_item *item)
 {
     return item->bound_bytes > s->subject->hardware->memory_bytes;
+}
+
+/* Bound a layout at a level, with its pieces built.  SHD_ENOMEM. */
+static int bound_layout(const struct search *s, struct search_item *item, enum search_level level,
+                        struct shd_error *err)
+{
+    static const struct piece none;
+    const struct piece *layers = pieces_get(s->pieces, item->layers);
+    const struct piece *replicas =
+        level < SEARCH_REPLICAS ? &none : pieces_get(s->pieces, item->replicas);
+    double seconds = 0, bytes = 0;
+    int status = SHD_OK;
+
+    item->level = (uint8_t)level;
+    item->out = replicas->failed || layers->failed;
+    if (item->out)
+        return SHD_OK;
+    if (level == SEARCH_TIMED) {
+        status = bound_timed(&seconds, &bytes, s->subject, &item->layout, replicas, layers, err);
+    } else {
+        seconds = bound_time(s->subject, &item->layout, replicas, layers);
+        bytes = bound_memory(s->subject, &item->layout, replicas, layers);
+    }
+    item->bound_s = fmax(item->bound_s, seconds);
+    if (bytes > item->bound_bytes)
+        item->bound_bytes = (float)bytes;
+    return status;
 }
 
 /* Bound an item at a level, with its pieces built.  A bound never falls.  SHD_ENOMEM. */
 static int bound(const struct search *s, struct search_item *item, enum search_level level,
                  struct shd_error *err)
 {
-    static const struct piece none;
-    const struct piece *replicas =
-        level < SEARCH_REPLICAS ? &none : pieces_get(s->pieces, item->replicas);
-    const struct piece *layers = level < SEARCH_LAYERS ? NULL : pieces_get(s->pieces, item->layers);
-    double seconds = 0, bytes = 0;
     int status = SHD_OK;
 
-    item->level = (uint8_t)level;
-    if (replicas->failed || (layers && layers->failed)) {
-        item->out = true;
-        return SHD_OK;
-    }
-    if (level == SEARCH_TIMED)
-        status = bound_timed(&seconds, &bytes, s->subject, &item->layout, replicas, layers, err);
+    if (level <= SEARCH_SET)
+        search_bound_set(s, item, level);
     else
-        seconds = layers ? bound_time(s->subject, &item->layout, replicas, layers)
-                         : scaled_time(s, item, replicas);
-    if (level == SEARCH_REPLICAS || level == SEARCH_LAYERS)
-        bytes = bound_memory(s->subject, &item->layout, replicas, layers);
-    if (seconds > item->bound_s)
-        item->bound_s = seconds;
-    if (bytes > item->bound_bytes)
-        item->bound_bytes = (float)bytes;
-    item->out = !s->all && (is_too_big(s, item) || search_is_too_slow(s, item->bound_s));
+        status = bound_layout(s, item, level, err);
+    item->out |= !s->all && (is_too_big(s, item) || search_is_too_slow(s, item->bound_s));
     return status;
+}
+
+/* Why an item has no program; NULL: it has one. */
+static const char *why_refused(const struct search *s, const struct search_item *item)
+{
+    const struct piece *layers =
+        item->layers == UINT32_MAX ? NULL : pieces_get(s->pieces, item->layers);
+    const struct piece *replicas =
+        item->replicas == UINT32_MAX ? NULL : pieces_get(s->pieces, item->replicas);
+
+    if (item->level == SEARCH_SET)
+        return search_why_set(s, item);
+    if (layers && layers->failed)
+        return layers->why;
+    return replicas && replicas->failed ? replicas->why : NULL;
 }
 
 static void note_bound(struct search *s, const struct search_item *item)
 {
-    const struct piece *replicas =
-        item->level < SEARCH_REPLICAS ? NULL : pieces_get(s->pieces, item->replicas);
-    const struct piece *layers =
-        item->level < SEARCH_LAYERS ? NULL : pieces_get(s->pieces, item->layers);
+    const char *why = item->out ? why_refused(s, item) : NULL;
+    size_t n = search_count(item);
 
-    s->nlevels[item->level]++;
+    s->nlevels[item->level] += n;
     if (!item->out)
         return;
-    if (replicas && replicas->failed)
-        search_note_refusal(s, replicas->why);
-    else if (layers && layers->failed)
-        search_note_refusal(s, layers->why);
+    if (why)
+        search_note_refusal(s, n, why);
     else if (is_too_big(s, item))
-        s->ntoo_big++;
+        s->ntoo_big += n;
     else
-        s->ntoo_slow++;
+        s->ntoo_slow += n;
 }
 
 /* Bound items at a level together. */
@@ -198,20 +180,21 @@ bool search_bound_item(struct search *s, size_t item)
 
 static int bound_all(struct search *s, const struct search_opts *opts, struct shd_error *err)
 {
-    struct search_progress progress = {.what = "layouts", .ntotal = s->nitems};
+    struct search_progress progress = {.what = "layouts", .ntotal = s->nlayouts};
     double begin = search_now_s();
     int status;
 
     tell(opts, &progress);
     s->pieces = pieces_create(s->subject);
     s->queue = malloc(s->nitems * sizeof *s->queue);
+    s->queue_room = s->nitems;
     if (!s->pieces || !s->queue)
         return shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
     for (size_t i = 0; i < s->nitems; i++)
         s->queue[i] = (uint32_t)i;
     s->bounds_s += search_now_s() - begin;
-    status = bound_batch(s, s->queue, s->nitems, SEARCH_SCALED, opts, err);
-    if (status != SHD_OK || s->nlevels[SEARCH_SCALED] == 0)
+    status = bound_batch(s, s->queue, s->nitems, SEARCH_ROUGH, opts, err);
+    if (status != SHD_OK || s->nlevels[SEARCH_ROUGH] == 0)
         return status;
     begin = search_now_s();
     for (size_t i = 0; i < s->nitems; i++)
@@ -234,6 +217,12 @@ static bool is_over(const struct search *s, const struct search_opts *opts)
                 search_goal_of(s, &s->plans[s->best[opts->ntop - 1]].plan));
 }
 
+/* Whether an item is a set to be opened: there is no closer bound on all of its members. */
+static bool is_to_open(const struct search_item *item)
+{
+    return item->nmembers > 0 && item->level == SEARCH_SET;
+}
+
 /* Take the first items of the queue that are at the same level as the very first. */
 static size_t take(struct search *s, uint32_t items[BOUND_BATCH], const struct search_opts *opts)
 {
@@ -242,7 +231,8 @@ static size_t take(struct search *s, uint32_t items[BOUND_BATCH], const struct s
 
     if (level == SEARCH_TIMED && opts->nplans && opts->nplans - s->nplans < most)
         most = opts->nplans - s->nplans;
-    while (n < most && !is_over(s, opts) && s->items[s->queue[0]].level == level)
+    while (n < most && !is_over(s, opts) && s->items[s->queue[0]].level == level &&
+           !is_to_open(&s->items[s->queue[0]]))
         items[n++] = search_pop(s);
     return n;
 }
@@ -252,7 +242,7 @@ static void tell_plans(const struct search *s, const struct search_opts *opts, d
     const struct search_progress progress = {
         .what = "plans",
         .ndone = s->nplans,
-        .ntotal = s->nitems,
+        .ntotal = s->nlayouts,
         .best_s = s->nbest && s->within_s == 0 ? s->plans[s->best[0]].plan.figures.step_s : 0,
         .next_bound_s = next_bound_s,
         .layouts_per_s = (double)s->nlayouts / (s->pieces_s + s->bounds_s + s->plans_s)};
@@ -262,13 +252,19 @@ static void tell_plans(const struct search *s, const struct search_opts *opts, d
 
 static int look_closer(struct search *s, const struct search_opts *opts, struct shd_error *err)
 {
-    uint32_t items[BOUND_BATCH];
-    size_t n = take(s, items, opts);
-    enum search_level level = (enum search_level)s->items[items[0]].level;
-    size_t before = s->nplans;
+    size_t n, before = s->nplans;
     double begin = search_now_s();
+    uint32_t items[BOUND_BATCH];
+    enum search_level level;
     int status;
 
+    if (is_to_open(&s->items[s->queue[0]])) {
+        status = search_open(s, search_pop(s), NULL, err);
+        s->bounds_s += search_now_s() - begin;
+        return status;
+    }
+    n = take(s, items, opts);
+    level = (enum search_level)s->items[items[0]].level;
     if (level == SEARCH_TIMED) {
         tell_plans(s, opts, s->items[items[0]].bound_s);
         status = search_plan_batch(s, items, n, opts->farm, opts->nthreads, err);
@@ -290,8 +286,8 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
     while (status == SHD_OK && !stopped(opts) && !is_over(s, opts))
         status = look_closer(s, opts, err);
-    s->over = s->nlevels[SEARCH_SCALED] > 0 && is_over(s, opts);
-    if (s->nlevels[SEARCH_SCALED] == 0) /* stopped before any bound */
+    s->over = s->nlevels[SEARCH_ROUGH] > 0 && is_over(s, opts);
+    if (s->nlevels[SEARCH_ROUGH] == 0) /* stopped before any bound */
         s->proven = 0;
     else
         s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
@@ -309,12 +305,25 @@ static void queue_part(struct search *s, const struct space *part)
 {
     s->nqueue = 0;
     for (uint32_t i = 0; i < s->nitems; i++)
-        if (!s->items[i].out && space_has(part, &s->items[i].layout))
+        if (!s->items[i].out && search_may_have(part, &s->items[i]))
             search_push(s, i);
 }
 
+/* Open the sets at the head of the queue: all that have no closer bound or, to name a layout, all.
+ */
+static int open_first(struct search *s, const struct space *part, bool all, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    while (status == SHD_OK && s->nqueue > 0 && s->items[s->queue[0]].nmembers > 0 &&
+           (all || is_to_open(&s->items[s->queue[0]])))
+        status = search_open(s, search_pop(s), part, err);
+    return status;
+}
+
 /* Bound the first items of the queue at the next level. */
-static int look_at_part(struct search *s, const struct search_opts *opts, struct shd_error *err)
+static int look_at_part(struct search *s, const struct space *part, const struct search_opts *opts,
+                        struct shd_error *err)
 {
     enum search_level level = (enum search_level)s->items[s->queue[0]].level;
     uint32_t items[PART_BATCH];
@@ -323,12 +332,13 @@ static int look_at_part(struct search *s, const struct search_opts *opts, struct
 
     do
         items[n++] = search_pop(s);
-    while (n < PART_BATCH && s->nqueue > 0 && s->items[s->queue[0]].level == level);
+    while (n < PART_BATCH && s->nqueue > 0 && s->items[s->queue[0]].level == level &&
+           !is_to_open(&s->items[s->queue[0]]));
     status = bound_batch(s, items, n, (enum search_level)(level + 1), opts, err);
     for (size_t k = 0; k < n; k++)
         if (!s->items[items[k]].out)
             search_push(s, items[k]);
-    return status;
+    return status == SHD_OK ? open_first(s, part, false, err) : status;
 }
 
 /* Whether no bound in the queue is below the best planned layout of a part; planned layouts leave
@@ -347,14 +357,15 @@ static bool is_found(struct search *s, double *best)
 int search_among(struct search *s, const struct space *part, const struct search_opts *opts,
                  uint32_t *first, struct shd_error *err)
 {
-    int status = SHD_OK, nlooks = 0, nplans = 0;
+    int status, nlooks = 0, nplans = 0;
     double best = INFINITY;
 
     queue_part(s, part);
+    status = open_first(s, part, false, err);
     while (status == SHD_OK && !is_found(s, &best) && nlooks < PART_LOOKS && nplans < PART_PLANS &&
            !stopped(opts)) {
         if (s->items[s->queue[0]].level < SEARCH_TIMED) {
-            status = look_at_part(s, opts, err);
+            status = look_at_part(s, part, opts, err);
             nlooks++;
         } else if (search_plan_item(s, s->queue[0])) {
             nplans++;
@@ -362,28 +373,34 @@ int search_among(struct search *s, const struct space *part, const struct search
             status = shd_error_set(err, SHD_ENOMEM, "no memory for plans");
         }
     }
+    if (status == SHD_OK)
+        status = open_first(s, part, true, err);
     *first = s->nqueue > 0 ? s->queue[0] : UINT32_MAX;
     return status;
 }
 
-/* Layouts that were dropped as too big return to the queue, the lowest bound on memory first. */
+/* What was dropped as too big returns to the queue, the lowest bound on memory first. */
 int search_least_memory(struct search *s, const struct space *part, const struct search_opts *opts,
                         uint32_t *first, struct shd_error *err)
 {
     bool all = s->all;
     double within_s = s->within_s;
-    int status = SHD_OK;
+    int status;
 
     for (size_t i = 0; i < s->nitems; i++)
-        if (s->items[i].out && is_too_big(s, &s->items[i]) && space_has(part, &s->items[i].layout))
+        if (s->items[i].out && !s->items[i].opened && is_too_big(s, &s->items[i]) &&
+            search_may_have(part, &s->items[i]))
             s->items[i].out = false;
     s->all = true;
     s->within_s = INFINITY; /* minimize memory, however long the step */
     queue_part(s, part);
+    status = open_first(s, part, false, err);
     for (int looks = 0; status == SHD_OK && s->nqueue > 0 && looks < PART_LOOKS && !stopped(opts) &&
                         s->items[s->queue[0]].level < SEARCH_TIMED;
          looks++)
-        status = look_at_part(s, opts, err);
+        status = look_at_part(s, part, opts, err);
+    if (status == SHD_OK)
+        status = open_first(s, part, true, err);
     *first = s->nqueue > 0 ? s->queue[0] : UINT32_MAX;
     s->all = all;
     s->within_s = within_s;
@@ -406,28 +423,29 @@ static int none_divides(const struct search *s, struct shd_error *err)
 
 static int list(struct search *s, struct shd_error *err)
 {
-    struct layout *layouts;
     double begin = search_now_s();
+    struct space_set *sets;
     size_t n;
-    int status = space_list(&layouts, &n, &s->subject->space, err);
+    int status = space_list_sets(&sets, &n, &s->subject->space, err);
 
     if (status != SHD_OK)
         return status;
-    s->items = n && n < UINT32_MAX ? calloc(n, sizeof *s->items) : NULL;
-    for (size_t i = 0; i < n && s->items; i++)
-        s->items[i] = (struct search_item){.layout = layouts[i],
-                                           .scaled = UINT32_MAX,
-                                           .replicas = UINT32_MAX,
-                                           .layers = UINT32_MAX,
-                                           .plan = UINT32_MAX};
-    free(layouts);
-    if (n == 0)
-        return none_divides(s, err);
-    if (!s->items)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", n);
-    s->nitems = s->nlayouts = n;
+    for (size_t i = 0; i < n && status == SHD_OK; i++) {
+        if (!array_make_room(&s->items, i, sizeof *s->items))
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for %zu sets of layouts", n);
+        else
+            s->items[i] = (struct search_item){.layout = sets[i].layout,
+                                               .number = s->nlayouts,
+                                               .nmembers = sets[i].nmembers,
+                                               .replicas = UINT32_MAX,
+                                               .layers = UINT32_MAX,
+                                               .plan = UINT32_MAX};
+        s->nlayouts += sets[i].nmembers;
+    }
+    free(sets);
+    s->nitems = n;
     s->bounds_s += search_now_s() - begin;
-    return SHD_OK;
+    return status == SHD_OK && n == 0 ? none_divides(s, err) : status;
 }
 
 int search_run(struct search *out, const struct subject *subject, const struct search_opts *opts,

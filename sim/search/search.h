@@ -1,12 +1,14 @@
 /* search/search.h - finds the best layouts of a space, with proof: closer and closer lower bounds,
  * then plans.
  *
- * All layouts are first bounded from few pieces, which have many sequences at a time.  Then the
- * layout with the lowest bound is taken again and again and looked at more closely: bounded from
- * its own pieces, which are built on demand; then by its timetable; then planned.  So only layouts
- * that may be best are looked at closely, and the search is over when no bound is below the step of
- * the last of the `ntop` best: every remaining layout is worse.  Layouts that certainly do not fit
- * are dropped on the way.  Ties go to the layout that is listed first.
+ * At first whole sets of layouts (space.h) are bounded from few pieces, which have many sequences
+ * at a time and recompute nothing.  Then what has the lowest bound is taken again and again and
+ * looked at more closely: a set is bounded from the pieces of its own recomputation, then of its
+ * own microbatch, then opened; a layout is bounded with its own order and ZeRO; then by its
+ * timetable; then planned.  So pieces are built only for what may be best, only layouts of sets
+ * that may be best are listed, and the search is over when no bound is below the step of the last
+ * of the `ntop` best: every remaining layout is worse.  Layouts that certainly do not fit are
+ * dropped on the way. Ties go to the layout that the space lists first.
  *
  * Thread class: owned by one thread; a search runs threads of its own, and its result does not
  * depend on how many.
@@ -22,22 +24,28 @@
 #include "search/layout_pieces.h"
 #include "search/layout_plan.h"
 
-/* How closely a layout was looked at. */
+/* How closely a layout, or all layouts of a set, were looked at. */
 enum search_level {
-    SEARCH_SCALED,   /* bounded from a piece of more sequences */
-    SEARCH_LAYERS,   /* and from its own piece of layers */
+    SEARCH_ROUGH,    /* bounded from a piece of more sequences that recomputes nothing */
+    SEARCH_SCALED,   /* and from a piece of more sequences */
+    SEARCH_SET,      /* and from pieces of layers, for all orders and stages of ZeRO */
+    SEARCH_LAYERS,   /* a layout: and from its own piece of layers */
     SEARCH_REPLICAS, /* and from its own piece of replicas */
     SEARCH_TIMED     /* and by its timetable */
 };
 
+/* A layout, or a set of layouts whose bounds are those of each. */
 struct search_item {
     struct layout layout;
-    uint8_t level; /* enum search_level */
-    bool out;      /* dropped: refused, or certainly too big or too slow */
+    uint64_t number;   /* in the order of the space: of the layout, or of the set's first */
+    uint32_t nmembers; /* of a set; 0: the item is a layout */
+    uint8_t level;     /* enum search_level */
+    bool out;          /* dropped: refused, or certainly too big or too slow; or opened */
+    bool opened;       /* a set whose members are items of their own */
     float bound_bytes;
     double bound_s;
-    uint32_t scaled, replicas, layers; /* pieces; UINT32_MAX: not needed yet */
-    uint32_t plan;                     /* in plans[]; UINT32_MAX: none */
+    uint32_t replicas, layers; /* pieces of a layout; UINT32_MAX: not needed yet */
+    uint32_t plan;             /* in plans[]; UINT32_MAX: none */
 };
 
 struct search_plan {
@@ -79,10 +87,11 @@ struct search {
     struct journal *journal;       /* not owned; may be NULL */
     bool all;                      /* layouts that certainly do not fit are kept, too */
     double within_s;               /* as in the options */
-    struct search_item *items;     /* all layouts, in the order of the space */
+    struct search_item *items;     /* all sets in the order of the space, then layouts of the sets
+                                      that were opened */
     size_t nitems;
     uint32_t *queue; /* items that may be best: a heap, by bound, bound on the step, and number */
-    size_t nqueue;
+    size_t nqueue, queue_room;
     struct pieces *pieces;
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
@@ -98,7 +107,8 @@ struct search {
     /* What was done. */
     size_t nlayouts, npieces;
     size_t ntoo_big, ntoo_slow, nrefused; /* layouts found to be so */
-    size_t nlevels[SEARCH_TIMED + 1];     /* how many layouts were bounded at each level */
+    size_t nlevels[SEARCH_TIMED + 1];     /* how many layouts were bounded at each level, those of
+                                             sets, too */
     double pieces_s, bounds_s, plans_s;   /* wall time */
     bool over;                            /* the search was not ended by `stop` */
     double proven; /* lower bound on all layouts without a plan, in seconds or, with `within_s`, in
@@ -115,7 +125,15 @@ void search_fini(struct search *search);
 double search_bound_of(const struct search *search, size_t item);
 double search_goal_of(const struct search *search, const struct plan *plan);
 
-/* Bound an item up to the closest level; false: the item is dropped, or there is no memory. */
+/* Make items of all sets that hold a layout which differs from this one in a single choice.
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int search_open_near(struct search *search, const struct layout *layout,
+                                    struct shd_error *err);
+
+/* Whether some layout is in a part of the space. */
+bool search_has(const struct search *search, const struct space *part);
+
+/* Bound a layout up to the closest level; false: the item is dropped, or there is no memory. */
 bool search_bound_item(struct search *search, size_t item);
 
 /* Plan an item unless it is planned; returns its plan, or NULL without memory. */

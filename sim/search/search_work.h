@@ -25,6 +25,32 @@ uint32_t search_pop(struct search *s);
 /* Move the item at a place of the queue down to where it belongs. */
 void search_sink(struct search *s, size_t at);
 
+/* ---- layout_sets.c ---- */
+
+/* Find the pieces that bound a set at a level; false: no memory. */
+bool search_find_of_set(struct search *s, const struct search_item *set, enum search_level level);
+
+/* Bound a set at a level, with its pieces built. */
+void search_bound_set(const struct search *s, struct search_item *set, enum search_level level);
+
+/* Why all members of a set are refused; NULL: not all are, as far as their pieces tell. */
+const char *search_why_set(const struct search *s, const struct search_item *set);
+
+/* Make items of the members of a set, and queue those in a part of the space (NULL: all).
+ * They have the set's bounds.  SHD_ENOMEM. */
+SHD_MUST_CHECK int search_open(struct search *s, uint32_t set, const struct space *part,
+                               struct shd_error *err);
+
+/* Whether a set, or a layout, may be in a part of the space: all choices but those that the members
+ * of a set differ in are. */
+bool search_may_have(const struct space *part, const struct search_item *item);
+
+/* How many layouts an item stands for. */
+static inline size_t search_count(const struct search_item *item)
+{
+    return item->nmembers > 0 ? item->nmembers : 1;
+}
+
 /* ---- plan_batch.c ---- */
 
 /* Plan at most SEARCH_BATCH items, by the farm unless it is NULL, and note the plans in the items'
@@ -33,8 +59,8 @@ void search_sink(struct search *s, size_t at);
 SHD_MUST_CHECK int search_plan_batch(struct search *s, const uint32_t *items, size_t n,
                                      struct farm *farm, int nthreads, struct shd_error *err);
 
-/* Note that a layout was refused. */
-void search_note_refusal(struct search *s, const char *why);
+/* Note that n layouts were refused. */
+void search_note_refusal(struct search *s, size_t n, const char *why);
 
 /* ---- filter.c ---- */
 

@@ -30,9 +30,7 @@ static const char *const order_words[] = {
     "cp-dp-tp-pp", "cp-tp-pp-dp", "cp-tp-dp-pp", "tp-pp-dp-cp", "tp-pp-cp-dp",
     "tp-dp-pp-cp", "tp-dp-cp-pp", "tp-cp-pp-dp", "tp-cp-dp-pp", NULL};
 
-#define NORDERS 24
-
-static const uint8_t orders[NORDERS][SPACE_AXES] = {
+static const uint8_t orders[SPACE_ORDERS][SPACE_AXES] = {
 #define P SPACE_PP
 #define D SPACE_DP
 #define C SPACE_CP
@@ -286,7 +284,7 @@ bool space_has(const struct space *space, const struct layout *layout)
     return true;
 }
 
-static bool is_ranged(const struct space *space, enum space_choice choice)
+bool space_is_ranged(const struct space *space, enum space_choice choice)
 {
     for (size_t i = 0; i < space->nranges; i++)
         if (space->ranges[i].choice == choice && !space->ranges[i].forbids)
@@ -315,103 +313,28 @@ static bool is_rare(enum space_choice choice, int32_t value)
 bool space_tries(const struct space *space, enum space_choice choice, int32_t value)
 {
     return space_allows(space, choice, value) &&
-           (!is_rare(choice, value) || is_ranged(space, choice));
+           (!is_rare(choice, value) || space_is_ranged(space, choice));
 }
 
 /* ---- listing ---- */
 
 struct list {
     const struct space *space;
-    struct layout *items;
+    struct space_set *items;
     size_t n;
-    bool any; /* stop at the first layout */
+    uint32_t nmembers; /* of the sets that are being listed */
+    bool any;          /* stop at the first set */
     bool failed;
 };
 
+/* Append a set of layouts, given by the choices that its members share. */
 static void append(struct list *list, const struct layout *layout)
 {
-    if (list->failed || (list->any && list->n > 0))
+    if (list->failed || list->nmembers == 0 || (list->any && list->n > 0))
         return;
     list->failed = !array_make_room(&list->items, list->n, sizeof *list->items);
     if (!list->failed)
-        list->items[list->n++] = *layout;
-}
-
-/* Whether two orders differ only in the place of axes with one device. */
-static bool is_same_order(const struct layout *layout, const uint8_t *a, const uint8_t *b)
-{
-    int i = 0, j = 0;
-
-    for (;;) {
-        while (i < SPACE_AXES && layout->value[a[i]] == 1)
-            i++;
-        while (j < SPACE_AXES && layout->value[b[j]] == 1)
-            j++;
-        if (i == SPACE_AXES || j == SPACE_AXES)
-            return i == j;
-        if (a[i++] != b[j++])
-            return false;
-    }
-}
-
-int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order)
-{
-    for (int32_t o = order; o < NORDERS; o++) {
-        bool listed = !space_allows(space, SPACE_ORDER, o);
-
-        for (int32_t before = 0; before < o && !listed; before++)
-            listed = space_allows(space, SPACE_ORDER, before) &&
-                     is_same_order(layout, orders[o], orders[before]);
-        if (!listed)
-            return o;
-    }
-    return -1;
-}
-
-static void list_orders(struct list *list, struct layout *layout)
-{
-    for (int32_t o = 0; (o = space_next_order(list->space, layout, o)) >= 0; o++) {
-        layout->value[SPACE_ORDER] = o;
-        append(list, layout);
-    }
-}
-
-/* Whether the replicas that ZeRO shards over are axes of the mesh.  With ep above 1 the axes are
- * the replicas that hold a layer's experts together, and the groups of these.  ZeRO shards over
- * both axes or over the groups alone; over the former alone, which leaves experts whole, only if
- * shards is ranged.  With ep of 1 any part of the replicas can be an axis. */
-static bool are_axes(const struct space *space, const struct layout *layout, int32_t shards)
-{
-    int32_t dp = layout->value[SPACE_DP], ep = layout->value[SPACE_EP];
-
-    return ep == 1 || shards == dp || shards == dp / ep ||
-           (shards == ep && is_ranged(space, SPACE_SHARDS));
-}
-
-/* Whether ZeRO can shard over so many devices. */
-static bool can_shard(const struct space *space, const struct layout *layout, int32_t shards)
-{
-    int32_t dp = layout->value[SPACE_DP];
-
-    return shards > dp ? layout->value[SPACE_EP] == 1
-                       : dp % shards == 0 && are_axes(space, layout, shards);
-}
-
-static void list_zero(struct list *list, struct layout *layout)
-{
-    const struct space *s = list->space;
-    int32_t dp = layout->value[SPACE_DP], cp = layout->value[SPACE_CP];
-
-    for (int32_t z = 0; z <= 3; z++)
-        for (int32_t shards = cp > 1 ? dp * cp : dp; shards >= 1;
-             shards = shards > dp ? dp : shards - 1) {
-            if ((z > 0) != (shards > 1) || (z > 0 && !can_shard(s, layout, shards)) ||
-                !space_allows(s, SPACE_ZERO, z) || !space_allows(s, SPACE_SHARDS, shards))
-                continue;
-            layout->value[SPACE_ZERO] = z;
-            layout->value[SPACE_SHARDS] = shards;
-            list_orders(list, layout);
-        }
+        list->items[list->n++] = (struct space_set){.layout = *layout, .nmembers = list->nmembers};
 }
 
 static void list_activations(struct list *list, struct layout *layout)
@@ -427,7 +350,7 @@ static void list_activations(struct list *list, struct layout *layout)
                 continue;
             layout->value[SPACE_RECOMPUTE] = r;
             layout->value[SPACE_SP] = sp;
-            list_zero(list, layout);
+            append(list, layout);
         }
 }
 
@@ -525,7 +448,7 @@ static void list_microbatches(struct list *list, struct layout *layout)
 
     for (int32_t mb = 1; mb <= each; mb++) {
         if (each % mb != 0 || !space_allows(s, SPACE_MICROBATCH, mb) ||
-            (s->experts > 0 && mb > most && !is_ranged(s, SPACE_MICROBATCH)))
+            (s->experts > 0 && mb > most && !space_is_ranged(s, SPACE_MICROBATCH)))
             continue;
         layout->value[SPACE_MICROBATCH] = mb;
         list_schedules(list, layout);
@@ -543,6 +466,7 @@ static void list_experts(struct list *list, struct layout *layout)
             !space_allows(s, SPACE_EP, ep))
             continue;
         layout->value[SPACE_EP] = ep;
+        list->nmembers = space_members(s, layout);
         list_microbatches(list, layout);
     }
 }
@@ -550,7 +474,7 @@ static void list_experts(struct list *list, struct layout *layout)
 static bool cuts_sequence(const struct space *s, int64_t cp)
 {
     return cp == 1 || (s->seq % (2 * cp) == 0 &&
-                       (s->seq / cp >= CUT_SEQUENCE_LEAST || is_ranged(s, SPACE_CP)));
+                       (s->seq / cp >= CUT_SEQUENCE_LEAST || space_is_ranged(s, SPACE_CP)));
 }
 
 size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const struct space *s,
@@ -609,7 +533,8 @@ static void list_all(struct list *list)
                 struct layout layout = {.value = {[SPACE_TP] = tp,
                                                   [SPACE_PP] = pp,
                                                   [SPACE_CP] = cp,
-                                                  [SPACE_DP] = (int32_t)dp}};
+                                                  [SPACE_DP] = (int32_t)dp,
+                                                  [SPACE_SHARDS] = 1}};
 
                 if (list->any && list->n > 0)
                     return;
@@ -628,14 +553,15 @@ bool space_any(const struct space *space)
     return list.n > 0;
 }
 
-int space_list(struct layout **out, size_t *n, const struct space *space, struct shd_error *err)
+int space_list_sets(struct space_set **out, size_t *n, const struct space *space,
+                    struct shd_error *err)
 {
     struct list list = {.space = space};
 
     list_all(&list);
     if (list.failed) {
         free(list.items);
-        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", list.n);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu sets of layouts", list.n);
     }
     *out = list.items;
     *n = list.n;

@@ -61,7 +61,8 @@ struct layout {
     int32_t value[SPACE_NCHOICES];
 };
 
-#define SPACE_AXES 4 /* pp, dp, cp, tp */
+#define SPACE_AXES 4    /* pp, dp, cp, tp */
+#define SPACE_ORDERS 24 /* of these */
 
 /* The axes of an order from the outermost in, as choices. */
 const uint8_t *space_order(int32_t order);
@@ -99,6 +100,24 @@ SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario
 SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, bool forbids,
                                      struct shd_error *err);
 
+/* Layouts that differ only in ZeRO's stage, in what it shards over, and in the order of the mesh's
+ * axes: as many as nine of ten in a space differ from another in these alone. */
+struct space_set {
+    struct layout layout; /* without these choices */
+    uint32_t nmembers;    /* at least 1 */
+};
+
+/* List the sets of a space in the order of their layouts, an array for free().  SHD_ENOMEM. */
+SHD_MUST_CHECK int space_list_sets(struct space_set **out, size_t *n, const struct space *space,
+                                   struct shd_error *err);
+
+/* How many members the set of a layout has. */
+uint32_t space_members(const struct space *space, const struct layout *layout);
+
+/* List the members of a layout's set in their order, an array for free().  SHD_ENOMEM. */
+SHD_MUST_CHECK int space_list_members(struct layout **out, uint32_t *n, const struct space *space,
+                                      const struct layout *layout, struct shd_error *err);
+
 /* List all layouts, an array for free().  SHD_ENOMEM. */
 SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
                               struct shd_error *err);
@@ -118,6 +137,9 @@ size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const str
 
 /* Whether the ranges allow a choice to have a value. */
 bool space_allows(const struct space *space, enum space_choice choice, int64_t value);
+
+/* Whether a range keeps a choice to some values. */
+bool space_is_ranged(const struct space *space, enum space_choice choice);
 
 /* Whether values that are words are tried: rare ones only if their choice has a range. */
 bool space_tries(const struct space *space, enum space_choice choice, int32_t value);
