@@ -93,7 +93,7 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, to, rank, most) : 0;
     bool first = rank == 0, last = rank == cut->pp - 1;
     double received = (double)(first ? turns - 1 : turns);
-    double received_back = (double)(last ? turns - 1 : turns);
+    double received_back = (double)(last ? turns - 1 : turns), back_s;
     int64_t layers = stages_before(cut, rank + 1) - stages_before(cut, rank);
     struct pair all, one = stages_work(s, layers, 1, first, false);
     double forward_s;
@@ -101,7 +101,8 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     out->layers = stages_layers(cut, rank);
     all = stages_work(s, out->layers, turns, first, last);
     forward_s = all.forward + received * larger(before, 0);
-    out->own_s = forward_s + all.backward + all.weights + received_back * larger(behind, 0);
+    back_s = all.backward + all.weights + received_back * larger(behind, 0);
+    out->own_s = forward_s + larger(back_s, stages_sent(s, out->layers, first, last));
     all.forward += received * before;
     all.backward += received_back * behind - all.late;
     out->all = all;

@@ -209,8 +209,10 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         out->parts[p].late_s *= part;
         out->parts[p].last_s *= part;
         out->parts[p].sums_s *= part;
-        for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+        for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
             out->parts[p].streams_s[k] *= part;
+            out->parts[p].sent_s[k] *= part;
+        }
     }
     /* Compute that need not wait (free_s) is an upper bound, and stays. */
     for (int way = 0; way < HOP_NWAYS; way++)
@@ -225,8 +227,8 @@ struct stage {
     double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
     double waits_s, late_s, last_s, sums_s;
     bool sent; /* the backward phase has sent its message */
-    double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
-    double start_s[EVENTS_STREAMS_MAX];
+    double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], sent_s[EVENTS_STREAMS_MAX];
+    double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX];
 };
 
 struct reader {
@@ -234,6 +236,7 @@ struct reader {
     const struct hardware_software *software;
     struct op_seconds seconds;
     const bool *fixed; /* of the source */
+    const uint32_t *reader; /* of the source */
     double slower;     /* slowdown of the slowest node */
     int dp, shard; /* axes of replicas; -1: none; a piece of layers has no dp */
     struct stage stages[ATTEMPT_STAGES];
@@ -418,6 +421,43 @@ static void find_fixed(bool *fixed, const struct program *p)
             fixed[p->ops[i].outputs[k]] = is_fixed(fixed, &p->ops[i]);
 }
 
+/* Whether a computation reads and writes only gradients: it does not depend on the sequences. */
+static bool is_on_gradients(const struct program *program, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (program->buffers[op->inputs[k]].use != PROGRAM_GRADIENTS)
+            return false;
+    return op->ninputs > 0 && is_gradient(program, op);
+}
+
+/* Whether gradients are made, brought together and read in one phase. */
+static bool is_within_phase(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    uint32_t reader = r->reader[op->outputs[0]];
+
+    if (!transfers(op) || !is_gradient(r->program, op) || reader == PROGRAM_NONE)
+        return false;
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &r->program->buffers[op->inputs[k]];
+        const struct program_op *maker = &r->program->ops[b->first_op];
+
+        if (b->argument || maker->part != op->part || maker->stage != op->stage)
+            return false;
+    }
+    return r->program->ops[reader].part == op->part && r->program->ops[reader].stage == op->stage;
+}
+
+/* The first computation that reads each array. */
+static void find_readers(uint32_t *readers, const struct program *p)
+{
+    for (uint32_t b = 0; b < p->nbuffers; b++)
+        readers[b] = PROGRAM_NONE;
+    for (uint32_t i = p->nops; i-- > p->first_op;)
+        for (uint32_t k = 0; computes(&p->ops[i]) && k < p->ops[i].ninputs; k++)
+            readers[p->ops[i].inputs[k]] = i;
+}
+
 static void add_op(struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -447,15 +487,19 @@ static void add_op(struct reader *r, uint32_t i)
     counts = r->dp >= 0 ? is_of_replicas(r, op) : !(transfers(op) && is_gradient(r->program, op));
     if (counts && transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if (counts && is_within_phase(r, i))
+        stage->sent_s[op_seconds_stream(&r->seconds, i)] += seconds;
     if (!computes(op)) {
         if (stops(r, i))
             add_wait(r, i, seconds, counts);
         return;
     }
     end_row(r, r->row.stage == op->stage && r->row.part == op->part);
-    if (r->dp >= 0)
+    if (r->dp >= 0) {
+        stage->sums_s += is_on_gradients(r->program, op) ? seconds : 0;
         return;
-    stage->sums_s += op->accumulates ? seconds : 0;
+    }
+    stage->sums_s += op->accumulates || is_on_gradients(r->program, op) ? seconds : 0;
     *seconds_of_part(stage, (enum program_part)op->part) += seconds;
 }
 
@@ -509,6 +553,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
         out->parts[part].update_s[k] = above(more->update_s[k], less->update_s[k]);
     for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
         out->parts[part].streams_s[k] = above(more->streams_s[k], less->streams_s[k]);
+        out->parts[part].sent_s[k] = above(more->sent_s[k], less->sent_s[k]);
         out->parts[part].once_s[k] = above(more->once_s[k], less->once_s[k]);
         out->parts[part].start_s[k] = above(more->start_s[k], less->start_s[k]);
     }
@@ -550,6 +595,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
         layers.update_s[k] = 2 * out->parts[PIECE_LAYER].update_s[k];
     for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
         layers.streams_s[k] = 2 * out->parts[PIECE_LAYER].streams_s[k];
+        layers.sent_s[k] = 2 * out->parts[PIECE_LAYER].sent_s[k];
         layers.once_s[k] = 2 * out->parts[PIECE_LAYER].once_s[k];
         layers.start_s[k] = 2 * out->parts[PIECE_LAYER].start_s[k];
     }
@@ -568,6 +614,7 @@ struct source {
     struct attempt attempt;
     struct op_seconds seconds;
     uint32_t *stages; /* [buffer] for arrays that exist before the step */
+    uint32_t *reader; /* [buffer] the first computation that reads it; PROGRAM_NONE */
     bool *fixed;      /* [buffer] the same in all microbatches: made of parameters alone */
     bool built;
 };
@@ -577,6 +624,7 @@ static void source_fini(struct source *source)
     if (!source->built)
         return;
     free(source->stages);
+    free(source->reader);
     free(source->fixed);
     op_seconds_fini(&source->seconds);
     attempt_fini(&source->attempt);
@@ -599,10 +647,12 @@ static int source_init(struct source *out, const struct subject *subject, const 
     }
     out->built = true;
     out->stages = malloc(((size_t)program->nbuffers + 1) * sizeof *out->stages);
+    out->reader = malloc(((size_t)program->nbuffers + 1) * sizeof *out->reader);
     out->fixed = calloc((size_t)program->nbuffers + 1, sizeof *out->fixed);
-    if (!out->stages || !out->fixed)
+    if (!out->stages || !out->reader || !out->fixed)
         return shd_error_set(err, SHD_ENOMEM, "no memory to read a piece");
     find_stages(out->stages, program);
+    find_readers(out->reader, program);
     find_fixed(out->fixed, program);
     return SHD_OK;
 }
@@ -620,6 +670,7 @@ static int read_source(struct reader *out, const struct subject *subject,
                            .software = &hardware->software,
                            .seconds = source->seconds,
                            .fixed = source->fixed,
+                           .reader = source->reader,
                            .slower = hardware_slowest(hardware, nodes_of(subject)),
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};

@@ -31,7 +31,8 @@ struct piece {
         double waits_s;               /* of both phases: transfers that computations wait for */
         double late_s;                /* of waits_s: backward, after the stage's message was sent */
         double last_s;                /* of waits_s: at the end of a phase, after computations */
-        double sums_s;         /* backward: adding gradients to those of earlier microbatches */
+        double sums_s;                /* backward: rounding gradients and adding them to those of
+                                         earlier microbatches; of replicas, too, as ZeRO does it */
         double weights_s;      /* the later half of a backward phase that the schedule splits */
         double saved_bytes;    /* activations of a microbatch kept from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */
@@ -39,6 +40,8 @@ struct piece {
         double update_s[PIECE_NLINES];        /* once a step, when all gradients are complete */
         double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: all transfers, also those in
                                                  parallel to compute */
+        double sent_s[EVENTS_STREAMS_MAX]; /* of streams_s: gradients that a phase makes and, once
+                                              they are combined, reads itself */
         double once_s[EVENTS_STREAMS_MAX];    /* once a step: transfers of its start and update */
         double start_s[EVENTS_STREAMS_MAX]; /* of once_s: gathers at the start of the step */
     } parts[PIECE_NPARTS];

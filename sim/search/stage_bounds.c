@@ -110,12 +110,13 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
         bool splits = attempt_splits(layout, ATTEMPT_LAYERS);
         double backward = replicas->parts[p].backward_s;
 
-        /* If the gradients of each microbatch are scattered, shards are added instead of whole
-         * gradients, in a fraction of the time: with ZeRO 2, and with ZeRO 3 unless a pipeline
-         * gathers once a step. */
-        if (layout->value[SPACE_ZERO] == 2 ||
-            (layout->value[SPACE_ZERO] == 3 && layout->value[SPACE_PP] == 1))
-            backward -= layers->parts[p].sums_s;
+        /* If the gradients of each microbatch are scattered, they are rounded whole, and shards are
+         * added instead of whole gradients: with ZeRO 2, and with ZeRO 3 unless a pipeline gathers
+         * once a step. */
+        if (out->cut.microbatches > 1 &&
+            (layout->value[SPACE_ZERO] == 2 ||
+             (layout->value[SPACE_ZERO] == 3 && layout->value[SPACE_PP] == 1)))
+            backward += replicas->parts[p].sums_s - layers->parts[p].sums_s;
         out->parts[p] = (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
                                       layers->parts[p].backward_s + (splits ? 0 : backward),
                                       layers->parts[p].weights_s + (splits ? backward : 0),
@@ -143,6 +144,21 @@ struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages,
     if (back)
         add_work(&sum, &s->parts[PIECE_BACK], 1);
     return sum;
+}
+
+double stages_sent(const struct stages *s, int64_t layers, bool front, bool back)
+{
+    const struct piece *r = s->replicas;
+    double most = 0;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        double line = (double)layers * r->parts[PIECE_LAYER].sent_s[k] +
+                      (front ? r->parts[PIECE_FRONT].sent_s[k] : 0) +
+                      (back ? r->parts[PIECE_BACK].sent_s[k] : 0);
+
+        most = fmax(most, line);
+    }
+    return most;
 }
 
 static double of_stage(double one, double each, int64_t layers)
@@ -194,10 +210,18 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
     double before = stages_wait(s, HOP_FORWARD, from, rank, n);
     double behind = stages_wait(s, HOP_BACK, to, rank, n);
 
-    return (struct phases){
+    struct phases phases = {
         phase_of(s, HOP_FORWARD, n, work.forward, 0, from == rank ? NULL : &before),
         phase_of(s, HOP_BACK, n, work.backward, work.late, to == rank ? NULL : &behind),
         work.weights > 0 ? work.weights : 0};
+
+    if (!attempt_splits(s->layout, ATTEMPT_LAYERS)) { /* else in either half of the phase */
+        double sent = stages_sent(s, n, first, last);
+
+        phases.backward.own_s = fmax(phases.backward.own_s, sent);
+        phases.backward.end_s = fmax(phases.backward.end_s, sent);
+    }
+    return phases;
 }
 
 double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what)

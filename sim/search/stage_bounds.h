@@ -61,6 +61,11 @@ struct stages {
 struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
                         bool back);
 
+/* Seconds that the gradients of a microbatch take to be combined between replicas, of `layers`
+ * layers and of what precedes or follows all.  Backward phases take no less: each makes them, waits
+ * for them and adds them before the next phase begins. */
+double stages_sent(const struct stages *s, int64_t layers, bool front, bool back);
+
 /* How long a rank with `layers` layers, the first one or not, gathers parameters before the first
  * microbatch: in its longest stream (STAGES_GATHERED), or while the rank waits before it does
  * anything else (STAGES_WAITED). */
