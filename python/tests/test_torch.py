@@ -18,6 +18,7 @@ from interpret import evaluate
 
 from shardsim import InputError
 from shardsim.trace.torch import from_torch
+from shardsim.trace.torch_rules import rules_of_tp_plan
 
 Case = Tuple[Callable[..., Any], List[Any]]
 
@@ -267,6 +268,18 @@ class Modules(unittest.TestCase):
                 wanted = torch.utils._pytree.tree_leaves(module(x))
                 for got, want in zip(evaluate(traced._arrays, {}), wanted, strict=True):
                     np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_rules_of_a_tp_plan(self) -> None:
+        module = nn.ModuleDict({"up": nn.Linear(8, 16), "down": nn.Linear(16, 8), "norm": nn.LayerNorm(8)})
+        model = nn.Sequential(nn.Sequential(*module.values()), nn.Linear(8, 4))
+        rules = rules_of_tp_plan({"*.0": "colwise", "*.1": "rowwise", "*.2": "sequence_parallel"})
+        traced = from_torch(model, normal(2, 8), mesh={"tp": 2}, rules=rules)
+        specs = {leaf.array.attrs["path"]: leaf.array.attrs["spec"] for leaf in traced._leaves.values()}
+        wanted = {"0.0.weight": ("tp",), "0.0.bias": ("tp",), "0.1.weight": (None, "tp"), "0.1.bias": (), "0.2.weight": ()}
+        self.assertEqual({path: specs[path] for path in wanted}, wanted)
+        self.assertEqual(specs["1.weight"], ())
+        with self.assertRaisesRegex(InputError, "h.0: a style 'local'"):
+            rules_of_tp_plan({"h.0": "local"})
 
     def test_sizes_alone(self) -> None:
         with torch.device("meta"):
