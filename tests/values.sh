@@ -193,4 +193,39 @@ says err "is for one strategy, and there are 2; expected --strategy=NAME" "... n
 shardsim run "$tmp/two.yaml" --strategy=b "--outputs=$tmp/o.safetensors"
 right "... and are those of the one"
 
+# Arrays of rank 0: a whole number and a fraction, in lines, rules and constraints, and written.
+cat >"$tmp/scalars.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+graph:
+  dims: {b: 8}
+  values: scalars.safetensors
+  inputs: {x: [b], step: {dims: [], dtype: int32, values: true}}
+  params: {rate: {dims: [], values: true}}
+  ops:
+    - next = step + 1
+    - slower[] = rate * 0.5
+    - total[] = sum(x * slower)
+  outputs: [next, slower, total]
+step: [forward]
+params: [[rate, []]]
+constraints: [[^x$, [dp]], [^step$, []], [total, []]]
+YAML
+python3 - "$tmp/scalars.safetensors" <<'PY'
+import json, struct, sys
+header = json.dumps({"step": {"dtype": "I64", "shape": [], "data_offsets": [0, 8]},
+                     "rate": {"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}}).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(header)) + header + struct.pack("<qf", 7, 0.25))
+PY
+shardsim run "$tmp/scalars.yaml" --json "--outputs=$tmp/o.safetensors"
+is 0 "arrays of rank 0"
+python3 - "$tmp/o.safetensors" <<'PY' 2>"$tmp/wrong"
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+begin = 8 + struct.unpack_from("<Q", data)[0]
+assert struct.unpack_from("<if", data, begin) == (8, 0.125), data[begin:]
+PY
+ok $? "... are written"
+diag <"$tmp/wrong"
+
 done_testing

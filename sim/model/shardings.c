@@ -369,7 +369,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
             status = match_find(&rule, params, n->name, b->diag);
             if (rule && !is_of_state(rule))
                 rule = NULL;
-        } else if (n->op == GRAPH_CONSTRAINT || (n->op == GRAPH_INPUT && n->rank > 0)) {
+        } else if (n->op == GRAPH_CONSTRAINT || (n->op == GRAPH_INPUT && !n->source.by_step)) {
             status = match_find(&rule, constraints, n->name, b->diag);
         }
         if (rule)
