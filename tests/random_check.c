@@ -68,6 +68,8 @@ static void count_program(const struct random_program *p, const struct program *
         const struct graph_node *node = &p->graph->nodes[n];
 
         random_seen.nodes[node->op]++;
+        if (node->op == GRAPH_MAP)
+            random_seen.functions[node->fn]++;
         random_seen.converted += node->op == GRAPH_MAP && node->fn == KERN_CONVERT;
         random_seen.mixed_sums +=
             node->op == GRAPH_ACCUMULATE && node->dtype != p->graph->nodes[node->inputs[0]].dtype;

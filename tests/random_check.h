@@ -24,6 +24,7 @@ struct random_seen {
     unsigned ones;              /* meshes with an axis of size 1 */
     unsigned naxes[5];          /* meshes by number of axes */
     unsigned split;             /* programs on a mesh with axes split in factors */
+    unsigned functions[KERN_NFNS];
     unsigned converted;         /* values in another type */
     unsigned mixed_sums;        /* sums over microbatches in another type than their terms */
     unsigned backward, f32, ops;

@@ -171,11 +171,121 @@ static void add_types(struct random_program *p)
     random_keep(p, graph_convert(p->graph, random_name(p, "from"), p->dtype, a), bound);
 }
 
+/* ---- comparisons, selections, whole numbers ---- */
+
+static uint32_t mapped(struct random_program *p, enum kern_fn fn, uint32_t a, uint32_t b,
+                       double scalar)
+{
+    return graph_map(p->graph, random_name(p, kern_fns[fn].name), fn, a, b, scalar);
+}
+
+static uint32_t filled(struct random_program *p, uint32_t like, double value)
+{
+    return mapped(p, KERN_FILL, like, GRAPH_NONE, value);
+}
+
+static uint32_t compared(struct random_program *p, struct random *own, uint32_t a)
+{
+    static const enum kern_fn fns[] = {KERN_LESS, KERN_LESS_EQUAL, KERN_NOT_EQUAL, KERN_EQUAL};
+
+    return mapped(p, fns[random_below(own, 4)], a, filled(p, a, 0.125), 0);
+}
+
+static uint32_t curved(struct random_program *p, struct random *own, uint32_t a)
+{
+    static const enum kern_fn fns[] = {KERN_SIN,   KERN_COS,   KERN_ERF,  KERN_ERFC,  KERN_ABS,
+                                       KERN_SIGN,  KERN_FLOOR, KERN_CEIL, KERN_ROUND, KERN_NOT,
+                                       KERN_EXPM1, KERN_EXP2,  KERN_TAN};
+
+    a = mapped(p, KERN_TANH, a, GRAPH_NONE, 0);
+    return mapped(p, fns[random_below(own, 13)], a, GRAPH_NONE, 0);
+}
+
+static uint32_t of_two(struct random_program *p, struct random *own, uint32_t a)
+{
+    static const enum kern_fn fns[] = {KERN_POW, KERN_ATAN2, KERN_REM};
+    uint32_t b = filled(p, a, 0.75);
+
+    b = mapped(p, KERN_ADD, b, mapped(p, KERN_SIGMOID, a, GRAPH_NONE, 0), 0);
+    if (random_chance(own, 20))
+        return mapped(p, KERN_LOG1P, b, GRAPH_NONE, 0);
+    return random_chance(own, 50) ? mapped(p, KERN_POW, b, a, 0)
+                                  : mapped(p, fns[random_below(own, 3)], b, b, 0);
+}
+
+static uint32_t chosen(struct random_program *p, struct random *own, uint32_t a)
+{
+    static const enum kern_fn fns[] = {KERN_AND, KERN_OR, KERN_XOR};
+    uint32_t b = filled(p, a, 0.5), condition = compared(p, own, a);
+
+    condition = mapped(p, fns[random_below(own, 3)], condition, compared(p, own, a), 0);
+    if (random_chance(own, 50))
+        condition = graph_convert(p->graph, random_name(p, "truth"), SHD_I32, condition);
+    return random_chance(own, 50)
+               ? graph_select(p->graph, random_name(p, "select"), condition, a, b)
+               : graph_select(p->graph, random_name(p, "select"), condition, b, a);
+}
+
+/* What an array has in words of 32 bits, as fractions again. */
+static uint32_t in_words(struct random_program *p, struct random *own, uint32_t a)
+{
+    static const enum kern_fn fns[] = {KERN_BIT_AND,     KERN_BIT_OR, KERN_BIT_XOR, KERN_SHIFT_LEFT,
+                                       KERN_SHIFT_RIGHT, KERN_REM,    KERN_MAX,     KERN_MUL};
+
+    a = mapped(p, KERN_SCALE, a, GRAPH_NONE, 64);
+    a = graph_convert(p->graph, random_name(p, "whole"), SHD_I32, a);
+    if (random_chance(own, 30))
+        a = mapped(p, KERN_BIT_NOT, a, GRAPH_NONE, 0);
+    a = mapped(p, fns[random_below(own, 8)], a, filled(p, a, 5), 0);
+    if (p->graph->nodes[a].rank > 0 && random_chance(own, 50))
+        a = graph_reduce(p->graph, random_name(p, "most"),
+                         random_chance(own, 50) ? SHD_MIN : SHD_SUM, a, p->graph->nodes[a].dims,
+                         p->graph->nodes[a].rank - 1);
+    a = mapped(p, KERN_BIT_AND, a, filled(p, a, 255), 0);
+    a = graph_convert(p->graph, random_name(p, "fraction"), p->dtype, a);
+    return mapped(p, KERN_SCALE, a, GRAPH_NONE, 1.0 / 256);
+}
+
+/* The place of the largest along the last dimension. */
+static uint32_t place_of(struct random_program *p, struct random *own, uint32_t a)
+{
+    struct graph *g = p->graph;
+    struct graph_node n = g->nodes[a];
+    uint32_t dim = n.rank > 0 ? n.dims[n.rank - 1] : 0, at;
+
+    if (n.rank == 0)
+        return compared(p, own, a);
+    at = graph_input(g, random_name(p, "iota"), SHD_I32, &dim, 1,
+                     (struct kern_source){.index = true});
+    a = mapped(p, KERN_EQUAL, a,
+               graph_reduce(g, random_name(p, "max"), SHD_MAX, a, n.dims, n.rank - 1), 0);
+    a = graph_select(g, random_name(p, "places"), a, at, filled(p, at, (double)g->dims[dim].size));
+    a = graph_reduce(g, random_name(p, "place"), SHD_MIN, a, n.dims, n.rank - 1);
+    a = graph_convert(g, random_name(p, "fraction"), p->dtype, a);
+    return mapped(p, KERN_SCALE, a, GRAPH_NONE, 1 / (double)(g->dims[dim].size + 1));
+}
+
+/* Functions that jump, and whole numbers.  The random numbers are separate ones, as above. */
+static void add_numbers(struct random_program *p)
+{
+    static uint32_t (*const made[])(struct random_program *, struct random *,
+                                    uint32_t) = {curved, of_two, chosen, in_words, place_of};
+    struct random own = {p->seed ^ (p->graph->nnodes + UINT64_C(7)) * 0x85ebca6bu};
+    uint32_t a = p->graph->nnodes - 1;
+
+    if (p->graph->err.status != SHD_OK || !random_chance(&own, 20) ||
+        p->graph->nodes[a].dtype != p->dtype || p->graph->nodes[a].op == GRAPH_EXTRA)
+        return;
+    a = made[random_below(&own, 5)](p, &own, a);
+    random_keep(p, a, p->bounds[p->nbounds - 1] + 3);
+}
+
 void random_op(struct random_program *p)
 {
     uint32_t what = random_below(&p->random, 100);
 
     add_types(p);
+    add_numbers(p);
     if (what < 35)
         add_einsum(p);
     else if (what < 60)

@@ -25,6 +25,8 @@ static void test_seen(void)
     ok(random_seen.extremes > 0, "occurred: partial maxima or minima");
     ok(random_seen.converted > 0 && random_seen.mixed_sums > 0,
        "occurred: conversions, sums in other types");
+    for (int fn = KERN_SIN; fn < KERN_NFNS; fn++)
+        ok(random_seen.functions[fn] > 0, "occurred: %s", kern_fns[fn].name);
     ok(random_seen.tuples > 0 && random_seen.turned > 0, "occurred: tuples of axes, in any order");
     ok(random_seen.rings > 0, "occurred: rings");
     ok(random_seen.ones > 0 && random_seen.naxes[1] && random_seen.naxes[2] && random_seen.naxes[3] && random_seen.naxes[4],

@@ -17,6 +17,8 @@ const struct graph_op_row *graph_op(enum graph_op op)
 
 enum kern_linear graph_linearity(const struct graph_node *node)
 {
+    if (node->op == GRAPH_MAP && kern_is_whole(node->dtype))
+        return KERN_NOT_LINEAR; /* also of fractions: parts would be cut off one by one */
     if (node->op == GRAPH_MAP)
         return kern_fns[node->fn].linear;
     if ((node->op == GRAPH_REDUCE && node->reduce != SHD_SUM) ||

@@ -395,8 +395,10 @@ static void pass_sums(struct follow *f, uint32_t node)
 
     if (!passes_sums(n))
         return;
+    if (n->fn == KERN_CONVERT && kern_is_whole(f->p->graph->nodes[n->inputs[0]].dtype))
+        return;
     for (uint32_t k = 0; k < n->ninputs; k++)
-        if (!kern_is_whole(f->p->graph->nodes[n->inputs[k]].dtype)) /* never partial */
+        if (!kern_is_whole(f->p->graph->nodes[n->inputs[k]].dtype)) /* never passed on */
             axes &= waiting_axes(f->p, n->inputs[k]);
     for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
         if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
