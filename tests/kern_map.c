@@ -760,6 +760,106 @@ static void test_error_of_parts(void)
     }
 }
 
+/* Functions that jump are open where the operand's error reaches a jump, and exact elsewhere.  The
+ * operand is 3 with a deviation of 0.1, examined up to 0.4 on either side; `by` is added first. */
+static void test_error_of_jumps(void)
+{
+    static const struct {
+        enum kern_fn fn;
+        double by;
+        bool with_first; /* the other operand is the operand before the addition; else a number */
+        double number;
+        double low, high; /* of the variance */
+    } rows[] = {
+        {KERN_LESS, 0.5, true, 0, 0.25, 0.25},
+        {KERN_LESS, 1.5, true, 0, 0, 0},
+        {KERN_LESS, 0, false, 3.2, 0.25, 0.25},
+        {KERN_LESS_EQUAL, 0, false, 3.2, 0.25, 0.25},
+        {KERN_LESS_EQUAL, 0, false, 4, 0, 0},
+        {KERN_EQUAL, 0, false, 3, 0.25, 0.25},
+        {KERN_NOT_EQUAL, 0, false, 2.7, 0.25, 0.25},
+        {KERN_NOT_EQUAL, 0, false, 2, 0, 0},
+        {KERN_AND, -3, false, 1, 0.25, 0.25},
+        {KERN_AND, -3, false, 0, 0, 0},
+        {KERN_AND, 0, false, 1, 0, 0},
+        {KERN_OR, -3, false, 1, 0, 0},
+        {KERN_OR, -3, false, 0, 0.25, 0.25},
+        {KERN_XOR, -3, false, 1, 0.25, 0.25},
+        {KERN_NOT, -3, false, 0, 0.25, 0.25},
+        {KERN_NOT, 0, false, 0, 0, 0},
+        {KERN_SIGN, -3, false, 0, 0.25, 0.25},
+        {KERN_SIGN, 0, false, 0, 0, 0},
+        {KERN_FLOOR, 0, false, 0, 0.25, 0.25},
+        {KERN_FLOOR, 0.5, false, 0, 0, 0},
+        {KERN_CEIL, 0, false, 0, 0.25, 0.25},
+        {KERN_ROUND, 0, false, 0, 0, 0},
+        {KERN_ROUND, 0.5, false, 0, 0.25, 0.25},
+        {KERN_ABS, 0, false, 0, 0.009, 0.03},
+        {KERN_SIN, 0, false, 0, 0.012, 0.03},
+        {KERN_COS, 0, false, 0, 0.001, 0.003},
+        {KERN_TAN, 0, false, 0, 0.005, 0.03},
+        {KERN_TAN, -1.5, false, 0, -1, -1},
+        {KERN_POW, 0, false, 2, 0.4, 0.6},
+        {KERN_POW, -3, false, 2, 0.001, 0.003},
+        {KERN_POW, -3, false, 0.5, -1, -1},
+        {KERN_REM, 0, false, 2, 0.009, 0.03},
+        {KERN_REM, 0, false, 3, 2, 3},
+        {KERN_ATAN2, 0, false, 2, 0.0005, 0.003},
+        {KERN_ATAN2, -3, false, -2, 9, 11},
+        {KERN_ATAN2, -3, false, 0, 9, 11},
+        {KERN_GATE, -3, false, 1, 0.01, 0.1},
+    };
+    static const double variance[NERRORS] = {0.01, 0.01};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kern_map m = {.dtype = SHD_F64,
+                             .in_dtype = {SHD_F64},
+                             .ndims = 1,
+                             .extent = {NERRORS},
+                             .out_stride = {1},
+                             .ninputs = 1,
+                             .in_stride = {{1}},
+                             .ninstrs = 3,
+                             .instrs = {{KERN_ADD_SCALAR, {0}, rows[i].by},
+                                        {KERN_FILL, {0}, rows[i].number},
+                                        {rows[i].fn, {1, rows[i].with_first ? 0 : 2}, 0}}};
+        double out[NERRORS];
+
+        ask_rule(&m, 1, variance, out);
+        ok(out[0] >= rows[i].low && out[0] <= rows[i].high,
+           "error: %s of 3 + %g and %g: variance %g", kern_fns[rows[i].fn].name, rows[i].by,
+           rows[i].number, out[0]);
+    }
+}
+
+/* A selection is as exact as what is chosen, unless the condition is open. */
+static void test_error_of_choices(void)
+{
+    static const struct {
+        double from, low, high; /* the condition is x - from */
+    } rows[] = {{0, 0.009, 0.011}, {3, 6.25, 16}, {3.1, 6.25, 16}, {8, 0.009, 0.011}};
+    static const double variance[NERRORS] = {0.01, 0.01};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kern_map m = {.dtype = SHD_F64,
+                             .in_dtype = {SHD_F64},
+                             .ndims = 1,
+                             .extent = {NERRORS},
+                             .out_stride = {1},
+                             .ninputs = 1,
+                             .in_stride = {{1}},
+                             .ninstrs = 3,
+                             .instrs = {{KERN_ADD_SCALAR, {0}, -rows[i].from},
+                                        {KERN_FILL, {0}, -2},
+                                        {KERN_SELECT, {0, 2, 1}, 0}}};
+        double out[NERRORS];
+
+        ask_rule(&m, 1, variance, out);
+        ok(out[0] >= rows[i].low && out[0] <= rows[i].high,
+           "error: 3 or -2, by a condition of %g: variance %g", 3 - rows[i].from, out[0]);
+    }
+}
+
 /* Deviations of the operands may be correlated, so they add up. */
 static void test_error_of_many(void)
 {
@@ -842,6 +942,8 @@ int main(void)
     test_bits();
     test_counts();
     test_error_of_parts();
+    test_error_of_jumps();
+    test_error_of_choices();
     test_error_of_many();
     test_linear();
     return done();

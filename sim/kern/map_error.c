@@ -37,9 +37,12 @@ struct map_error {
     int64_t count;
 };
 
-static bool is_exact(enum kern_fn fn)
+/* Whether a result loses nothing when it is stored. */
+static bool is_exact(const struct kern_instr *instr, enum shd_dtype type)
 {
-    return kern_fns[fn].rounding == KERN_EXACT;
+    if (instr->fn == KERN_FILL)
+        return kern_is_whole(type) || kern_round(type, instr->scalar) == instr->scalar;
+    return kern_fns[instr->fn].rounding == KERN_EXACT;
 }
 
 /* A choice that may go the other way is off by all or nothing, and several in one sum may be off at
@@ -290,7 +293,7 @@ static double with_rounding(const struct kern_instr *instr, const struct kern_er
 
     if (!isfinite(value)) /* exact, unless the operand's error decides it */
         return isinf(off) ? INFINITY : 0;
-    if (!last && !is_exact(instr->fn))
+    if (!last && !is_exact(instr, e->type))
         lost += kern_store_loss(e->type, value);
     off = hypot(off, KERN_ERROR_SPREAD * lost);
     return fabs(value) + off <= kern_largest(e->type) ? off : INFINITY;
@@ -436,7 +439,7 @@ bool kern_map_error(const union kern_desc *desc, struct kern_error *e)
 
     e->kept = true;
     for (uint32_t i = 0; i < map->ninstrs; i++)
-        e->kept &= is_exact(map->instrs[i].fn);
+        e->kept &= is_exact(&map->instrs[i], e->type);
     if (kern_elements(map->ndims, map->extent, UINT32_MAX) == 0)
         return true;
     m.squared = kern_map_squared(desc, e->parts);
