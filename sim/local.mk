@@ -375,6 +375,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
 	%D%/graph/ops/rows.c \
+	%D%/graph/ops/scan.c \
 	%D%/graph/ops/shift.c \
 	%D%/graph/ops/slots.c \
 	%D%/graph/ops/taps.c \
@@ -653,6 +654,7 @@ libsim_la_SOURCES = \
 	%D%/kern/rotation.h \
 	%D%/kern/routing.c \
 	%D%/kern/routing.h \
+	%D%/kern/scan.c \
 	%D%/kern/select.h \
 	%D%/kern/sight.c \
 	%D%/kern/sight.h \
@@ -732,6 +734,8 @@ libsim_la_SOURCES = \
 	%D%/partition/busy.h \
 	%D%/partition/candidates.c \
 	%D%/partition/candidates.h \
+	%D%/partition/carry.c \
+	%D%/partition/carry.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
 	%D%/partition/emit_rows.c \
@@ -791,6 +795,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/reshape.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/rows.c \
+	%D%/partition/rules/scan.c \
 	%D%/partition/rules/shift.c \
 	%D%/partition/rules/table.c \
 	%D%/partition/rules/taps.c \

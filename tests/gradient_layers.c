@@ -354,6 +354,16 @@ static uint32_t build_windows_add(struct maker *m, const void *arg)
                                         dim(m, "a"), dim(m, "f"), &windows[variant_of(arg)]));
 }
 
+/* variant: the function, and 8: in reverse */
+static uint32_t build_scan(struct maker *m, const void *arg)
+{
+    enum kern_scan_fn fn = (enum kern_scan_fn)(variant_of(arg) % 8);
+    uint32_t x = checked_leaf(m, "bfc");
+    uint32_t a = fn == KERN_SCAN_LINEAR ? checked_leaf(m, "bfc") : GRAPH_NONE;
+
+    return squares(m, graph_scan(m->graph, "scan", fn, x, a, dim(m, "f"), variant_of(arg) >= 8));
+}
+
 static uint32_t build_shift(struct maker *m, const void *arg)
 {
     static const char along[] = "bfc";
@@ -682,6 +692,12 @@ static const struct op_case ops[] = {
     {"sum of windows apart, with a dilation", build_windows_add, 2},
     {"sum of windows from behind the start", build_windows_add, 3},
     {"sum of windows of one name", build_windows_add, 4},
+    {"cumulative sum", build_scan, KERN_SCAN_SUM},
+    {"cumulative sum in reverse", build_scan, 8 + KERN_SCAN_SUM},
+    {"cumulative product", build_scan, KERN_SCAN_PROD},
+    {"cumulative product in reverse", build_scan, 8 + KERN_SCAN_PROD},
+    {"recurrence", build_scan, KERN_SCAN_LINEAR},
+    {"recurrence in reverse", build_scan, 8 + KERN_SCAN_LINEAR},
     {"slice with a stride", build_placed, 0},
     {"reversed", build_placed, 1},
     {"reversed, with a stride", build_placed, 2},

@@ -31,9 +31,9 @@ static struct seen {
             {&kern_kernel_embed_grad, 0, 0, 0},     {&kern_kernel_pick, 0, 0, 0},
             {&kern_kernel_pick_grad, 0, 0, 0},      {&kern_kernel_repeat, 0, 0, 0},
             {&kern_kernel_repeat_sum, 0, 0, 0},     {&kern_kernel_window, 0, 0, 0},
-            {&kern_kernel_taps, 0, 0, 0},           {&kern_kernel_taps_sum, 0, 0, 0},
-            {&kern_kernel_topk, 0, 0, 0},           {&kern_kernel_slots, 0, 0, 0},
-            {&kern_kernel_grouped, 0, 0, 0}};
+            {&kern_kernel_scan, 0, 0, 0},           {&kern_kernel_taps, 0, 0, 0},
+            {&kern_kernel_taps_sum, 0, 0, 0},       {&kern_kernel_topk, 0, 0, 0},
+            {&kern_kernel_slots, 0, 0, 0},          {&kern_kernel_grouped, 0, 0, 0}};
 
 #define NSEEN (sizeof seen / sizeof *seen)
 

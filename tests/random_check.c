@@ -86,7 +86,7 @@ static void count_program(const struct random_program *p, const struct program *
 /* All devices together do the flops of an op once per device along axes that do not shard the op,
  * and skip none.  Exceptions: gradients of look-ups, which pass over all tokens if the table is
  * sharded, products of experts, whose even share need not be a whole number of rows, and sums of
- * halos, which an op on whole arrays has not. */
+ * halos and carries of scans, which an op on whole arrays has not. */
 static bool work_adds_up(const struct program *program)
 {
     uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh);
@@ -99,8 +99,9 @@ static bool work_adds_up(const struct program *program)
             if (!(op->cut_axes >> a & 1))
                 times *= (uint64_t)shd_mesh_axis_size(program->mesh, a);
         if (op->kind == PROGRAM_KERNEL && op->kernel != &kern_kernel_embed_grad &&
-            op->kernel != &kern_kernel_overlaps && op->kernel != &kern_kernel_grouped &&
-            op->kernel != &kern_kernel_coded_grouped &&
+            op->kernel != &kern_kernel_overlaps && op->kernel != &kern_kernel_carry &&
+            !(op->kernel == &kern_kernel_scan && op->unsharded_flops == 0) &&
+            op->kernel != &kern_kernel_grouped && op->kernel != &kern_kernel_coded_grouped &&
             kern_model_flops(op->kernel, &op->desc) * ndevices != op->model_flops * times) {
             diag("the work of op %u (%s for %s) does not add up", i, program_step_name(op), op->name);
             return false;

@@ -556,6 +556,36 @@ static void add_windows(struct random_program *p)
                     (double)taps * bound);
 }
 
+/* Scans, with factors and products below 1. */
+static void add_scan(struct random_program *p)
+{
+    enum kern_scan_fn fn = (enum kern_scan_fn)random_below(&p->random, 5);
+    uint32_t x = pick_rank(p, 1), a = GRAPH_NONE, dim;
+    struct graph_node n;
+    double bound;
+
+    if (x == GRAPH_NONE || (p->backward && (fn == KERN_SCAN_MAX || fn == KERN_SCAN_MIN)))
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    bound = p->bounds[x];
+    if (fn == KERN_SCAN_PROD) {
+        x = random_keep(
+            p, graph_map(p->graph, random_name(p, "small"), KERN_TANH, x, GRAPH_NONE, 0), 1);
+        bound = 1;
+    } else if (fn == KERN_SCAN_LINEAR) {
+        a = graph_map(p->graph, random_name(p, "factors"), KERN_TANH, fit(p, n.dims, n.rank),
+                      GRAPH_NONE, 0);
+        a = random_keep(p, a, 1);
+    }
+    if (fn == KERN_SCAN_SUM || fn == KERN_SCAN_LINEAR)
+        bound *= (double)p->graph->dims[dim].size;
+    random_keep(
+        p,
+        graph_scan(p->graph, random_name(p, "scan"), fn, x, a, dim, random_chance(&p->random, 50)),
+        bound);
+}
+
 static void add_shift(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), dim;
@@ -830,6 +860,7 @@ static void add_any(struct random_program *p)
         add_placed,
         add_windows,
         add_windows,
+        add_scan,
         add_concat,
         add_block,
         add_transpose,

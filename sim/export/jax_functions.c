@@ -130,6 +130,11 @@ static const struct {
      "    sums = jnp.zeros((n, *x.shape[2:]), x.dtype)\n"
      "    sums = sums.at[jnp.where(at < 0, n, at)].add(x, mode=\"drop\")\n"
      "    return jnp.moveaxis(sums, 0, axis)\n"},
+    {"recurrence",
+     "def recurrence(a, x, axis, reverse):\n"
+     "    \"\"\"h = a * h + x along an axis, from 0.\"\"\"\n"
+     "    return jax.lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, x),\n"
+     "                                    axis=axis, reverse=reverse)[1]\n"},
     {"pick", "def pick(x, ids, axis):\n"
              "    \"\"\"The elements of x along an axis that ids number, one or several at "
              "each place; -1 is none.\"\"\"\n"

@@ -57,6 +57,7 @@
     ROW(GRAPH_RESHAPE, reshape)               /* the same elements under other dimensions */      \
     ROW(GRAPH_TAPS, taps)                     /* windows of a dim, for convolution and pooling */ \
     ROW(GRAPH_TAPS_SUM, taps_sum)             /* back again: the taps summed */                   \
+    ROW(GRAPH_SCAN, scan)                     /* cumulative sums and such, recurrences */         \
     ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
     ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
     ROW(GRAPH_TOPK, topk)                     /* scores -> indices of the largest */              \
@@ -159,6 +160,11 @@ union graph_attr {
         int64_t from[2], to[2], count[2], from_step[2], to_step[2]; /* as struct kern_window */
         double fill;
     } window;
+    struct {
+        uint32_t dim;
+        enum kern_scan_fn fn;
+        bool reverse;
+    } scan;
     struct {
         uint32_t dim, window_dim, tap_dim; /* the dimension of the elements, and those of windows */
         struct graph_taps how;
@@ -452,6 +458,12 @@ uint32_t graph_windows(struct graph *graph, const char *name, uint32_t x, uint32
  * the taps' dimension follows that of windows. */
 uint32_t graph_windows_add(struct graph *graph, const char *name, uint32_t x, uint32_t window_dim,
                            uint32_t tap_dim, uint32_t dim, const struct graph_taps *how);
+
+/* Each element of x combined with all before it along `dim`, or with `reverse` all behind it; of a
+ * recurrence (KERN_SCAN_LINEAR) h = a * h + x with the h before, for `a` of x's dimensions, else
+ * GRAPH_NONE. */
+uint32_t graph_scan(struct graph *graph, const char *name, enum kern_scan_fn fn, uint32_t x,
+                    uint32_t a, uint32_t dim, bool reverse);
 
 /* x with its elements moved along `dim`, cyclically: element i of the result is element i - `by` of
  * x.  If `dim` is sharded, devices pass their shards on. */

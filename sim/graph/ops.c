@@ -23,6 +23,7 @@ enum kern_linear graph_linearity(const struct graph_node *node)
         return kern_fns[node->fn].linear;
     if ((node->op == GRAPH_REDUCE && node->reduce != SHD_SUM) ||
         (node->op == GRAPH_WINDOW && node->attr.window.fill != 0) ||
+        (node->op == GRAPH_SCAN && node->attr.scan.fn != KERN_SCAN_SUM) ||
         (node->op == GRAPH_TAPS && node->attr.taps.how.fill != 0))
         return KERN_NOT_LINEAR;
     return rows[node->op]->linear;

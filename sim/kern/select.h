@@ -100,6 +100,19 @@ struct kern_taps {
     double fill;
 };
 
+/* out[t] is x[0] .. x[t] combined, along the dimension of `extent` in [outer][extent][inner]; of a
+ * recurrence a[t] * out[t - 1] + x[t], with out 0 before the first.  `reverse`: from the last on.
+ */
+enum kern_scan_fn { KERN_SCAN_SUM, KERN_SCAN_PROD, KERN_SCAN_MAX, KERN_SCAN_MIN, KERN_SCAN_LINEAR };
+
+struct kern_scan {
+    enum shd_dtype dtype;
+    enum kern_scan_fn fn;
+    bool reverse;
+    int64_t outer, extent, inner;
+    int64_t shards; /* of a carry: the number of shards, to which offsets[0] is the device's */
+};
+
 #define KERN_OVERLAPS_MAX 8
 
 /* out[outer][extent][inner] is the sum of inputs [outer][count[k]][inner], of which the first

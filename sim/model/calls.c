@@ -681,6 +681,34 @@ static uint32_t build_log_sum_exp(struct lines *l, const struct expr *call,
     return layer_log_sum_exp(l->graph, lines_node_name(l, "logsumexp"), args[0], args[1]);
 }
 
+/* cumsum(), cumprod(), cummax(), cummin(), and recurrence(a, b, dim). */
+static uint32_t build_scan(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    static const char *const names[] = {[KERN_SCAN_SUM] = "cumsum",
+                                        [KERN_SCAN_PROD] = "cumprod",
+                                        [KERN_SCAN_MAX] = "cummax",
+                                        [KERN_SCAN_MIN] = "cummin",
+                                        [KERN_SCAN_LINEAR] = "recurrence"};
+    uint32_t a = GRAPH_NONE, x, dim, fn = KERN_SCAN_SUM;
+    const struct expr *along;
+    bool reverse = false;
+
+    while (strcmp(names[fn], call->name) != 0)
+        fn++;
+    if (fn == KERN_SCAN_LINEAR)
+        a = lines_eval_array(l, positional(call, 0), target);
+    x = lines_eval_any(l, positional(call, fn == KERN_SCAN_LINEAR), target);
+    along = positional(call, fn == KERN_SCAN_LINEAR ? 2 : 1);
+    if (x == GRAPH_NONE || (fn == KERN_SCAN_LINEAR && a == GRAPH_NONE) ||
+        !read_flag(l, call, "reverse", &reverse))
+        return GRAPH_NONE;
+    dim = dim_of(l, along, x);
+    if (dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    return graph_scan(l->graph, lines_node_name(l, call->name), (enum kern_scan_fn)fn, x, a, dim,
+                      reverse);
+}
+
 /* ---- choosing ---- */
 
 /* Read an array of integers that are all below the size of a dim. */
@@ -869,6 +897,18 @@ const struct lines_function lines_functions[] = {
      build_windows},
     {"windows_add", 4, 4, "x, windows, taps, to, stride=1, dilation=1, low=0",
      "the way back: the taps of all windows added up at their elements", build_windows_add},
+    {"cumsum", 2, 2, "x, dim, reverse=false",
+     "each element and all before it along a dim added up, or all behind it; a sharded dim passes "
+     "on "
+     "the last sums only",
+     build_scan},
+    {"cumprod", 2, 2, "x, dim, reverse=false", "the same with products", build_scan},
+    {"cummax", 2, 2, "x, dim, reverse=false", "the same with the largest; without a gradient",
+     build_scan},
+    {"cummin", 2, 2, "x, dim, reverse=false", "the same with the smallest; without a gradient",
+     build_scan},
+    {"recurrence", 3, 3, "a, b, dim, reverse=false",
+     "h = a * h + b along a dim, with the h before, from 0 on", build_scan},
     {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},
     {"embed", 2, 3, "table, ids, dim", "rows of a table, along its first dim or the one named",
      build_embed},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/carry.h"
 #include "partition/emit_rows.h"
 #include "partition/fuse.h"
 #include "partition/halo.h"
@@ -236,20 +237,23 @@ static void hold(struct program_op *op, const struct emit *e, uint32_t node)
     op->held = oldest_of(e, holds - 1);
 }
 
-/* Emit an op on windows that cross shards. */
+/* Emit an op on windows that cross shards, or a scan over them. */
 static int emit_with_halo(struct emit *e, uint32_t node, const struct halo *halo,
                           const struct fused *fused, struct program_op *op)
 {
-    bool sums = e->graph->nodes[node].op == GRAPH_TAPS_SUM;
-    int status = sums ? SHD_OK : halo_emit_before(e, node, halo, op);
+    enum graph_op kind = e->graph->nodes[node].op;
+    int status = kind == GRAPH_TAPS ? halo_emit_before(e, node, halo, op) : SHD_OK;
 
     if (status == SHD_OK)
         status = set_kernel(op, e->placement, node, fused, e->err);
     hold(op, e, node);
     if (status != SHD_OK)
         return status;
+    if (kind == GRAPH_SCAN)
+        return carry_emit(e, node, halo, op);
     halo_set(op, halo);
-    return sums ? halo_emit_sum(e, node, halo, op) : program_add_op(e->program, op, e->err);
+    return kind == GRAPH_TAPS ? program_add_op(e->program, op, e->err)
+                              : halo_emit_sum(e, node, halo, op);
 }
 
 static int emit_op(struct emit *e, uint32_t node)
@@ -271,7 +275,8 @@ static int emit_op(struct emit *e, uint32_t node)
     status = add_outputs(e, node, &op);
     if (status == SHD_OK && rule_of(e->graph->nodes[node].op)->moves_rows)
         return emit_rows(e, node, &op);
-    if (status == SHD_OK && halo_find(&halo, e->placement, node))
+    if (status == SHD_OK &&
+        (halo_find(&halo, e->placement, node) || carry_find(&halo, e->placement, node)))
         return emit_with_halo(e, node, &halo, &fused, &op);
     if (status == SHD_OK)
         status = shifts_between_devices(e, node)

@@ -94,8 +94,8 @@ double halo_cost(const struct placement *p, uint32_t node)
 
 /* ---- emission ---- */
 
-static int add_buffer(struct emit *e, uint32_t node, const struct halo *h, int64_t extent,
-                      uint32_t *buffer)
+int halo_add_buffer(struct emit *e, uint32_t node, const struct halo *h, int64_t extent,
+                    uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     int64_t shape[GRAPH_RANK_MAX];
@@ -109,13 +109,12 @@ static int add_buffer(struct emit *e, uint32_t node, const struct halo *h, int64
     return status;
 }
 
-/* Emit one reach: *buffer has what it reads, and gets what it makes. */
-static int add_reach(struct emit *e, uint32_t node, const struct halo *h, uint32_t piece,
-                     const char *why, uint32_t *buffer)
+int halo_add_reach(struct emit *e, uint32_t node, const struct halo *h, uint32_t piece,
+                   const char *why, uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     struct program_op op = emit_op_at(PROGRAM_RESHARD, n->name, emit_spot_of(e, node));
-    int status = add_buffer(e, node, h, h->pieces[piece].extent, &op.outputs[0]);
+    int status = halo_add_buffer(e, node, h, h->pieces[piece].extent, &op.outputs[0]);
 
     op.ninputs = op.noutputs = 1;
     op.inputs[0] = *buffer;
@@ -136,7 +135,7 @@ int halo_emit_before(struct emit *e, uint32_t node, const struct halo *h, struct
     const char *why = program_text(e->program, "windows of %s reach into the next shards of %s",
                                    n->name, e->graph->dims[n->attr.taps.dim].name);
 
-    return add_reach(e, node, h, 0, why, &op->inputs[0]);
+    return halo_add_reach(e, node, h, 0, why, &op->inputs[0]);
 }
 
 void halo_set(struct program_op *op, const struct halo *h)
@@ -181,7 +180,7 @@ int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *h, struct pr
                              n->name, KERN_OVERLAPS_MAX - 1, e->graph->dims[n->attr.taps.dim].name);
     sum.outputs[0] = op->outputs[0];
     sum.cut_axes = op->cut_axes;
-    status = add_buffer(e, node, h, h->around, &op->outputs[0]);
+    status = halo_add_buffer(e, node, h, h->around, &op->outputs[0]);
     if (status == SHD_OK)
         status = program_add_op(e->program, op, e->err);
     sum.noutputs = 1;
@@ -189,7 +188,7 @@ int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *h, struct pr
     sum.inputs[0] = op->outputs[0];
     for (uint32_t k = 0; k < h->npieces && status == SHD_OK; k++) {
         sum.inputs[k + 1] = op->outputs[0];
-        status = add_reach(e, node, h, k, why, &sum.inputs[k + 1]);
+        status = halo_add_reach(e, node, h, k, why, &sum.inputs[k + 1]);
     }
     if (status != SHD_OK)
         return status;

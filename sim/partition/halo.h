@@ -37,6 +37,14 @@ bool halo_find(struct halo *out, const struct placement *p, uint32_t node);
 /* Cost of the exchange; 0: none. */
 double halo_cost(const struct placement *p, uint32_t node);
 
+/* A buffer of a node's type with `extent` elements along the halo's dimension on each device. */
+SHD_MUST_CHECK int halo_add_buffer(struct emit *e, uint32_t node, const struct halo *halo,
+                                   int64_t extent, uint32_t *buffer);
+
+/* Emit one reach: *buffer has what it reads, and gets what it makes. */
+SHD_MUST_CHECK int halo_add_reach(struct emit *e, uint32_t node, const struct halo *halo,
+                                  uint32_t piece, const char *why, uint32_t *buffer);
+
 /* Emit the exchange for an op's operand, and have the op's kernel read it; the kernel is set
  * afterwards by halo_set(). */
 SHD_MUST_CHECK int halo_emit_before(struct emit *e, uint32_t node, const struct halo *halo,

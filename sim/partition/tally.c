@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "partition/halo.h"
+#include "partition/carry.h"
 
 /* Cost of doing something `times` times. */
 static double cost_of_all(double cost, uint32_t times)
@@ -177,7 +177,7 @@ double tally_work(const struct placement *p, uint32_t node)
         return 0;
     return cost_of_all(p->graph->nodes[node].op == GRAPH_SHIFT
                            ? cost_of_shift(p, node)
-                           : cost_of_kernel(p, node) + halo_cost(p, node),
+                           : cost_of_kernel(p, node) + halo_cost(p, node) + carry_cost(p, node),
                        placement_times(p, node));
 }
 
