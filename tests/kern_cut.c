@@ -18,7 +18,7 @@
 #include "walk/walk.h"
 
 #define SEED 2302
-#define NPROGRAMS 40
+#define NPROGRAMS 60
 
 /* Kernels that can be cut, and how often they were. */
 static struct seen {
