@@ -296,7 +296,7 @@ class Program:
         axes = list(x.axes)
         for other in others:
             self._join(x, other)
-        if size is not None and size != shape[axis]:
+        if size is not None and (size != shape[axis] or fn == "topk"):
             shape[axis] = size
             axes[axis] = Axis(size) if size != 1 else None
         return self._add("along", shape, dtype or x.dtype, [x, *others], dtype or x.carrier, axes,
@@ -374,8 +374,17 @@ class Program:
 
     # ---- by ids
 
+    def _fractions(self, x: Array) -> Array:
+        """Whole numbers in the type that holds all of them, in which they are taken by ids."""
+        return self.map("convert", x, dtype="float64", carrier="float64")
+
+    def _whole(self, x: Array, like: Array) -> Array:
+        return self.map("convert", x, dtype=like.dtype, carrier=like.carrier)
+
     def embed(self, table: Array, ids: Array) -> Array:
         """table[ids]: axes of ids, then those of the table but its first."""
+        if not is_float(table.carrier):
+            return self._whole(self.embed(self._fractions(table), ids), table)
         axes = [*ids.axes, *table.axes[1:]]
         return self._add("embed", [*ids.shape, *table.shape[1:]], table.dtype, [table, ids], axes=axes)
 
@@ -392,6 +401,8 @@ class Program:
     def pick(self, x: Array, ids: Array, axis: int) -> Array:
         """x at the ids along an axis, which the result lacks; ids have the other axes, and may have more behind them."""
         axis %= x.rank
+        if not is_float(x.carrier):
+            return self._whole(self.pick(self._fractions(x), ids, axis), x)
         rest = [a for a in range(x.rank) if a != axis]
         for i, a in enumerate(rest):
             one, two = ids.axes[i], x.axes[a]
@@ -399,6 +410,18 @@ class Program:
                 one.join(two)
         axes = [*(x.axes[a] for a in rest), *ids.axes[len(rest) :]]
         return self._add("pick", ids.shape, x.dtype, [x, ids], axes=axes, axis=axis)
+
+    def argsort(self, x: Array, axis: int) -> Array:
+        """The order of elements along an axis, smallest first, of equals the first: the largest of the negative ones."""
+        axis %= x.rank
+        keys = x if is_float(x.carrier) else self._fractions(x)
+        return self.along("topk", self.map("neg", keys), axis, x.shape[axis], dtype="int32")
+
+    def take_along(self, x: Array, ids: Array, axis: int) -> Array:
+        """x at ids along an axis, of which both have one."""
+        axis %= x.rank
+        order = [*(a for a in range(x.rank) if a != axis), axis]
+        return self.transpose(self.pick(x, self.transpose(ids, order), axis), [order.index(a) for a in range(x.rank)])
 
     def pick_add(self, grad: Array, ids: Array, axis: int, size: int, choices: int = 0) -> Array:
         """Zeros with grad added at the ids along a new axis: what flows back through `pick`.

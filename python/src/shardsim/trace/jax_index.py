@@ -253,8 +253,6 @@ def _sort(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
     x, axis, p = operands(reader, eqn, values), eqn.params["dimension"], reader.program
     if eqn.params["num_keys"] != 1:
         raise Gap("a sort by several keys")
-    order = p.along("argsort", x[0], axis, dtype="int32")
-    rest = [a for a in range(order.rank) if a != axis]
-    ids = p.transpose(order, [*rest, axis])
-    back = [(rest + [axis]).index(a) for a in range(order.rank)]
-    return [p.transpose(p.pick(v, ids, axis), back) for v in x]
+    order = p.argsort(x[0], axis)
+    sorts = [_counts_along(v, v.shape[axis]) == axis for v in x]
+    return [order if same else p.take_along(v, order, axis) for v, same in zip(x, sorts)]

@@ -300,7 +300,5 @@ def _sort(c: Call) -> Tuple[Array, Array]:
     p, x = c.program, c.array(c.self)
     axis = c.dim % x.rank
     keys = p.map("neg", x) if c.descending else x
-    ids = p.broadcast(p.iota(x.shape[axis], "int32"), x.shape, [axis])
-    order = p.along("sort", keys, axis, None, [ids], dtype="int32")
-    values = p.along("sort", keys, axis)
-    return (p.map("neg", values) if c.descending else values), order
+    order = p.argsort(keys, axis)
+    return p.take_along(x, order, axis), order
