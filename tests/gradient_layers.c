@@ -364,6 +364,17 @@ static uint32_t build_scan(struct maker *m, const void *arg)
     return squares(m, graph_scan(m->graph, "scan", fn, x, a, dim(m, "f"), variant_of(arg) >= 8));
 }
 
+/* The first two dimensions as one. */
+static uint32_t build_reshape(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc"), b = dim(m, "b"), f = dim(m, "f");
+    int64_t size = m->graph->dims[b].size * m->graph->dims[f].size;
+    const uint32_t dims[] = {graph_dim(m->graph, "rows", size), dim(m, "c")};
+
+    (void)arg;
+    return squares(m, graph_reshape(m->graph, "reshape", x, dims, 2));
+}
+
 static uint32_t build_shift(struct maker *m, const void *arg)
 {
     static const char along[] = "bfc";
@@ -677,6 +688,7 @@ static const struct op_case ops[] = {
     {"repeat of the first dimension", build_repeat, 1},
     {"repeat of the last dimension", build_repeat, 2},
     {"a dimension renamed and back", build_rename, 0},
+    {"a reshape", build_reshape, 0},
     {"shift of the first dimension", build_shift, 0},
     {"shift of the middle one", build_shift, 1},
     {"shift of the last", build_shift, 2},
