@@ -769,6 +769,18 @@ static const struct near {
       "shards=8..64"},
      8,
      0.65},
+    {"combining",
+     "version: 1\nname: combining\nhardware: h100-sxm\nmesh: {pp: 2, dp: 32}\n"
+     "model: {kind: llama3, d_model: 2048, d_ff: 5632, layers: 8, heads: 16, kv_heads: 8,\n"
+     "        vocab: 32768, dtype: bfloat16}\n"
+     "batch: {size: 64, seq: 512}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\ntypes: {parameters: float32}\nparams: [['.*', []]]\n"
+     "axes: {batch: dp}\n",
+     64,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=0..1", "microbatch=1", "tp=1", "pp=2", "cp=1",
+      "shards=8..64"},
+     8,
+     0.65},
     {"experts",
      "version: 1\nname: experts\nhardware: h100-sxm\nmesh: {dp: 8}\n"
      "model: {kind: mixtral, d_model: 256, d_ff: 512, layers: 4, heads: 8, kv_heads: 4,\n"

@@ -61,7 +61,7 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
 /* Work of a rank for a microbatch, and the microbatch's way through the rank's first stage and
  * through all its stages.  Waits are those of a stage with the most layers, which waits least. */
 struct load {
-    double own_s;
+    double own_s, back_s; /* back_s: of own_s, backward phases */
     double start_s;    /* gathers before the rank does anything else */
     double gathered_s; /* bound on the step by the gathers at its start */
     struct pair first, all;
@@ -93,7 +93,7 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, to, rank, most) : 0;
     bool first = rank == 0, last = rank == cut->pp - 1;
     double received = (double)(first ? turns - 1 : turns);
-    double received_back = (double)(last ? turns - 1 : turns), back_s;
+    double received_back = (double)(last ? turns - 1 : turns);
     int64_t layers = stages_before(cut, rank + 1) - stages_before(cut, rank);
     struct pair all, one = stages_work(s, layers, 1, first, false);
     double forward_s;
@@ -101,8 +101,9 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     out->layers = stages_layers(cut, rank);
     all = stages_work(s, out->layers, turns, first, last);
     forward_s = all.forward + received * larger(before, 0);
-    back_s = all.backward + all.weights + received_back * larger(behind, 0);
-    out->own_s = forward_s + larger(back_s, stages_sent(s, out->layers, first, last));
+    out->back_s = larger(all.backward + all.weights + received_back * larger(behind, 0),
+                         stages_sent(s, out->layers, first, last));
+    out->own_s = forward_s + out->back_s;
     all.forward += received * before;
     all.backward += received_back * behind - all.late;
     out->all = all;
@@ -132,6 +133,20 @@ static double stream_seconds(const struct stages *s, int64_t layers)
                                                      of_replicas->parts[PIECE_LAYER].streams_s[k]) +
                           of_replicas->parts[PIECE_LAYER].once_s[k]);
     return (double)layers * most;
+}
+
+/* Without a pipeline gradients that are combined once a step follow the last forward phase. */
+static double summed_seconds(const struct stages *s, const struct load *load)
+{
+    const struct piece *r = s->replicas;
+    double most = 0;
+
+    if (s->cut.pp > 1)
+        return 0;
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+        most = larger(most, (double)load->layers * r->parts[PIECE_LAYER].summed_s[k] +
+                                r->parts[PIECE_FRONT].summed_s[k]);
+    return (double)s->cut.microbatches * load->own_s - load->back_s + most;
 }
 
 /* Time of a part for a microbatch.  If a forward and a backward phase run as one, waits of either
@@ -188,6 +203,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
                          larger(larger(ahead.forward, 0) + (double)s.cut.microbatches * load.own_s,
                                 load.gathered_s) +
                              (splits ? 0 : larger(ahead.backward - late, 0)));
+        seconds = larger(seconds, summed_seconds(&s, &load));
         ahead.forward += load.first.forward - late;
         ahead.backward += load.first.backward - late;
         way += load.all.forward + (splits ? 0 : load.all.backward);

@@ -228,7 +228,7 @@ struct stage {
     double waits_s, late_s, last_s, sums_s;
     bool sent; /* the backward phase has sent its message */
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], sent_s[EVENTS_STREAMS_MAX];
-    double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX];
+    double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX], summed_s[EVENTS_STREAMS_MAX];
 };
 
 struct reader {
@@ -346,6 +346,8 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
     stream = op_seconds_stream(&r->seconds, i);
     stage->once_s[stream] += seconds;
     stage->start_s[stream] += op->part == PROGRAM_START ? seconds : 0;
+    if (op->part == PROGRAM_UPDATE && is_gradient(r->program, op))
+        stage->summed_s[stream] += seconds;
     if (op->part == PROGRAM_UPDATE && !r->software->overlaps_gradients)
         stage->update_s[PIECE_STREAMS + stream] += seconds;
 }
@@ -556,6 +558,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
         out->parts[part].sent_s[k] = above(more->sent_s[k], less->sent_s[k]);
         out->parts[part].once_s[k] = above(more->once_s[k], less->once_s[k]);
         out->parts[part].start_s[k] = above(more->start_s[k], less->start_s[k]);
+        out->parts[part].summed_s[k] = above(more->summed_s[k], less->summed_s[k]);
     }
 }
 
@@ -598,6 +601,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
         layers.sent_s[k] = 2 * out->parts[PIECE_LAYER].sent_s[k];
         layers.once_s[k] = 2 * out->parts[PIECE_LAYER].once_s[k];
         layers.start_s[k] = 2 * out->parts[PIECE_LAYER].start_s[k];
+        layers.summed_s[k] = 2 * out->parts[PIECE_LAYER].summed_s[k];
     }
     set_part(out, PIECE_FRONT, two, &layers);
 }

@@ -42,6 +42,7 @@ struct piece {
                                                  parallel to compute */
         double sent_s[EVENTS_STREAMS_MAX]; /* of streams_s: gradients that a phase makes and, once
                                               they are combined, reads itself */
+        double summed_s[EVENTS_STREAMS_MAX];  /* once a step: gradients, when all are added up */
         double once_s[EVENTS_STREAMS_MAX];    /* once a step: transfers of its start and update */
         double start_s[EVENTS_STREAMS_MAX]; /* of once_s: gathers at the start of the step */
     } parts[PIECE_NPARTS];

@@ -17,6 +17,8 @@ struct walk {
     struct phases *phases;  /* [stage] */
     double *forward, *back; /* [stage][microbatch] when its message was sent; negative: not yet */
     double *ends;           /* [rank] when its last action ended */
+    double *lines;          /* [rank][stream] when its gradients are combined */
+    uint32_t *ndone;        /* [stage] backward phases */
     size_t *next;           /* [rank] its next action */
 };
 
@@ -39,6 +41,25 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* Gradients that are combined once a step follow the last backward phase of their stage, one after
+ * the other in each stream. */
+static void combine(struct walk *w, uint32_t rank, uint32_t stage)
+{
+    const struct stages *s = w->stages;
+    const struct piece *r = s->replicas;
+    double layers =
+        (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
+
+    if (++w->ndone[stage] < w->timetable->nmicrobatches)
+        return;
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        double *line = &w->lines[(size_t)rank * EVENTS_STREAMS_MAX + (size_t)k];
+
+        *line = larger(*line, w->ends[rank]) + layers * r->parts[PIECE_LAYER].summed_s[k] +
+                (stage == 0 ? r->parts[PIECE_FRONT].summed_s[k] : 0);
+    }
+}
+
 /* Do the next action of a rank; false: the action must wait, or the rank has no more actions. */
 static bool step(struct walk *w, uint32_t rank)
 {
@@ -59,6 +80,8 @@ static bool step(struct walk *w, uint32_t rank)
     sent = sent_to(w, a);
     if (sent < 0)
         return false;
+    if (!forward)
+        combine(w, rank, a->stage);
     phase = forward ? &w->phases[a->stage].forward : &w->phases[a->stage].backward;
     end = larger(w->ends[rank] + phase->own_s, sent + phase->end_s);
     *at(forward ? w->forward : w->back, w, a, a->stage) =
@@ -87,6 +110,8 @@ static double step_seconds(const struct walk *w)
         seconds = larger(
             seconds, w->ends[rank] +
                          stages_update(w->stages, stages_layers(&w->stages->cut, rank), rank == 0));
+    for (size_t i = 0; i < (size_t)w->timetable->nranks * EVENTS_STREAMS_MAX; i++)
+        seconds = larger(seconds, w->lines[i]);
     return seconds;
 }
 
@@ -98,7 +123,9 @@ static bool allocate(struct walk *w)
     w->forward = malloc(2 * n * sizeof *w->forward);
     w->ends = calloc(w->timetable->nranks, sizeof *w->ends);
     w->next = calloc(w->timetable->nranks, sizeof *w->next);
-    if (!w->phases || !w->forward || !w->ends || !w->next)
+    w->lines = calloc((size_t)w->timetable->nranks * EVENTS_STREAMS_MAX, sizeof *w->lines);
+    w->ndone = calloc(w->timetable->nstages, sizeof *w->ndone);
+    if (!w->phases || !w->forward || !w->ends || !w->next || !w->lines || !w->ndone)
         return false;
     w->back = w->forward + n;
     for (size_t i = 0; i < 2 * n; i++)
@@ -127,6 +154,8 @@ static int walk(double *out, const struct stages *stages, const struct timetable
     free(w.phases);
     free(w.forward);
     free(w.ends);
+    free(w.lines);
+    free(w.ndone);
     free(w.next);
     return status;
 }
