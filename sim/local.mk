@@ -1138,7 +1138,6 @@ libsim_la_SOURCES = \
 	%D%/search/space.c \
 	%D%/search/space.h \
 	%D%/search/space_extent.c \
-	%D%/search/space_set.c \
 	%D%/search/stage_bounds.c \
 	%D%/search/stage_bounds.h \
 	%D%/search/subject.c \
