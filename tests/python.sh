@@ -20,6 +20,21 @@ ok "$passed" "python: the tests of the package"
 grep -q '^Ran [1-9][0-9]* tests' log
 ok $? "python: there are tests"
 
+# Traced programs need numpy; those of frameworks also need the framework, and their tests are skipped
+# without it.
+tracer=
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import numpy' 2>/dev/null && tracer=${tracer:-$python}
+done
+if [ -n "$tracer" ]; then
+    (cd "$package/tests" && PYTHONPATH=$package/src timeout "$LIMIT" "$tracer" -m unittest -v test_trace) >log 2>&1
+    passed=$?
+    ok "$passed" "python: traced programs, executed and planned"
+    [ "$passed" -eq 0 ] || diag <log
+else
+    skip "python: traced programs, executed and planned" "no numpy"
+fi
+
 # The example of the README runs, line by line.
 # shellcheck disable=SC2016
 sed -n '/^```python$/,/^```$/p' "$package/README.md" | sed '/^```/d; /to_frame\|matrix()/d' >example.py
