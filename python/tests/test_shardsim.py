@@ -35,6 +35,10 @@ def printed(*arguments: str) -> Any:
     return json.loads(subprocess.run([find(), *arguments], capture_output=True, check=True).stdout)
 
 
+def printed_text(*arguments: str) -> str:
+    return subprocess.run([find(), *arguments], capture_output=True, check=True, encoding="utf-8").stdout
+
+
 class Commands(unittest.TestCase):
     def test_plan_has_the_figures_of_the_program(self) -> None:
         results, raw = shardsim.plan(scenario("strategies.yaml")), printed("plan", "--json", scenario("strategies.yaml"))
@@ -45,6 +49,25 @@ class Commands(unittest.TestCase):
             self.assertEqual(result.memory.peak_bytes.most, max(one["memory"]["peak_bytes"]))
             self.assertEqual(sum(c.received_bytes for c in result.collectives), result.received_bytes.total)
             self.assertEqual(result.raw, one)
+
+    def test_texts_of_commands(self) -> None:
+        self.assertEqual(shardsim.explain(scenario("fsdp.yaml")), printed_text("explain", scenario("fsdp.yaml")))
+        self.assertIn("all-gather", shardsim.explain({**MINE, "mesh": {"fsdp": 2}, "params": [[".*", ["fsdp"]]], "axes": {"batch": "fsdp"}}))
+        self.assertEqual(shardsim.show("mesh", "--mesh", "tp=2"), printed_text("show", "mesh", "--mesh", "tp=2"))
+        self.assertIn("<html", shardsim.report(scenario("fsdp.yaml"), execute=False))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "layouts")
+            os.mkdir(path)
+            with open(os.path.join(path, "mine.yaml"), "w", encoding="utf-8") as file:
+                json.dump(MINE, file)
+            with mock.patch.dict(os.environ):
+                os.environ.pop("CI", None)
+                self.assertTrue(shardsim.check(path, update=True)[0])
+                with open(os.path.join(path, "mine.yaml"), "w", encoding="utf-8") as file:
+                    json.dump({**MINE, "mesh": {"tp": 4}}, file)
+                same, why = shardsim.check(path)
+            self.assertFalse(same)
+            self.assertIn("mesh", why)
 
     def test_run_is_verified(self) -> None:
         result = shardsim.run(scenario("fsdp.yaml")).only

@@ -4,7 +4,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .commands import compare, plan, run, search
+from .commands import check, compare, explain, plan, report, run, search, show
 from .errors import CannotRun, InputError, QueryError, ShardsimError
 from .notebook import Picture
 from .results import (
@@ -48,12 +48,16 @@ __all__ = [
     "ShardsimError",
     "Times",
     "Verify",
+    "check",
     "compare",
+    "explain",
     "from_jax",
     "from_torch",
     "plan",
+    "report",
     "run",
     "search",
+    "show",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .program import Scenario, Source, call, settings
 from .results import Comparison, Found, Layout, Result, Results
@@ -97,3 +97,46 @@ def search(
         Layout(b["layout"], b["step_seconds"], b["mfu"], b["memory_bytes"]) for b in raw["best"]
     )
     return Found(layouts, raw.get("proven_seconds"), raw)
+
+
+def explain(
+    scenario: Scenario,
+    *,
+    strategy: Optional[str] = None,
+    op: Optional[Union[int, str]] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> str:
+    """What a step does between its collectives, and why each of them is there; one op in full."""
+    source = Source(scenario)
+    chosen = [] if strategy is None else [f"--strategy={strategy}"]
+    chosen += [] if op is None else [f"--op={op}"]
+    return call(["explain", *chosen, *settings(set, options), "--", source.path], source.stdin)
+
+
+def show(what: str, *arguments: str) -> str:
+    """What `shardsim show WHAT` draws: an array, a mesh, groups, a timetable, names, options, ..."""
+    return call(["show", what, *arguments])
+
+
+def report(
+    scenario: Scenario,
+    *,
+    execute: bool = True,
+    strategy: Optional[str] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> str:
+    """Strategies as one HTML page that needs no network."""
+    source = Source(scenario)
+    chosen = [] if strategy is None else [f"--strategy={strategy}"]
+    planned = [] if execute else ["--plan"]
+    return call(["report", "--quiet", *planned, *chosen, *settings(set, options), "--", source.path], source.stdin)
+
+
+def check(path: "str | os.PathLike[str]", *, update: bool = False, execute: bool = True) -> Tuple[bool, str]:
+    """Whether all scenarios of a folder, or one file, are as in their baselines; and the TAP that says why not."""
+    options = ["--update"] if update else []
+    options += [] if execute else ["--plan"]
+    text = call(["check", "--quiet", *options, "--", os.fspath(path)])
+    return not any(line.startswith("not ok") for line in text.splitlines()), text

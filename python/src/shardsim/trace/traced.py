@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
+from ..commands import explain as explain_scenario
 from ..commands import plan as plan_scenario
 from ..errors import InputError
 from ..program import call
@@ -151,6 +152,15 @@ class Traced:
     def plan(self, **options: Any) -> Result:
         """The same on paper."""
         return plan_scenario(self.scenario(), **options).only
+
+    def explain(self, **options: Any) -> str:
+        """What is computed between which collectives, and why each of these is there."""
+        return explain_scenario(self.scenario(), **options)
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """The file and line of the user's source that each line of the scenario comes from."""
+        return self._writer.places
 
 
 def patterns(names: Sequence[str]) -> List[str]:
