@@ -390,6 +390,8 @@ class Program:
 
     def embed_add(self, grad: Array, ids: Array, rows: int) -> Array:
         """Zeros with rows of grad added at ids: what flows back through `embed`."""
+        if not is_float(grad.carrier):
+            return self._whole(self.embed_add(self._fractions(grad), ids, rows), grad)
         for a in range(ids.rank):
             one, two = ids.axes[a], grad.axes[a]
             if one is not None and two is not None:
@@ -428,6 +430,8 @@ class Program:
 
         The last `choices` axes are several elements of one place, and not of the result.
         """
+        if not is_float(grad.carrier):
+            return self._whole(self.pick_add(self._fractions(grad), ids, axis, size, choices), grad)
         self._join(grad, ids)
         kept = grad.rank - choices
         shape, axes = list(grad.shape[:kept]), list(grad.axes[:kept])

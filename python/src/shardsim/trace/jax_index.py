@@ -113,6 +113,11 @@ class Indexed:
             (key,) = self.keys
             picked = p.pick(self.x, p.transpose(self.ids, order), key)
             rows = p.transpose(picked, [order.index(a) for a in range(len(order))])
+        elif (row := uniform(self.ids)) is not None and 0 <= row < self.rows:
+            one = p.slice(self._table(), 0, int(row), 1)
+            places = [len(self.shape) + k for k in range(one.rank - 1)]
+            one = p.view(one, list(range(1, one.rank)), one.shape[1:])
+            rows = p.broadcast(one, [*self.shape, *one.shape], places)
         else:
             rows = p.embed(self._table(), self.ids)
         return p.view(rows, self._places(len(shape)), shape)
@@ -131,7 +136,13 @@ class Indexed:
             (key,) = self.keys
             choices = len(order) - len(self.batch)
             return p.pick_add(p.transpose(rows, order), p.transpose(self.ids, order), key, x.shape[key], choices)
-        added = p.embed_add(rows, self.ids, self.rows)
+        row = uniform(self.ids)
+        if row is not None and 0 <= row < self.rows:
+            one = p.reduce("sum", rows, list(range(len(self.shape))))
+            one = p.view(one, [None, *range(one.rank)], [1, *one.shape])
+            added = p.pad(one, 0, int(row), self.rows - int(row) - 1)
+        else:
+            added = p.embed_add(rows, self.ids, self.rows)
         order = [*self.keys, *self.others]
         added = p.reshape(added, [x.shape[a] for a in order])
         return p.transpose(added, [order.index(a) for a in range(x.rank)])

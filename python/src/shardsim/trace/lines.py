@@ -68,6 +68,12 @@ def bare(text: str) -> str:
     return text
 
 
+def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
+    """An array of one number."""
+    text = f"full({bare(value.text)}){bracket(names)}"
+    return text if is_float(array.carrier) else f"convert({text}, {array.carrier})"
+
+
 def bracket(names: Sequence[str]) -> str:
     return "[" + ",".join(names) + "]"
 
@@ -186,7 +192,7 @@ class Writer:
             dims.append(d)
         names = [n for d in dims if d for n in d]
         if value.number:
-            text = f"full({bare(value.text)})"
+            text = full_text(array, value, names)
         else:
             missing = [n for n in names if n not in value.names()]
             zeros = f"full(0){bracket(missing)}"
@@ -281,7 +287,7 @@ class Writer:
     def _output(self, array: Array, name: str) -> Value:
         value = self._values[array.number]
         if array.rank == 0 and value.number:
-            text = f"full({bare(value.text)})"
+            text = full_text(array, value, ())
         else:
             value = self.materialised(array, value, array.axes)
             text = bare(value.text)

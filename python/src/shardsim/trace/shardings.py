@@ -7,6 +7,7 @@ axes, of which each cuts one: devices are numbered as before.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -89,9 +90,13 @@ class Shardings:
         """The mesh axes of each factor of an axis."""
         cuts: List[List[str]] = [[] for _ in names]
         at, left = 0, self._sizes[names[0]] if names else 1
+        rest = math.prod(self._sizes[n] for n in names)
         for axis in axes:
             if axis not in self._parts:
                 raise Gap(f"{asked.what}: the mesh has no axis '{axis}'")
+            if rest % math.prod(self._parts[axis]):
+                raise self._uneven(asked, place, names, axis)
+            rest //= math.prod(self._parts[axis])
             for k, (name, size) in enumerate(self._named(axis)):
                 if size == 1:
                     continue
@@ -102,13 +107,18 @@ class Shardings:
                     self._parts[axis][k : k + 1] = [left, size // left]
                     return None
                 if left % size:
-                    raise Gap(
-                        f"{asked.what}: axis {place}, of {asked.shape[place]} elements"
-                        f"{_factors([self._sizes[n] for n in names])}, is not cut evenly by '{axis}' of {size}"
-                    )
+                    raise self._uneven(asked, place, names, axis)
                 left //= size
                 cuts[at].append(name)
         return cuts
+
+
+    def _uneven(self, asked: Asked, place: int, names: Sequence[str], axis: str) -> Gap:
+        factors = _factors([self._sizes[n] for n in names])
+        return Gap(
+            f"{asked.what}: axis {place}, of {asked.shape[place]} elements{factors}, is not cut evenly by '{axis}' of "
+            f"{math.prod(self._parts[axis])}"
+        )
 
 
 def _factors(sizes: Sequence[int]) -> str:

@@ -64,7 +64,7 @@ class Traced:
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
             lines = "\n  ".join(found)
-            raise InputError(f"{self.name}: {len(found)} operation(s) that are not known here:\n  {lines}")
+            raise InputError(f"{self.name}: {len(found)} thing(s) that cannot be done here:\n  {lines}")
         self._leaves: Dict[str, Leaf] = {leaf.name: leaf for leaf in writer.leaves}
         self._names = [v.text for v in self._values]
 
