@@ -256,6 +256,12 @@ static void describe(struct text *out, const struct scenario *s)
 
 const struct model_kind model_graph_text = {SCENARIO_GRAPH, graph_text_build, describe};
 
+static void print_function(struct text *out, const struct lines_function *f)
+{
+    text_addf(out, "%s(%s)\n    ", f->name, f->arguments);
+    wrap_add(out, HELP_COLUMNS, 4, 4, f->help);
+}
+
 void graph_text_print_help(struct text *out)
 {
     struct text names = TEXT_INIT;
@@ -268,5 +274,5 @@ void graph_text_print_help(struct text *out)
     out->failed |= names.failed;
     text_fini(&names);
     for (const struct lines_function *f = lines_functions; f->name; f++)
-        text_addf(out, "%s(%s)\n    %s\n", f->name, f->arguments, f->help);
+        print_function(out, f);
 }
