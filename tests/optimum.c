@@ -21,13 +21,16 @@
 #define NODES_MAX 10000 /* partial placements */
 #define FAR 1.5
 
-/* A program of few ops on few dimensions, so that most optima can be proven. */
-static struct random_program *make(uint64_t seed)
+#define OPS_MAX 10         /* besides inputs and parameters */
+#define TRIES_STEP 1000003 /* between the seeds of a program that has more, and of its substitute */
+
+/* A program of some ops on few dimensions. */
+static struct random_program *try_make(uint64_t seed)
 {
     static const int64_t sizes[] = {4, 6, 8, 12, 16, 24, 32, 64};
     static const char *const names[NDIMS] = {"a", "b", "c", "d", "e"};
     struct random_program *p = random_program_create(seed);
-    uint32_t target, nleaves = 3 + random_below(&p->random, 2);
+    uint32_t target, most, nleaves = 3 + random_below(&p->random, 2);
 
     for (int d = 0; d < NDIMS; d++)
         (void)graph_dim(p->graph, names[d], sizes[random_below(&p->random, 8)]);
@@ -36,10 +39,27 @@ static struct random_program *make(uint64_t seed)
 
         random_leaf(p, dims, 2);
     }
+    most = p->graph->nnodes + OPS_MAX;
     target = p->graph->nnodes + 3 + random_below(&p->random, 6);
     while (p->graph->nnodes < target && p->graph->err.status == SHD_OK)
         random_op(p);
+    if (p->graph->nnodes > most) { /* one random op may be a dozen nodes */
+        random_program_destroy(p);
+        return NULL;
+    }
     random_program_finish(p);
+    return p;
+}
+
+/* A program of few ops, so that most optima can be proven. */
+static struct random_program *make(uint64_t seed)
+{
+    struct random_program *p;
+
+    do {
+        p = try_make(seed);
+        seed += TRIES_STEP;
+    } while (!p);
     return p;
 }
 
