@@ -27,6 +27,7 @@ from .session import Session
 if TYPE_CHECKING:
     from .trace.jax import from_jax
     from .trace.torch import from_torch
+    from .trace.torch_rules import rules_of_tp_plan
 
 __all__ = [
     "Balance",
@@ -55,6 +56,7 @@ __all__ = [
     "from_torch",
     "plan",
     "report",
+    "rules_of_tp_plan",
     "run",
     "search",
     "show",
@@ -63,6 +65,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs a framework is loaded when it is asked for."""
-    if name in ("from_jax", "from_torch"):
-        return getattr(import_module(".trace." + name.split("_")[1], __name__), name)
+    found = {"from_jax": "jax", "from_torch": "torch", "rules_of_tp_plan": "torch_rules"}.get(name)
+    if found is not None:
+        return getattr(import_module(f".trace.{found}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -185,15 +185,25 @@ def _decompositions() -> Dict[Any, Any]:
 
 @contextlib.contextmanager
 def _as_it_was_written() -> Iterator[None]:
-    """Attention as its products and its softmax, recurrent layers as theirs, not as a kernel of one kind of device."""
+    """Attention as its products and its softmax, recurrent layers as theirs, not as a kernel of one kind of device.
+
+    Modules that ask whether they are being exported are told so, as torch.export tells them: they then leave out
+    shortcuts that look at values.
+    """
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     enabled = torch._C._get_mkldnn_enabled()
+    flags = ("_is_compiling_flag", "_is_exporting_flag")
+    before = {flag: getattr(torch.compiler, flag) for flag in flags if hasattr(torch.compiler, flag)}
     torch._C._set_mkldnn_enabled(False)
     try:
+        for flag in before:
+            setattr(torch.compiler, flag, True)
         with sdpa_kernel(SDPBackend.MATH):
             yield
     finally:
+        for flag, value in before.items():
+            setattr(torch.compiler, flag, value)
         torch._C._set_mkldnn_enabled(enabled)
 
 
