@@ -135,6 +135,13 @@ class Executed(unittest.TestCase):
         x = p.leaf("x", (6, 4), "float32", normal(6, 4), (None, "tp"))
         self.check(p, {"tp": 2}, p.reshape(x, (4, 6)))
 
+    def test_shapes_alone_are_planned_and_not_executed(self) -> None:
+        p = Program("shapes")
+        step = traced(p, {"dp": 2}, p.map("exp", p.leaf("x", (4,), "float32", None, ("dp",), data=True)))
+        self.assertEqual(step.plan().received_bytes.total, 0)
+        with self.assertRaisesRegex(InputError, "'x' was given as a shape alone"):
+            step.run()
+
     def test_saved(self) -> None:
         p = Program("saved")
         x = p.leaf("x", (4,), "float32", normal(4), ("dp",))

@@ -93,8 +93,9 @@ class Traced:
             "mesh": writer.shardings.mesh,
             "graph": graph,
             "step": ["forward"],
-            "params": [*self._rules("params"), [".*", []]],
         }
+        if "params" in graph:
+            made["params"] = [*self._rules("params"), [".*", []]]
         constraints = self._rules("inputs")
         if constraints:
             made["constraints"] = constraints
@@ -132,6 +133,10 @@ class Traced:
 
     def run(self) -> Ran:
         """Execute on virtual devices, verify against one device, and return what the function returns."""
+        without = [x.array.attrs["path"] for x in self._leaves.values() if x.array.attrs["value"] is None]
+        if without:
+            more = f" and {len(without) - 1} more" if without[1:] else ""
+            raise InputError(f"{self.name}: '{without[0]}'{more} was given as a shape alone, which can be planned; run needs arrays")
         with tempfile.TemporaryDirectory(prefix="shardsim-") as folder:
             path = self.save(Path(folder) / "step.yaml")
             written = Path(folder) / "outputs.safetensors"
