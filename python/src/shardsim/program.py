@@ -19,9 +19,13 @@ HAS_RESULT = (0, 1)
 BAD_INPUT = 2
 
 
+#: The program that came with the package, if it did.
+INSIDE = os.path.join(os.path.dirname(__file__), "bin", "shardsim")
+
+
 def find() -> str:
-    """The program that SHARDSIM names, else `shardsim` on PATH."""
-    named = os.environ.get("SHARDSIM", "shardsim")
+    """The program that SHARDSIM names, else the package's own, else `shardsim` on PATH."""
+    named = os.environ.get("SHARDSIM") or (INSIDE if os.path.exists(INSIDE) else "shardsim")
     path = shutil.which(named)
     if path is None:
         raise CannotRun(
