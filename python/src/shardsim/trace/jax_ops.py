@@ -31,9 +31,21 @@ def _same(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     p, name, dtype = reader.program, eqn.primitive.name, str(eqn.outvars[0].aval.dtype)
     if dtype == "bool":
         return p.logic({"max": "or", "min": "and", "add": "or", "mul": "and"}[name], *x)
+    if name == "mul":
+        return _times(p, x[0], x[1], dtype)
     if name == "pow":
         x = [p.convert(v, dtype) for v in x]
     return p.map(SAME[name], *x, dtype=dtype)
+
+
+def _times(p: Program, a: Array, b: Array, dtype: str) -> Array:
+    """A product; with 0 or 1 made of a boolean it is a choice, as XLA has it: 0 times infinity is then 0."""
+    for flag, other in ((a, b), (b, a)):
+        if flag.op == "map" and flag.attrs["fn"] == "convert" and flag.inputs[0].dtype == "bool":
+            shape = [max(n, m) for n, m in zip(flag.shape, other.shape)] if other.rank else flag.shape
+            if tuple(shape) == flag.shape:
+                return p.select(flag.inputs[0], other, p.number(0.0, dtype))
+    return p.map("mul", a, b, dtype=dtype)
 
 
 @handles(*COMPARISONS)

@@ -29,6 +29,7 @@ class Reader:
         self.gaps: List[str] = []
         self._lifted: Dict[int, Tuple[np.ndarray, Array]] = {}
         self._constants = 0
+        self._flags: Dict[int, Value] = {}  # constants that are 0 or 1, made of booleans
 
     # ---- values
 
@@ -86,12 +87,11 @@ class Reader:
     def _equation(self, eqn: Any, values: List[Value]) -> List[Value]:
         name = eqn.primitive.name
         inner = INNER.get(name)
-        if inner is not None:
+        # A call of constants is worked out as a whole, as XLA does: what it makes of `mask * -inf` is no NaN.
+        if inner is not None and not (name in ("jit", "pjit") and self._is_constant(eqn, values)):
             return list(inner(self, eqn, values))
         if self._is_constant(eqn, values):
-            results = eqn.primitive.bind(*values, **eqn.params)
-            results = results if eqn.primitive.multiple_results else [results]
-            return [np.asarray(r) for r in results]
+            return self._worked_out(eqn, values)
         handler = HANDLERS.get(name)
         try:
             if handler is None:
@@ -101,6 +101,22 @@ class Reader:
             self.gaps.append(f"{self.program.where}: {gap}")
             made = [self.program.leaf(f"gap/{len(self.gaps)}", v.aval.shape, str(v.aval.dtype)) for v in eqn.outvars]
         return list(made) if isinstance(made, (list, tuple)) else [made]
+
+    def _worked_out(self, eqn: Any, values: List[Value]) -> List[Value]:
+        """The results of an equation of constants; a product with a boolean is a choice, as XLA has it."""
+        results = eqn.primitive.bind(*values, **eqn.params)
+        results = results if eqn.primitive.multiple_results else [results]
+        made: List[Value] = [np.asarray(r) for r in results]
+        name = eqn.primitive.name
+        if name == "convert_element_type" and str(values[0].dtype) == "bool":
+            self._flags[id(made[0])] = made[0]
+        elif name == "broadcast_in_dim" and id(values[0]) in self._flags:
+            self._flags[id(made[0])] = made[0]
+        elif name == "mul":
+            for flag, other in (values, values[::-1]):
+                if id(flag) in self._flags:
+                    made = [np.where(np.asarray(flag) != 0, other, 0).astype(made[0].dtype)]
+        return made
 
     @staticmethod
     def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
