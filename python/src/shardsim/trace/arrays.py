@@ -246,6 +246,18 @@ class Program:
             return x
         return self._add("view", x.shape, dtype, [x], x.carrier, x.axes, source=tuple(range(x.rank)))
 
+    def power(self, x: Array, n: int) -> Array:
+        """x to the power of a whole number above 0, by squares."""
+        made: Optional[Array] = None
+        while n:
+            if n & 1:
+                made = x if made is None else self.map("mul", made, x)
+            n >>= 1
+            if n:
+                x = self.map("mul", x, x)
+        assert made is not None
+        return made
+
     # ---- products and sums
 
     def einsum(self, a: Array, b: Array, a_labels: str, b_labels: str, out: str, dtype: Optional[str] = None) -> Array:
@@ -283,31 +295,40 @@ class Program:
         x: Array,
         axis: int,
         size: Optional[int] = None,
-        others: Sequence[Array] = (),
         dtype: Optional[str] = None,
         **options: Any,
     ) -> Array:
-        """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ...
-
-        `others` are further operands of x's shape.
-        """
+        """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ..."""
         axis %= x.rank
         shape = list(x.shape)
         axes = list(x.axes)
-        for other in others:
-            self._join(x, other)
         if size is not None and (size != shape[axis] or fn == "topk"):
             shape[axis] = size
             axes[axis] = Axis(size) if size != 1 else None
-        return self._add("along", shape, dtype or x.dtype, [x, *others], dtype or x.carrier, axes,
+        return self._add("along", shape, dtype or x.dtype, [x], dtype or x.carrier, axes,
                          fn=fn, axis=axis, options=options)  # fmt: skip
 
-    def slice(self, x: Array, axis: int, start: int, size: int, stride: int = 1) -> Array:
-        if size == x.shape[axis] and stride == 1:
-            return x
-        if stride != 1:
-            return self.along("slice", x, axis, size, start=start, stride=stride)
-        return self.along("slice", x, axis, size, start=start)
+    def slice(self, x: Array, axis: int, start: int, size: int) -> Array:
+        return x if size == x.shape[axis] else self.along("slice", x, axis, size, start=start)
+
+    def strided(self, x: Array, axis: int, start: int, count: int, stride: int) -> Array:
+        """Every stride-th element, as the first of each group of so many."""
+        if stride == 1 or count <= 1:
+            return self.slice(x, axis, start, count)
+        x = self.slice(x, axis, start, min(x.shape[axis] - start, count * stride))
+        x = self.pad(x, axis, 0, count * stride - x.shape[axis])
+        shape = list(x.shape)
+        groups = self.reshape(x, [*shape[:axis], count, stride, *shape[axis + 1 :]])
+        shape[axis] = count
+        return self.reshape(self.slice(groups, axis + 1, 0, 1), shape)
+
+    def spaced(self, x: Array, axis: int, stride: int, value: float = 0.0) -> Array:
+        """x's elements as the first of each group of so many, with others behind them."""
+        shape = list(x.shape)
+        x = self.reshape(x, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
+        x = self.pad(x, axis + 1, 0, stride - 1, value)
+        shape[axis] *= stride
+        return self.reshape(x, shape)
 
     def pad(self, x: Array, axis: int, low: int, high: int, value: float = 0.0) -> Array:
         """Elements more at the ends; a negative number takes away."""
@@ -412,6 +433,11 @@ class Program:
                 one.join(two)
         axes = [*(x.axes[a] for a in rest), *ids.axes[len(rest) :]]
         return self._add("pick", ids.shape, x.dtype, [x, ids], axes=axes, axis=axis)
+
+    def rows_at(self, x: Array, ids: Array, axis: int) -> Array:
+        """x at ids of one axis, which take the place of x's own there."""
+        order = [axis, *(a for a in range(x.rank) if a != axis)]
+        return self.transpose(self.embed(self.transpose(x, order), ids), [order.index(a) for a in range(x.rank)])
 
     def argsort(self, x: Array, axis: int) -> Array:
         """The order of elements along an axis, smallest first, of equals the first: the largest of the negative ones."""

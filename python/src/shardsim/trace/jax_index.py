@@ -200,19 +200,13 @@ def _dynamic_slice(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         if not isinstance(start, Array):
             x = p.slice(x, axis, min(max(int(start), 0), x.shape[axis] - size), size)
             continue
-        others = [a for a in range(x.rank) if a != axis]
-        ids = _moved(p, p.iota(size, "int32"), _within(p, start, x.shape[axis] - size), "add")
-        rows = p.embed(p.transpose(x, [axis, *others]), ids)
-        back = [0] * x.rank
-        for i, a in enumerate([axis, *others]):
-            back[a] = i
-        x = p.transpose(rows, back)
+        x = p.rows_at(x, _moved(p, p.iota(size, "int32"), _within(p, start, x.shape[axis] - size), "add"), axis)
     return x
 
 
-def _within(p: Program, start: Array, last: int) -> Array:
-    """A start as JAX takes it: between 0 and the last place where all fits."""
-    return p.map("min", p.map("max", p.convert(start, "int32"), p.number(0, "int32")), p.number(last, "int32"))
+def _within(p: Program, places: Array, last: int) -> Array:
+    """Places as JAX takes them: from 0 to the last one where all fits."""
+    return p.map("min", p.map("max", p.convert(places, "int32"), p.number(0, "int32")), p.number(last, "int32"))
 
 
 def _moved(p: Program, places: Array, start: Array, fn: str) -> Array:
@@ -237,13 +231,7 @@ def _dynamic_update(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         inside = here if inside is None else p.logic("and", inside, here)
         if size == 1:
             continue
-        others = [a for a in range(x.rank) if a != axis]
-        ids = p.map("min", p.map("max", at, p.number(0, "int32")), p.number(size - 1, "int32"))
-        rows = p.embed(p.transpose(update, [axis, *others]), ids)
-        back = [0] * x.rank
-        for i, a in enumerate([axis, *others]):
-            back[a] = i
-        update = p.transpose(rows, back)
+        update = p.rows_at(update, _within(p, at, size - 1), axis)
     if inside is None:
         return update
     return p.select(inside, update, x)

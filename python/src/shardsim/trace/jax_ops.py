@@ -76,17 +76,10 @@ def _square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 @handles("integer_pow")
 def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, y, p = reader.lift(values[0]), eqn.params["y"], reader.program
-    power, left = x, abs(y)
-    result: Optional[Array] = None
-    while left:
-        if left & 1:
-            result = power if result is None else p.map("mul", result, power)
-        left >>= 1
-        if left:
-            power = p.map("mul", power, power)
-    if result is None:
+    if y == 0:
         return p.broadcast(p.number(1.0, x.dtype), x.shape, [])
-    return p.map("div", p.number(1.0, x.dtype), result) if y < 0 else result
+    made = p.power(x, abs(y))
+    return p.map("div", p.number(1.0, x.dtype), made) if y < 0 else made
 
 
 @handles("round")
@@ -156,23 +149,16 @@ def _slice(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, p = reader.lift(values[0]), reader.program
     strides = eqn.params["strides"] or (1,) * x.rank
     for axis, (start, limit, stride) in enumerate(zip(eqn.params["start_indices"], eqn.params["limit_indices"], strides)):
-        x = _strided(p, x, axis, start, limit, stride)
+        x = p.strided(x, axis, start, -(-(limit - start) // stride), stride)
     return x
 
 
-def _strided(p: Program, x: Array, axis: int, start: int, limit: int, stride: int) -> Array:
-    """Every stride-th element, as the first of each group of so many."""
-    count = -(-(limit - start) // stride)
-    if stride == 1 or count <= 1:
-        return p.slice(x, axis, start, count)
-    extent = x.shape[axis]
-    x = p.slice(x, axis, start, min(extent - start, count * stride))
-    x = p.pad(x, axis, 0, count * stride - x.shape[axis])
-    shape = list(x.shape)
-    grouped = p.reshape(x, [*shape[:axis], count, stride, *shape[axis + 1 :]])
-    first = p.slice(grouped, axis + 1, 0, 1)
-    shape[axis] = count
-    return p.reshape(first, shape)
+def between(p: Program, x: Array, axis: int, count: int, value: float) -> Array:
+    """`count` elements between each two."""
+    if not count or x.shape[axis] <= 1:
+        return x
+    x = p.spaced(x, axis, count + 1, value)
+    return p.slice(x, axis, 0, x.shape[axis] - count)
 
 
 @handles("pad")
@@ -182,19 +168,9 @@ def _pad(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         raise Gap("padding with a value that is computed")
     value = float(np.asarray(values[1]))
     for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
-        if interior and x.shape[axis] > 1:
-            x = spaced(p, x, axis, interior, value)
+        x = between(p, x, axis, interior, value)
         x = p.pad(x, axis, low, high, value)
     return x
-
-
-def spaced(p: Program, x: Array, axis: int, interior: int, value: float) -> Array:
-    """`interior` elements between each two."""
-    n, shape = x.shape[axis], list(x.shape)
-    x = p.reshape(x, [*shape[:axis], n, 1, *shape[axis + 1 :]])
-    x = p.pad(x, axis + 1, 0, interior, value)
-    shape[axis] = n * (interior + 1)
-    return p.slice(p.reshape(x, shape), axis, 0, n * (interior + 1) - interior)
 
 
 @handles("concatenate")

@@ -7,7 +7,7 @@ import math
 from typing import Any, List, Optional, Tuple
 
 from .arrays import Array, Gap, Program
-from .jax_ops import spaced
+from .jax_ops import between
 from .jax_reader import Reader, Value, handles, operands
 
 
@@ -23,9 +23,7 @@ def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     dtype = str(eqn.outvars[0].aval.dtype)
     x, kernel = p.convert(x, dtype), p.convert(kernel, dtype)
     for d in range(space):
-        between = params["lhs_dilation"][d] - 1
-        if between and x.shape[2 + d] > 1:
-            x = spaced(p, x, 2 + d, between, 0.0)
+        x = between(p, x, 2 + d, params["lhs_dilation"][d] - 1, 0.0)
     taken = x
     for d in range(space):
         low, high = params["padding"][d]

@@ -86,24 +86,12 @@ def _slice(c: Call) -> Array:
     x = c.array(c.self)
     axis = c.dim % x.rank
     start, _ = _bounds(c.start, c.end, x.shape[axis])
-    return strided(c.program, x, axis, start, c.shape[axis], c.step or 1)
+    return c.program.strided(x, axis, start, c.shape[axis], c.step or 1)
 
 
 def _bounds(start: Optional[int], end: Optional[int], n: int) -> Tuple[int, int]:
     first, last, _ = slice(start, end).indices(n)
     return first, last
-
-
-def strided(p: Program, x: Array, axis: int, start: int, count: int, stride: int) -> Array:
-    """Every stride-th element, as the first of each group of so many."""
-    if stride == 1 or count <= 1:
-        return p.slice(x, axis, start, count)
-    x = p.slice(x, axis, start, min(x.shape[axis] - start, count * stride))
-    x = p.pad(x, axis, 0, count * stride - x.shape[axis])
-    shape = list(x.shape)
-    groups = p.reshape(x, [*shape[:axis], count, stride, *shape[axis + 1 :]])
-    shape[axis] = count
-    return p.reshape(p.slice(groups, axis + 1, 0, 1), shape)
 
 
 @handles("slice_backward")
@@ -115,13 +103,8 @@ def _slice_backward(c: Call) -> Array:
 
 def spaced(p: Program, x: Array, axis: int, size: int, start: int, stride: int) -> Array:
     """Zeros of a size with x at every stride-th place: the adjoint of `strided`."""
-    count = x.shape[axis]
-    if stride > 1 and count > 1:
-        shape = list(x.shape)
-        x = p.reshape(x, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
-        x = p.pad(x, axis + 1, 0, stride - 1)
-        shape[axis] = count * stride
-        x = p.reshape(x, shape)
+    if stride > 1 and x.shape[axis] > 1:
+        x = p.spaced(x, axis, stride)
     return p.pad(x, axis, start, size - start - x.shape[axis])
 
 

@@ -160,22 +160,9 @@ def _pow(c: Call) -> Array:
         if exponent == -0.5:
             return mapped(c, "rsqrt", c.self)
     if isinstance(exponent, (int, float)) and exponent == int(exponent) and 0 < abs(exponent) <= 64:
-        made = whole_power(p, c.array(c.self, c.dtype), abs(int(exponent)))
+        made = p.power(c.array(c.self, c.dtype), abs(int(exponent)))
         return p.map("div", p.number(1.0, c.dtype), made) if exponent < 0 else made
     return mapped(c, "pow", c.self, exponent)
-
-
-def whole_power(p: Program, x: Array, n: int) -> Array:
-    """By squares."""
-    made: Optional[Array] = None
-    while n:
-        if n & 1:
-            made = x if made is None else p.map("mul", made, x)
-        n >>= 1
-        if n:
-            x = p.map("mul", x, x)
-    assert made is not None
-    return made
 
 
 @handles("clamp", "clamp_min", "clamp_max")

@@ -10,7 +10,6 @@ import torch
 
 from .arrays import Array, Gap, Program
 from .torch_graph import Call, handles
-from .torch_axes import strided
 from .torch_ops import mapped
 
 LETTERS = "uvw", "xyz"  # windows and taps of three spatial axes
@@ -58,7 +57,7 @@ def unfolded(p: Program, x: Array, first: int, windows: Sequence[Window], fill: 
         axis = first + 2 * k
         shape = [*x.shape[:axis], w.count, w.taps, *x.shape[axis + 1 :]]
         if w.taps == 1 and w.low == 0:
-            x = p.reshape(strided(p, x, axis, 0, w.count, w.stride), shape)
+            x = p.reshape(p.strided(x, axis, 0, w.count, w.stride), shape)
         elif w.apart:
             groups = p.slice(x, axis, 0, w.count * w.stride)
             groups = p.reshape(groups, [*shape[: axis + 1], w.stride, *shape[axis + 2 :]])
