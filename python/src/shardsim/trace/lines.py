@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .arrays import Array, Gap, Program, is_float
+from .arrays import Array, Gap, is_float
 from .dims import Axis, match
 from .shardings import Shardings
+from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, readable
 
 Names = Tuple[str, ...]
 
@@ -38,7 +39,12 @@ class Value:
     number: bool = False
 
     def names(self) -> Names:
-        return tuple(n for d in self.dims if d for n in d)
+        return flat(self.dims)
+
+
+def flat(dims: Sequence[Optional[Names]]) -> Names:
+    """The dimensions of axes, in order."""
+    return tuple(n for d in dims if d for n in d)
 
 
 @dataclass
@@ -50,39 +56,16 @@ class Leaf:
     dims: Names
 
 
-def readable(path: str) -> str:
-    """A path as a name: letters, digits, '_' and '.'."""
-    name = re.sub(r"[^A-Za-z0-9_]+", ".", path).strip(".") or "x"
-    return "n" + name if name[0].isdigit() else name
-
-
-def bare(text: str) -> str:
-    """An expression without brackets around all of it."""
-    if not text.startswith("("):
-        return text
-    depth = 0
-    for at, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:-1] if at == len(text) - 1 else text
-    return text
-
-
 def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
     """An array of one number."""
     text = f"full({bare(value.text)}){bracket(names)}"
     return text if is_float(array.carrier) else f"convert({text}, {array.carrier})"
 
 
-def bracket(names: Sequence[str]) -> str:
-    return "[" + ",".join(names) + "]"
-
-
 class Writer:
     """Writes the lines of a program."""
 
-    def __init__(self, program: Program, mesh: Mapping[str, int]) -> None:
-        self.program = program
+    def __init__(self, mesh: Mapping[str, int]) -> None:
         self.dims: Dict[str, int] = {}
         self.shardings = Shardings(mesh, self.dims)
         self.lines: List[str] = []
@@ -94,7 +77,6 @@ class Writer:
         self._readers: Dict[int, List[Array]] = {}
         self._stored: Dict[str, Names] = {}
         self._taken: Dict[str, int] = {}
-        self._named: Dict[int, str] = {}
         self._renamed: Dict[Tuple[str, str, str], str] = {}
 
     # ---- names
@@ -190,7 +172,7 @@ class Writer:
                 d = self.apart_all(self.axis_names(axis), used)
                 used += d
             dims.append(d)
-        names = [n for d in dims if d for n in d]
+        names = flat(dims)
         if value.number:
             text = full_text(array, value, names)
         else:
@@ -395,21 +377,13 @@ class Writer:
                     used += names
                     dims[place] = names
                     break
-        texts = []
-        for x, source in zip(operands, array.inputs):
-            mapping: Dict[str, str] = {}
-            for place, have in enumerate(x.dims if source.rank else []):
-                want = dims[place]
-                if have and want:
-                    mapping.update(zip(have, want))
-            texts.append(self.renamed(array, x, mapping).text)
+        texts = [self.aligned(array, x, dims).text for x in operands]
         if all(x.number for x in operands):
             return self._folded(array, texts)
-        spelled = [n for d in dims if d for n in d]
         text = map_text(fn, texts, array)
         if self._read_once.get(array.number) and len(text) < EXPRESSION_MOST:
             return Value(f"({text})" if fn in OPERATORS else text, dims)
-        return Value(self.line(array, spelled, text), dims)
+        return Value(self.line(array, flat(dims), text), dims)
 
     def _folded(self, array: Array, texts: Sequence[str]) -> Value:
         """A function of numbers alone."""
@@ -446,7 +420,7 @@ class Writer:
                     mapping.update(zip(x.dims[place], first[label]))  # type: ignore[arg-type]
             texts.append(self.renamed(array, x, mapping).text)
         dims: List[Optional[Names]] = [() if sizes[c] == 1 else first.get(c) for c in out]
-        names = [n for d in dims if d for n in d]
+        names = flat(dims)
         factor = math.prod(sizes[c] for c in missing if c not in out)
         if a.number or b.number:
             text = self._scaled(array, a, b, texts, first, out)
@@ -514,7 +488,7 @@ class Writer:
         dims = [d for a, d in enumerate(x.dims) if a not in over]
         gone = [n for a in over for n in x.dims[a] or ()]
         text = x.text
-        names = [n for d in dims if d for n in d]
+        names = flat(dims)
         if gone:
             text = f"{fn}({bare(text)})"
         if fn in ("argmax", "argmin"):
@@ -533,8 +507,27 @@ class Writer:
         (over,) = array.attrs["over"]
         x, name = self.whole(array.inputs[0], over)
         dims = [d for a, d in enumerate(x.dims) if a != over]
-        names = [n for d in dims if d for n in d]
+        names = flat(dims)
         return Value(self.line(array, names, f"{fn}({x.text}, {name})"), dims)
+
+    def aligned(self, array: Array, x: Value, dims: Sequence[Optional[Names]]) -> Value:
+        """x with the names that the same axes have elsewhere."""
+        mapping: Dict[str, str] = {}
+        for have, want in zip(x.dims, dims):
+            if have and want:
+                mapping.update(zip(have, want))
+        return self.renamed(array, x, mapping)
+
+    def lone(self, array: Array, place: int, used: Sequence[str], beside: Sequence[str] = ()) -> str:
+        """One name for an axis; where it consists of factors, not one of those `beside` it either."""
+        names = self.axis_names(array.axes[place])
+        name = names[0] if len(names) == 1 else self.pooled(array.shape[place], [*used, *beside])
+        return self.apart(name, used)
+
+    def regrouped(self, array: Array, x: Value, place: int, names: Names, hint: str) -> Value:
+        """x with other factors of one axis."""
+        dims = [*x.dims[:place], names, *x.dims[place + 1 :]]
+        return Value(self.line(array, flat(dims), f"reshape({x.text}){bracket(flat(dims))}", hint), dims)
 
     def whole(self, array: Array, place: int) -> Tuple[Value, str]:
         """A value whose axis at `place` is one dimension, of the given name."""
@@ -546,96 +539,59 @@ class Writer:
         if len(names) == 1:
             return x, names[0]
         x = self.ordered(array, x)
-        if not names:
-            one = self.pooled(1, x.names())
-            dims = [*x.dims[:place], (one,), *x.dims[place + 1 :]]
-            all_names = [n for d in dims if d for n in d]
-            return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "as"), dims), one
-        merged = self.pooled(array.shape[place], x.names())
-        dims = [*x.dims[:place], (merged,), *x.dims[place + 1 :]]
-        all_names = [n for d in dims if d for n in d]
-        return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "merged"), dims), merged
-
-    def _along(self, array: Array) -> Value:
-        source, place = array.inputs[0], array.attrs["axis"]
-        x, old = self.whole(source, place)
-        fn, options = array.attrs["fn"], array.attrs["options"]
-        texts = [x.text]
-        for other in array.inputs[1:]:
-            y, name = self.whole(other, place)
-            mapping = {name: old}
-            for have, want in zip(y.dims, x.dims):
-                if have and want:
-                    mapping.update(zip(have, want))
-            y = self.materialised(other, y, other.axes)
-            texts.append(self.renamed(array, y, mapping).text)
-        used = [n for n in x.names() if n != old]
-        axis = array.axes[place]
-        same = axis is source.axes[place] and axis is not None
-        names = x.dims[place] if same else self.axis_names(axis)
-        assert names is not None
-        single = names if len(names) == 1 else (self.pooled(array.shape[place], [*used, old]),)
-        new = old if same else self.apart(single[0], used)
-        keys = self._keys({k: v for k, v in options.items() if k != "start"})
-        arguments = ", ".join(texts) + f", {old}" + ("" if same else f", {new}")
-        if "start" in options:
-            arguments += f", {options['start']}"
-        dims = list(x.dims)
-        dims[place] = (new,)
-        all_names = [n for d in dims if d for n in d]
-        if fn == "slice" and array.shape[place] == 1:
-            text = self.line(array, all_names, f"slice({arguments}{keys})")
-            dims[place] = ()
-            all_names = [n for d in dims if d for n in d]
-            return Value(self.line(array, all_names, f"sum({text})"), dims)
-        text = self.line(array, all_names, f"{fn}({arguments}{keys})")
-        return self._split(array, Value(text, dims), place, names if not same else self.axis_names(axis))
+        one = self.pooled(array.shape[place], x.names())
+        return self.regrouped(array, x, place, (one,), "merged" if names else "as"), one
 
     def _split(self, array: Array, value: Value, place: int, names: Names) -> Value:
         """The axis that an op left as one dimension, in its factors again."""
         if len(names) == 1 or not names and value.dims[place] == ():
             return value
-        dims = list(value.dims)
-        if not names:
-            dims[place] = ()
-            kept = [n for d in dims if d for n in d]
-            return Value(self.line(array, kept, f"sum({value.text})", "only"), dims)
-        used = [n for d in dims if d for n in d]
-        dims[place] = self.apart_all(names, used)
-        all_names = [n for d in dims if d for n in d]
-        return Value(self.line(array, all_names, f"reshape({value.text}){bracket(all_names)}", "split"), dims)
+        if names:
+            return self.regrouped(array, value, place, self.apart_all(names, value.names()), "split")
+        return self._only(array, value, place, "only")
+
+    def _only(self, array: Array, value: Value, place: int, hint: str = "") -> Value:
+        """A value without a dimension of one element."""
+        dims = [*value.dims[:place], (), *value.dims[place + 1 :]]
+        return Value(self.line(array, flat(dims), f"sum({value.text})", hint), dims)
+
+    def _along(self, array: Array) -> Value:
+        (source,), place = array.inputs, array.attrs["axis"]
+        x, old = self.whole(source, place)
+        fn, options = array.attrs["fn"], array.attrs["options"]
+        used = [n for n in x.names() if n != old]
+        axis = array.axes[place]
+        same = axis is source.axes[place] and axis is not None
+        new = old if same else self.lone(array, place, used, [old])
+        arguments = f"{x.text}, {old}" + ("" if same else f", {new}")
+        if "start" in options:
+            arguments += f", {options['start']}"
+        keys = self._keys({k: v for k, v in options.items() if k != "start"})
+        dims = [*x.dims[:place], (new,), *x.dims[place + 1 :]]
+        made = Value(self.line(array, flat(dims), f"{fn}({arguments}{keys})"), dims)
+        if fn == "slice" and array.shape[place] == 1:
+            return self._only(array, made, place)
+        return self._split(array, made, place, self.axis_names(axis))
 
     def _concat(self, array: Array) -> Value:
         place = array.attrs["axis"]
-        pieces = [self.whole(x, place) for x in array.inputs]
-        first, _ = pieces[0]
-        whole: List[Tuple[Value, str, int]] = []
-        for (x, name), source in zip(pieces, array.inputs):
-            x = self.materialised(source, x, source.axes)
-            mapping: Dict[str, str] = {}
-            for at, (have, want) in enumerate(zip(x.dims, first.dims)):
-                if at != place and have and want:
-                    mapping.update(zip(have, want))
-            x = self.ordered(source, self.renamed(array, x, mapping))
-            whole.append((x, (x.dims[place] or ("",))[0], source.shape[place]))
+        pieces = [self.whole(x, place)[0] for x in array.inputs]
+        shared = [d if at != place else None for at, d in enumerate(pieces[0].dims)]
+        parts: List[Tuple[Value, str, int]] = []
+        for x, source in zip(pieces, array.inputs):
+            x = self.ordered(source, self.aligned(array, self.materialised(source, x, source.axes), shared))
+            parts.append((x, (x.dims[place] or ("",))[0], source.shape[place]))
         final = self.axis_names(array.axes[place])
-        while len(whole) > 1:  # in pairs, so that each element is copied a few times only
+        while len(parts) > 1:  # in pairs, so that each element is copied a few times only
             joined = []
-            for i in range(0, len(whole) - 1, 2):
-                (x, x_name, x_size), (y, y_name, y_size) = whole[i], whole[i + 1]
+            for (x, x_name, x_size), (y, y_name, y_size) in zip(parts[::2], parts[1::2]):
                 used = [n for at, d in enumerate(x.dims) if d and at != place for n in d]
-                last = len(whole) == 2
-                name = final[0] if last and len(final) == 1 else self.pooled(x_size + y_size, used)
-                name = self.apart(name, used)
-                dims = list(x.dims)
-                dims[place] = (name,)
-                names = [n for d in dims if d for n in d]
-                text = self.line(array, names, f"concat({x.text}, {x_name}, {y.text}, {y_name}, {name})")
+                name = self.lone(array, place, used) if len(parts) == 2 else self.pooled(x_size + y_size, used)
+                dims = [*x.dims[:place], (name,), *x.dims[place + 1 :]]
+                text = self.line(array, flat(dims), f"concat({x.text}, {x_name}, {y.text}, {y_name}, {name})")
                 joined.append((Value(text, dims), name, x_size + y_size))
-            if len(whole) % 2:
-                joined.append(whole[-1])
-            whole = joined
-        return self._split(array, whole[0][0], place, final)
+            parts = joined + parts[len(parts) - len(parts) % 2 :]
+        return self._split(array, parts[0][0], place, final)
 
     def _embed(self, array: Array) -> Value:
         table, ids = array.inputs
@@ -647,25 +603,24 @@ class Writer:
             mapping[rows] = self.variant(rows, [*used, *t.names()])
         t = self.renamed(array, self.ordered(table, t), mapping)
         dims = [*i.dims, *t.dims[1:]]
-        names = [n for d in dims if d for n in d]
-        return Value(self.line(array, names, f"embed({t.text}, {i.text})"), dims)
+        return Value(self.line(array, flat(dims), f"embed({t.text}, {i.text})"), dims)
 
     def _embed_add(self, array: Array) -> Value:
+        return self._added(array, 0, array.inputs[1].rank)
+
+    def _pick_add(self, array: Array) -> Value:
+        return self._added(array, array.attrs["axis"], array.attrs["choices"])
+
+    def _added(self, array: Array, place: int, gone: int) -> Value:
+        """embed_add, whose first `gone` axes are those of ids; or pick_add, whose last ones are choices."""
         grad, ids = array.inputs
         g = self.ordered(grad, self.value(grad))
-        i = self.ordered(ids, self.value(ids))
-        mapping: Dict[str, str] = {}
-        for have, want in zip(i.dims, g.dims):
-            if have and want:
-                mapping.update(zip(have, want))
-        i = self.renamed(array, i, mapping)
-        final = self.axis_names(array.axes[0])
-        used = list(g.names())
-        rows = self.apart(final[0], used) if len(final) == 1 else self.pooled(array.shape[0], used)
-        dims: List[Optional[Names]] = [(rows,), *g.dims[ids.rank :]]
-        names = [n for d in dims if d for n in d]
-        text = self.line(array, names, f"embed_add({g.text}, {i.text}, {rows})")
-        return self._split(array, Value(text, dims), 0, final)
+        i = self.aligned(array, self.ordered(ids, self.value(ids)), g.dims)
+        new = self.lone(array, place, g.names())
+        dims = g.dims[gone:] if array.op == "embed_add" else g.dims[: grad.rank - gone]
+        dims = [*dims[:place], (new,), *dims[place:]]
+        made = Value(self.line(array, flat(dims), f"{array.op}({g.text}, {i.text}, {new})"), dims)
+        return self._split(array, made, place, self.axis_names(array.axes[place]))
 
     def _pick(self, array: Array) -> Value:
         source, ids = array.inputs
@@ -673,76 +628,40 @@ class Writer:
         x, name = self.whole(source, place)
         x = self.ordered(source, x)
         i = self.ordered(ids, self.value(ids))
-        rest = [d for a, d in enumerate(x.dims) if a != place]
-        mapping: Dict[str, str] = {}
-        for have, want in zip(i.dims, rest):
-            mapping.update(zip(have or (), want or ()))
-        used = [n for d in rest for n in d or ()] + [name]
+        rest = [*x.dims[:place], *x.dims[place + 1 :]]
+        used = [*flat(rest), name]
+        choices: List[Optional[Names]] = []
         for have in i.dims[len(rest) :]:
-            for n in have or ():
-                mapping[n] = self.apart(n, used)
-                used.append(mapping[n])
-        i = self.renamed(array, i, mapping)
-        dims = [*rest, *i.dims[len(rest) :]]
-        names = [n for d in dims if d for n in d]
-        return Value(self.line(array, names, f"pick({x.text}, {i.text}, {name})"), dims)
-
-    def _pick_add(self, array: Array) -> Value:
-        grad, ids = array.inputs
-        place = array.attrs["axis"]
-        g = self.ordered(grad, self.value(grad))
-        i = self.ordered(ids, self.value(ids))
-        mapping: Dict[str, str] = {}
-        for have, want in zip(i.dims, g.dims):
-            mapping.update(zip(have or (), want or ()))
-        i = self.renamed(array, i, mapping)
-        final = self.axis_names(array.axes[place])
-        new = self.apart(final[0], g.names()) if len(final) == 1 else self.pooled(array.shape[place], g.names())
-        dims = list(g.dims[: grad.rank - array.attrs["choices"]])
-        dims.insert(place, (new,))
-        names = [n for d in dims if d for n in d]
-        text = self.line(array, names, f"pick_add({g.text}, {i.text}, {new})")
-        return self._split(array, Value(text, dims), place, final)
+            choices.append(self.apart_all(have or (), used))
+            used += choices[-1] or ()
+        dims = [*rest, *choices]
+        i = self.aligned(array, i, dims)
+        return Value(self.line(array, flat(dims), f"pick({x.text}, {i.text}, {name})"), dims)
 
     def _windows(self, array: Array) -> Value:
-        source, place = array.inputs[0], array.attrs["axis"]
+        (source,), place = array.inputs, array.attrs["axis"]
         x, old = self.whole(source, place)
         x = self.materialised(source, x, source.axes)
-        used = [n for a, d in enumerate(x.dims) if a != place for n in d or ()]
-        dims = list(x.dims)
-        new: List[Optional[Names]] = []
-        made: List[str] = []
-        for k, axis in enumerate(array.axes[place : place + 2]):
-            names = self.axis_names(axis)
-            single = names[0] if len(names) == 1 else self.pooled(array.shape[place + k], [*used, *made, old])
-            single = self.apart(single, [*used, *made, old] if k else [*used, *made])
-            made.append(single)
-            new.append((single,))
-        dims[place : place + 1] = new
-        spelled = [n for d in dims if d for n in d]
+        rest = [n for n in x.names() if n != old]
+        to = self.lone(array, place, rest, [old])
+        taps = self.lone(array, place + 1, [*rest, to, old])
+        dims = [*x.dims[:place], (to,), (taps,), *x.dims[place + 1 :]]
         keys = self._keys(array.attrs["options"])
-        text = self.line(array, spelled, f"windows({x.text}, {old}, {made[0]}, {made[1]}{keys})")
-        value = Value(text, dims)
-        for k in (1, 0):
-            value = self._split(array, value, place + k, self.axis_names(array.axes[place + k]))
-        return value
+        made = Value(self.line(array, flat(dims), f"windows({x.text}, {old}, {to}, {taps}{keys})"), dims)
+        for at in (place + 1, place):
+            made = self._split(array, made, at, self.axis_names(array.axes[at]))
+        return made
 
     def _windows_add(self, array: Array) -> Value:
-        source, place = array.inputs[0], array.attrs["axis"]
-        g, taps = self.whole(source, place + 1)
-        self._values[source.number] = g
+        (source,), place = array.inputs, array.attrs["axis"]
+        self._values[source.number], taps = self.whole(source, place + 1)
         g, windows = self.whole(source, place)
         g = self.materialised(source, g, source.axes)
-        final = self.axis_names(array.axes[place])
-        used = [n for a, d in enumerate(g.dims) if a != place for n in d or ()]
-        new = final[0] if len(final) == 1 else self.pooled(array.shape[place], used)
-        new = self.apart(new, used)
-        dims = list(g.dims)
-        dims[place : place + 2] = [(new,)]
-        names = [n for d in dims if d for n in d]
+        new = self.lone(array, place, [n for n in g.names() if n != windows])
+        dims = [*g.dims[:place], (new,), *g.dims[place + 2 :]]
         keys = self._keys(array.attrs["options"])
-        text = self.line(array, names, f"windows_add({g.text}, {windows}, {taps}, {new}{keys})")
-        return self._split(array, Value(text, dims), place, final)
+        made = Value(self.line(array, flat(dims), f"windows_add({g.text}, {windows}, {taps}, {new}{keys})"), dims)
+        return self._split(array, made, place, self.axis_names(array.axes[place]))
 
     @staticmethod
     def _keys(options: Dict[str, Any]) -> str:
@@ -756,44 +675,6 @@ class Writer:
         name = self.line(array, names, bare(x.text), array.attrs.get("name", "constraint"))
         self.shardings.ask(name, array.shape, x.dims, array.attrs["spec"], f"the constraint at {array.where}")
         return Value(name, x.dims)
-
-
-FOLDED: Dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "max": max,
-    "min": min,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "pow": lambda a, b: a**b,
-    "convert": lambda a: a,
-}
-
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-
-
-def number_of(text: str) -> float:
-    """The number that `number_text` wrote."""
-    return math.nan if text == "(inf - inf)" else float(text.strip("()"))
-
-
-def number_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
-    number = float(value)
-    if math.isnan(number):
-        return "(inf - inf)"
-    if math.isinf(number):
-        return "inf" if number > 0 else "(-inf)"
-    text = repr(number)
-    text = text[:-2] if text.endswith(".0") else text
-    return text if number >= 0 and not text.startswith("-") else f"({text})"
 
 
 def map_text(fn: str, texts: Sequence[str], array: Array) -> str:

@@ -58,7 +58,7 @@ class Traced:
         self._rebuild = rebuild
         self._gradients = dict(gradients or {})
         self._arrays = list(outputs)
-        writer = Writer(program, mesh)
+        writer = Writer(mesh)
         self._values: List[Value] = writer.write(outputs, names or [f"out.{k}" for k in range(len(outputs))])
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
