@@ -375,6 +375,19 @@ static uint32_t build_repeat(struct lines *l, const struct expr *call,
     return graph_repeat(l->graph, lines_node_name(l, call->name), args[0], args[1], args[2]);
 }
 
+/* The dims of a result, which nothing but the target tells; false after an error. */
+static bool read_target(struct lines *l, const struct expr *call, const struct expr_dims *target,
+                        uint32_t *dims)
+{
+    if (target && target->given)
+        return lines_dims(l, target, dims);
+    lines_error(l, call->at,
+                "the dims that this %s makes are not known; expected them behind it, as in "
+                "%s(x)[i,j]",
+                call->name, call->name);
+    return false;
+}
+
 /* An array of one number is an input: each device fills its own shard. */
 static uint32_t build_full(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
@@ -386,11 +399,7 @@ static uint32_t build_full(struct lines *l, const struct expr *call, const struc
         return value.is == LINES_NOTHING
                    ? GRAPH_NONE
                    : lines_error(l, call->args[0]->at, "an array; expected a number");
-    if (!target || !target->given)
-        return lines_error(l, call->at,
-                           "the dims of this array are not known; expected them behind it, as in "
-                           "full(1)[i,j]");
-    if (!lines_dims(l, target, dims))
+    if (!read_target(l, call, target, dims))
         return GRAPH_NONE;
     return lines_checked(l, call->at,
                          graph_input(l->graph, lines_node_name(l, call->name), l->dtype, dims,
@@ -402,13 +411,7 @@ static uint32_t build_reshape(struct lines *l, const struct expr *call,
 {
     uint32_t x = lines_eval_any(l, call->args[0], NULL), dims[EXPR_DIMS_MAX];
 
-    if (x == GRAPH_NONE)
-        return GRAPH_NONE;
-    if (!target || !target->given)
-        return lines_error(l, call->at,
-                           "the dims that this reshape makes are not known; expected them behind "
-                           "it, as in reshape(x)[i,j]");
-    if (!lines_dims(l, target, dims))
+    if (x == GRAPH_NONE || !read_target(l, call, target, dims))
         return GRAPH_NONE;
     return graph_reshape(l->graph, lines_node_name(l, call->name), x, dims, target->count);
 }

@@ -23,6 +23,15 @@ static bool check(struct graph *graph, const char *name, uint32_t x, uint32_t di
     return graph->err.status == SHD_OK;
 }
 
+static void set_taps(struct graph_node *node, uint32_t dim, uint32_t window_dim, uint32_t tap_dim,
+                     const struct graph_taps *how)
+{
+    node->attr.taps.dim = dim;
+    node->attr.taps.window_dim = window_dim;
+    node->attr.taps.tap_dim = tap_dim;
+    node->attr.taps.how = *how;
+}
+
 uint32_t graph_windows(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
                        uint32_t window_dim, uint32_t tap_dim, const struct graph_taps *how)
 {
@@ -40,10 +49,7 @@ uint32_t graph_windows(struct graph *graph, const char *name, uint32_t x, uint32
     node.dims[at] = window_dim;
     node.dims[at + 1] = tap_dim;
     node.rank++;
-    node.attr.taps.dim = dim;
-    node.attr.taps.window_dim = window_dim;
-    node.attr.taps.tap_dim = tap_dim;
-    node.attr.taps.how = *how;
+    set_taps(&node, dim, window_dim, tap_dim, how);
     if (!kern_is_whole(node.dtype))
         node.attr.taps.how.fill = kern_round(node.dtype, how->fill);
     return graph_add(graph, &node, name);
@@ -66,10 +72,7 @@ uint32_t graph_windows_add(struct graph *graph, const char *name, uint32_t x, ui
     node.dims[at] = dim;
     memmove(node.dims + at + 1, node.dims + at + 2, (node.rank - at - 2) * sizeof *node.dims);
     node.rank--;
-    node.attr.taps.dim = dim;
-    node.attr.taps.window_dim = window_dim;
-    node.attr.taps.tap_dim = tap_dim;
-    node.attr.taps.how = *how;
+    set_taps(&node, dim, window_dim, tap_dim, how);
     return graph_add(graph, &node, name);
 }
 
