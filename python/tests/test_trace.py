@@ -100,6 +100,18 @@ class Lines(unittest.TestCase):
             p.map("add", p.leaf("a", (2,), "float32"), p.leaf("b", (3,), "float32"))
 
 
+    def test_types_that_would_be_computed_as_others(self) -> None:
+        for dtype in ("complex64", "int8", "uint8", "float8_e4m3fn"):
+            with self.assertRaisesRegex(Gap, f"numbers of the type {dtype}"):
+                Program("types").leaf("x", (2,), dtype)
+
+    def test_whole_numbers_beyond_32_bits(self) -> None:
+        p = Program("wide")
+        step = traced(p, {"dp": 2}, p.convert(p.leaf("ids", (2,), "int64", np.array([1, 2**40])), "float32"))
+        with self.assertRaisesRegex(InputError, "'ids' has whole numbers beyond 32 bits"):
+            step.run()
+
+
 class Executed(unittest.TestCase):
     def check(self, p: Program, mesh: Dict[str, int], *outputs: Array) -> Traced:
         step = traced(p, mesh, *outputs)

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
+from ..errors import InputError
 from .dims import Axis
 
 
@@ -39,7 +40,11 @@ class Array:
         return len(self.shape)
 
 
-class Gap(Exception):
+#: Types of numbers that programs have: others would silently be computed as one of these.
+TYPES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "uint32", "bool")
+
+
+class Gap(InputError):
     """What cannot be traced: the operation, the place in the user's source, and what would do."""
 
 
@@ -65,6 +70,8 @@ class Program:
         **attrs: Any,
     ) -> Array:
         shape = tuple(int(n) for n in shape)
+        if dtype not in TYPES:
+            raise Gap(f"numbers of the type {dtype}; known are {', '.join(TYPES)}")
         if 0 in shape and op not in ("leaf", "view"):
             return self.broadcast(self.number(0, dtype), shape, [])  # no elements: nothing to compute
         key = self._fixed_key(op, shape, dtype, carrier, inputs, attrs)

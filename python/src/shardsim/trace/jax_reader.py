@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from .arrays import Array, Gap, Program, is_float
+from .arrays import TYPES, Array, Gap, Program, is_float
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -99,7 +99,8 @@ class Reader:
             made = handler(self, eqn, values)
         except Gap as gap:
             self.gaps.append(f"{self.program.where}: {gap}")
-            made = [self.program.leaf(f"gap/{len(self.gaps)}", v.aval.shape, str(v.aval.dtype)) for v in eqn.outvars]
+            types = [str(v.aval.dtype) if str(v.aval.dtype) in TYPES else "float32" for v in eqn.outvars]
+            made = [self.program.leaf(f"gap/{len(self.gaps)}", shape_of(v), t) for v, t in zip(eqn.outvars, types)]
         return list(made) if isinstance(made, (list, tuple)) else [made]
 
     def _worked_out(self, eqn: Any, values: List[Value]) -> List[Value]:

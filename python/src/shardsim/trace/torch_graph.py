@@ -26,8 +26,7 @@ NO_COPY = ("expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "selec
 #: Types of PyTorch in the program: whole numbers have 32 bits.
 TYPES = {
     torch.bool: "bool", torch.float32: "float32", torch.float64: "float32", torch.bfloat16: "bfloat16",
-    torch.float16: "float16", torch.int64: "int32", torch.int32: "int32", torch.int16: "int32", torch.int8: "int32",
-    torch.uint8: "int32",
+    torch.float16: "float16", torch.int64: "int32", torch.int32: "int32",
 }  # fmt: skip
 
 

@@ -126,6 +126,7 @@ class Traced:
         for name, leaf in self._leaves.items():
             value = leaf.array.attrs["value"]
             if value is not None:
+                check_range(leaf, np.asarray(value))
                 out[name] = np.ascontiguousarray(np.asarray(value)).astype(stored(leaf.array.carrier))
         return out
 
@@ -176,6 +177,12 @@ def patterns(names: Sequence[str]) -> List[str]:
             made.append([])
         made[-1].append(name)
     return [f"^({'|'.join(some)})$" if len(some) > 1 else f"^{some[0]}$" for some in made]
+
+
+def check_range(leaf: Leaf, value: np.ndarray) -> None:
+    """Whole numbers of 64 bits are kept in 32."""
+    if value.dtype == np.int64 and value.size and (value.min() < -(2**31) or value.max() >= 2**31):
+        raise InputError(f"'{leaf.array.attrs['path']}' has whole numbers beyond 32 bits, in which they are kept")
 
 
 def stored(dtype: str) -> Any:
