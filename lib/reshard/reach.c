@@ -10,8 +10,8 @@
 
 #include "step.h"
 
-/* The bytes that all devices receive: of the devices along the dimension, as often as there are
- * others. */
+/* The bytes that all devices receive: those of one row of devices along the dimension, times the
+ * number of rows. */
 static uint64_t received(const struct shd_reshard_step *step, const int64_t *shape,
                          enum shd_dtype dtype)
 {
