@@ -143,11 +143,10 @@ KERN_BODY float kern_log1p32(float x)
 KERN_BODY float kern_pow32(float x, float y)
 {
     double a = kern_abs64((double)x), power = (double)y, half = 0.5 * power, z;
-    int even, whole;
+    int even, whole, large = kern_abs64(power) >= 0x1p51; /* From 2^51 on every y is even. */
 
-    /* From 2^51 on every y is even. */
-    whole = (kern_nearest64(power).whole == power) | (kern_abs64(power) >= 0x1p51);
-    even = (kern_nearest64(half).whole == half) | (kern_abs64(power) >= 0x1p51);
+    whole = (kern_nearest64(power).whole == power) | large;
+    even = (kern_nearest64(half).whole == half) | large;
     z = kern_exp64(power * kern_log64(a, a - 1.0));
     z = kern_select64((power == 0.0) | ((a == 1.0) & (whole | (x > 0.0f))), 1.0, z);
     z = kern_select64((x < 0.0f) & !whole & (a != __builtin_inf()), __builtin_nan(""), z);
