@@ -328,10 +328,14 @@ libsim_la_SOURCES = \
 	%D%/graph/layer_name.h \
 	%D%/graph/layers/adapter.c \
 	%D%/graph/layers/adapter.h \
+	%D%/graph/layers/argmax.c \
+	%D%/graph/layers/argmax.h \
 	%D%/graph/layers/attention.c \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
 	%D%/graph/layers/block.h \
+	%D%/graph/layers/cached_attention.c \
+	%D%/graph/layers/cached_attention.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
 	%D%/graph/layers/mlp.c \
@@ -353,6 +357,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops.c \
 	%D%/graph/ops.h \
 	%D%/graph/ops/accumulate.c \
+	%D%/graph/ops/append.c \
 	%D%/graph/ops/attention.c \
 	%D%/graph/ops/attention_reverse.c \
 	%D%/graph/ops/attention_row.c \
@@ -587,6 +592,7 @@ libsim_la_SOURCES = \
 	%D%/jobs/work.c \
 	%D%/jobs/work.h \
 	%D%/kern/amax.c \
+	%D%/kern/append.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
@@ -699,6 +705,8 @@ libsim_la_SOURCES = \
 	%D%/model/routed.h \
 	%D%/model/rule_match.c \
 	%D%/model/rule_match.h \
+	%D%/model/serving.c \
+	%D%/model/serving.h \
 	%D%/model/shardings.c \
 	%D%/model/stored_values.c \
 	%D%/model/stored_values.h \
@@ -781,6 +789,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
 	%D%/partition/rules/accumulate.c \
+	%D%/partition/rules/append.c \
 	%D%/partition/rules/attention.c \
 	%D%/partition/rules/causal.c \
 	%D%/partition/rules/coded.c \
@@ -1085,6 +1094,9 @@ libsim_la_SOURCES = \
 	%D%/scenario/schema.h \
 	%D%/scenario/schema_part.c \
 	%D%/scenario/schema_part.h \
+	%D%/scenario/serving.c \
+	%D%/scenario/serving_checks.c \
+	%D%/scenario/serving_checks.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
 	%D%/scenario/stage_layout.c \

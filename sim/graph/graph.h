@@ -57,6 +57,7 @@
     ROW(GRAPH_RESHAPE, reshape)               /* the same elements under other dimensions */      \
     ROW(GRAPH_TAPS, taps)                     /* windows of a dim, for convolution and pooling */ \
     ROW(GRAPH_TAPS_SUM, taps_sum)             /* back again: the taps summed */                   \
+    ROW(GRAPH_APPEND, append)                 /* rows written into an array at places */          \
     ROW(GRAPH_SCAN, scan)                     /* cumulative sums and such, recurrences */         \
     ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
     ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
@@ -219,7 +220,9 @@ struct graph_node {
                                           array is beside one that has them */
     const char *base;                  /* GRAPH_PARAM: the name of the parameter, an earlier node,
                                           that it adapts and whose dimensions it has, beside some
-                                          of its own; NULL: none */
+                                          of its own; GRAPH_INPUT: of the parameter that makes
+                                          what is cached; NULL: none */
+    bool cached;                       /* GRAPH_INPUT: what is kept of tokens, [batch, tokens, ..] */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this
                                           node is */
     uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer state the
@@ -464,6 +467,13 @@ uint32_t graph_windows_add(struct graph *graph, const char *name, uint32_t x, ui
  * GRAPH_NONE. */
 uint32_t graph_scan(struct graph *graph, const char *name, enum kern_scan_fn fn, uint32_t x,
                     uint32_t a, uint32_t dim, bool reverse);
+
+/* `array` with rows in place of some of its elements along `dim`: `rows` has the array's dimensions
+ * but for `dim`, in whose place it has those of `places` (int32) that the array lacks; `places` may
+ * have the dimensions before `dim`, too.  A place that the array lacks is passed over.  If the
+ * result is the next value of `array`, nothing but the rows is moved.  Has no gradient. */
+uint32_t graph_append(struct graph *graph, const char *name, uint32_t array, uint32_t rows,
+                      uint32_t places, uint32_t dim);
 
 /* x with its elements moved along `dim`, cyclically: element i of the result is element i - `by` of
  * x.  If `dim` is sharded, devices pass their shards on. */

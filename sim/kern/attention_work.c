@@ -80,12 +80,15 @@ static struct kern_span positions_of(const struct kern_order *order, int64_t ind
     return all;
 }
 
-/* What n queries from an index on see together.  The ends of spans do not fall with the
+/* What n queries from an index on see together; of queries of their own, from a position on.  The ends of spans do not fall with the
  * position. */
 static struct kern_span seen_of(const struct kern_sight *sight, int64_t row, int64_t index,
                                 int64_t n)
 {
-    struct kern_span at = positions_of(&sight->order, index, n);
+    struct kern_span at = {index, index + n - 1};
+
+    if (sight->queries.count == 0)
+        at = positions_of(&sight->order, index, n);
 
     return (struct kern_span){kern_sight_span(sight, row, at.first).first,
                               kern_sight_span(sight, row, at.last).last};
@@ -164,7 +167,10 @@ static struct kern_blocks blocks_at(const struct kern_attention *a, const int64_
     int64_t nqueries = attention_block_queries(a), nkeys = attention_block_keys(a);
     int64_t query = offsets[KERN_ATTENTION_QUERY0] + block * nqueries;
     int64_t all = a->sight->order.extent / nkeys, key = query / nqueries - a->shift;
+    const struct kern_step_queries *own = &a->sight->queries;
 
+    if (own->count > 0)
+        query = kern_sight_query(a->sight, own->last_step, query % own->count);
     return (struct kern_blocks){row, query, nqueries, (key % all + all) % all * nkeys, nkeys};
 }
 

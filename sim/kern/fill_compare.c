@@ -64,9 +64,10 @@ bool kern_holds(enum shd_dtype dtype, enum shd_dtype other)
 
 bool kern_source_changes(const struct kern_source *source)
 {
-    return !source->sight &&
-           (source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0 ||
-            (source->routing && source->routing->rotate > 0));
+    if (source->sight)
+        return source->sight->queries.each > 0 && source->sight_array != KERN_POSITIONS;
+    return source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0 ||
+           (source->routing && source->routing->rotate > 0);
 }
 
 static uint64_t place_of(const struct kern_source *source, uint64_t index)
@@ -92,6 +93,23 @@ static double value_by_step(const struct kern_source *source)
     return source->by_step[source->step < last ? source->step : last];
 }
 
+/* Of the queries of a step. */
+static double query_value(const struct kern_source *source, int64_t index)
+{
+    const struct kern_sight *sight = source->sight;
+    bool spans = source->sight_array == KERN_SPANS;
+    int64_t query = (spans ? index / 2 : index) % sight->queries.count;
+    int64_t position = kern_sight_query(sight, source->step, query);
+    struct kern_span span;
+
+    if (source->sight_array == KERN_PLACES)
+        position = kern_order_index(&sight->order, position);
+    if (!spans)
+        return (double)position;
+    span = kern_sight_span(sight, 0, position);
+    return (double)(index % 2 ? span.last : span.first);
+}
+
 static double seen_value(const struct kern_source *source, int64_t index)
 {
     const struct kern_sight *sight = source->sight;
@@ -103,6 +121,8 @@ static double seen_value(const struct kern_source *source, int64_t index)
 
         return (double)kern_order_position(&sight->order, at < 0 ? at + extent : at);
     }
+    if (sight->queries.count > 0)
+        return query_value(source, index);
     span = kern_sight_span(sight, index / 2 / extent,
                            kern_order_position(&sight->order, index / 2 % extent));
     return (double)(index % 2 ? span.last : span.first);

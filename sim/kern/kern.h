@@ -230,8 +230,10 @@ struct kern_place {
 
 /* Arrays of integers that tell a kernel which keys are seen: spans[row, extent, 2] (without rows if
  * there are no documents), for each query in memory order the first and last position that it sees;
- * positions[extent], of each key in memory order. */
-enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
+ * positions[extent], of each key in memory order.  Of a sight with queries of their own: spans of
+ * these, over and over if the array is longer; queries[count], their positions; places[count], their
+ * indices among the keys. */
+enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES };
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
  * the whole array, or what `place` makes of it; the value is (u/2^32 - 0.5)*scale + offset rounded
@@ -245,7 +247,8 @@ enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
  * the experts of each token (routing.h).
  * With an `order` of extent > 0 a dimension is a sequence of that extent which lies in that order:
  * each element is what would be at its token's position; `inner` are the elements of a token.  With
- * `sight` an array of what is seen, in every step and microbatch the same. */
+ * `sight` an array of what is seen, in every microbatch the same, and in every step but for queries
+ * of their own. */
 struct kern_source {
     uint32_t seed;
     double scale, offset;

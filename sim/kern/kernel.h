@@ -45,6 +45,7 @@ union kern_desc {
     struct kern_window window; /* slice, pad, concatenation */
     struct kern_taps taps;     /* windows and the sum of their taps */
     struct kern_overlaps overlaps;
+    struct kern_append append;
     struct kern_scan scan; /* and its carry */
     struct kern_dequantize dequantize;
     struct kern_topk topk;
@@ -135,6 +136,8 @@ extern const struct kern_kernel kern_kernel_repeat;
 extern const struct kern_kernel kern_kernel_repeat_sum;
 extern const struct kern_kernel kern_kernel_window; /* in: one array, or two for a concatenation */
 extern const struct kern_kernel kern_kernel_taps, kern_kernel_taps_sum, kern_kernel_overlaps;
+extern const struct kern_kernel kern_kernel_append; /* in: array, rows, places; out may be the
+                                                       array */
 extern const struct kern_kernel kern_kernel_scan;  /* in: x, [a] */
 extern const struct kern_kernel kern_kernel_carry; /* in: the device's own scan, the last rows of
                                                       scans before (shards - 1 rows); of a

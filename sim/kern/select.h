@@ -113,6 +113,18 @@ struct kern_scan {
     int64_t shards; /* of a carry: the number of shards, to which offsets[0] is the device's */
 };
 
+/* out[outer][extent][inner] is the array, with rows[outer][rows][inner] at their places, which are
+ * places[rows] or, `by_outer`, places[outer][rows], int32; a place outside of
+ * [offsets[0], offsets[0] + extent) is passed over: another device has it.  If two rows have one
+ * place, the later one stays. */
+struct kern_append {
+    enum shd_dtype dtype;
+    int64_t outer, extent, rows, inner;
+    bool by_outer;
+};
+
+enum { KERN_APPEND_ARRAY, KERN_APPEND_ROWS, KERN_APPEND_PLACES, KERN_APPEND_NINPUTS };
+
 #define KERN_OVERLAPS_MAX 8
 
 /* out[outer][extent][inner] is the sum of inputs [outer][count[k]][inner], of which the first

@@ -49,6 +49,26 @@ int64_t kern_order_position(const struct kern_order *order, int64_t index)
     return kern_order_run(order, index).position;
 }
 
+int64_t kern_order_index(const struct kern_order *order, int64_t position)
+{
+    int64_t parts = order->parts, piece = order->extent / kern_order_unit(order->kind, parts);
+    int64_t n = position / piece, at = position % piece;
+
+    switch (order->kind) {
+    case KERN_ZIGZAG:
+        return (n < parts ? 2 * n : 2 * (2 * parts - 1 - n) + 1) * piece + at;
+    case KERN_STRIPED:
+        return position % parts * piece + position / parts;
+    default:
+        return position;
+    }
+}
+
+int64_t kern_sight_query(const struct kern_sight *sight, int64_t step, int64_t query)
+{
+    return sight->queries.first + step * sight->queries.each + query;
+}
+
 struct kern_span kern_sight_span(const struct kern_sight *sight, int64_t row, int64_t position)
 {
     struct kern_span span = {0, sight->order.extent - 1};

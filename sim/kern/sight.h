@@ -47,6 +47,9 @@ struct kern_run {
     int64_t count;
 };
 
+/* The index of the token at a position. */
+int64_t kern_order_index(const struct kern_order *order, int64_t position);
+
 /* The longest run that begins at an index in 0..extent-1. */
 struct kern_run kern_order_run(const struct kern_order *order, int64_t index);
 
@@ -54,6 +57,14 @@ struct kern_run kern_order_run(const struct kern_order *order, int64_t index);
 int64_t kern_order_position(const struct kern_order *order, int64_t index);
 
 struct kern_pairs;
+
+/* The queries of a step beside the keys that earlier steps left: consecutive tokens, `each` further
+ * on in every step. */
+struct kern_step_queries {
+    int64_t count; /* 0: the queries are the sequence's own tokens, in its order */
+    int64_t first, each; /* position of the first one in step 0; tokens from step to step */
+    int64_t last_step;   /* the step whose work a plan counts */
+};
 
 struct kern_sight {
     struct kern_order order;
@@ -65,8 +76,12 @@ struct kern_sight {
                        rows); 0: no documents */
     const int32_t *first, *last; /* [rows][extent], by position: begin and end of the position's
                                     document; both ascend; not owned */
+    struct kern_step_queries queries;
     struct kern_pairs *pairs;    /* cache for plans (pairs.h); not owned; NULL: no cache */
 };
+
+/* The position of a step's query. */
+int64_t kern_sight_query(const struct kern_sight *sight, int64_t step, int64_t query);
 
 struct kern_span {
     int64_t first, last;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/layers/norm.h"
+#include "graph/layers/argmax.h"
 #include "graph/layers/softmax.h"
 #include "model/lines.h"
 
@@ -613,25 +614,12 @@ static uint32_t build_convert(struct lines *l, const struct expr *call,
     return x == GRAPH_NONE ? x : graph_convert(l->graph, lines_node_name(l, "convert"), dtype, x);
 }
 
-/* The numbers along a dim, an input that each device fills for itself; one for all lines. */
-static uint32_t numbers_along(struct lines *l, uint32_t dim)
-{
-    struct graph *g = l->graph;
-
-    for (uint32_t n = 0; n < g->nnodes; n++)
-        if (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].source.index && g->nodes[n].rank == 1 &&
-            g->nodes[n].dims[0] == dim)
-            return n;
-    return graph_input(g, graph_text(g, "iota/%s", g->dims[dim].name), SHD_I32, &dim, 1,
-                       (struct kern_source){.index = true});
-}
-
 static uint32_t build_iota(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
     uint32_t dim = dim_argument(l, call->args[0]);
 
     (void)target;
-    return dim == GRAPH_NONE ? dim : numbers_along(l, dim);
+    return dim == GRAPH_NONE ? dim : layer_numbers(l->graph, dim);
 }
 
 static uint32_t build_one_hot(struct lines *l, const struct expr *call,
@@ -645,32 +633,24 @@ static uint32_t build_one_hot(struct lines *l, const struct expr *call,
         return GRAPH_NONE;
     if (l->graph->nodes[ids].dtype != SHD_I32)
         return lines_error(l, call->args[0]->at, "an array of fractions; expected whole numbers");
-    ids = graph_map(l->graph, name, KERN_EQUAL, ids, numbers_along(l, dim), 0);
+    ids = graph_map(l->graph, name, KERN_EQUAL, ids, layer_numbers(l->graph, dim), 0);
     return graph_convert(l->graph, name, l->dtype, ids);
 }
 
-/* The first place of the extreme along a dim: the least number of those whose element is it. */
+/* The first place of the extreme along a dim. */
 static uint32_t build_place(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
     enum shd_reduce_op op = !strcmp(call->name, "argmax") ? SHD_MAX : SHD_MIN;
-    const char *name = lines_node_name(l, call->name);
-    uint32_t x = lines_eval_any(l, call->args[0], NULL), dim, keep[GRAPH_RANK_MAX], rank = 0, at, n;
-    struct graph *g = l->graph;
+    uint32_t x = lines_eval_any(l, call->args[0], NULL), dim;
 
     (void)target;
     if (x == GRAPH_NONE)
         return GRAPH_NONE;
     dim = dim_of(l, call->args[1], x);
-    if (dim == GRAPH_NONE)
-        return GRAPH_NONE;
-    for (uint32_t d = 0; d < g->nodes[x].rank; d++)
-        if (g->nodes[x].dims[d] != dim)
-            keep[rank++] = g->nodes[x].dims[d];
-    at = numbers_along(l, dim);
-    n = graph_map(g, name, KERN_FILL, at, GRAPH_NONE, (double)g->dims[dim].size);
-    x = graph_map(g, name, KERN_EQUAL, x, graph_reduce(g, name, op, x, keep, rank), 0);
-    return graph_reduce(g, name, SHD_MIN, graph_select(g, name, x, at, n), keep, rank);
+    return dim == GRAPH_NONE
+               ? dim
+               : layer_argmax(l->graph, lines_node_name(l, call->name), op, x, dim);
 }
 
 static uint32_t build_log_sum_exp(struct lines *l, const struct expr *call,

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "model/rotation.h"
+#include "model/serving.h"
 
 /* The width of heads that positions are rotated into. */
 static int64_t rotated_width(const struct scenario_model *m)
@@ -20,14 +21,19 @@ void layer_attention_init(struct layer_attention *out, struct graph *graph,
                           const struct scenario *scenario, uint32_t batch, uint32_t seq)
 {
     const struct scenario_model *m = &scenario->model;
+    int64_t length = scenario_serves(scenario) ? scenario_cache_tokens(scenario)
+                                               : scenario->batch.seq;
 
     *out = (struct layer_attention){.scenario = scenario};
-    context_add(&out->sights, graph, scenario, batch, seq);
+    if (scenario_serves(scenario))
+        out->cache = serving_add(&out->sights, graph, scenario, seq);
+    if (!out->cache || out->cache->begins)
+        context_add(&out->sights, graph, scenario, batch, seq);
     if (!m->rope.used || graph->err.status != SHD_OK)
         return;
-    out->rotation = rotation_add(graph, &m->rope, rotated_width(m), scenario->batch.seq, false);
+    out->rotation = rotation_add(graph, &m->rope, rotated_width(m), length, false);
     out->local = m->rope.local_theta > 0
-                     ? rotation_add(graph, &m->rope, rotated_width(m), scenario->batch.seq, true)
+                     ? rotation_add(graph, &m->rope, rotated_width(m), length, true)
                      : out->rotation;
 }
 
@@ -52,7 +58,8 @@ struct attention_opts layer_attention_opts(const struct layer_attention *all, in
                                   .scale = scale_of(m),
                                   .cap = m->attention_cap,
                                   .unfused = m->attention == SCENARIO_UNFUSED,
-                                  .sight = all->sights.of[sees]};
+                                  .sight = all->sights.of[sees],
+                                  .cache = all->cache};
 
     if (!scenario_layer_is_plain(type))
         opts.rotation = sees == SCENARIO_LAYER_FULL ? all->rotation : all->local;

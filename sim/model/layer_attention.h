@@ -16,6 +16,7 @@
 struct layer_attention {
     const struct scenario *scenario;
     struct context_sights sights;
+    const struct attention_cache *cache;  /* NULL: none is kept */
     const struct kern_rotation *rotation; /* NULL: no rotary positions */
     const struct kern_rotation *local;    /* of layers with a window or chunks */
 };

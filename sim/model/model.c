@@ -284,11 +284,24 @@ static void describe_lora(struct text *out, const struct scenario_lora *lora)
         text_addf(out, "; adapters of rank %lld", (long long)lora->rank);
 }
 
+static void describe_serving(struct text *out, const struct scenario *s)
+{
+    if (s->step.prefill)
+        text_addf(out, "; prefill of %lld tokens", (long long)s->batch.seq);
+    else
+        text_addf(out, "; decode of %lld token%s", (long long)s->decode.tokens,
+                  s->decode.tokens == 1 ? "" : "s");
+    text_addf(out, " behind %lld, cache of %lld", (long long)scenario_kept_tokens(s),
+              (long long)scenario_cache_tokens(s));
+}
+
 void model_describe(struct text *out, const struct scenario *scenario)
 {
     find_kind(scenario->model.kind)->describe(out, scenario);
     describe_lora(out, &scenario->lora);
-    if (!scenario->step.update)
+    if (scenario_serves(scenario))
+        describe_serving(out, scenario);
+    else if (!scenario->step.update)
         text_add(out, scenario->step.backward ? "; forward and backward" : "; forward");
     else
         text_addf(out, "; forward, backward and %s, %lld step%s",

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/mtp.h"
 #include "model/routed.h"
+#include "model/serving.h"
 #include "model/token_inputs.h"
 #include "model/weights.h"
 
@@ -109,7 +110,7 @@ static uint32_t add_positions(const struct preset *p, uint32_t x)
         return x;
     table = weights_table(g, p->scenario, "embed/positions", p->dims.positions, p->dims.embed);
     if (sight)
-        table = graph_embed(g, "embed/places", table, sight->positions[0]);
+        table = graph_embed(g, "embed/places", table, attention_positions(sight));
     else
         table = graph_slice(g, "embed/places", table, p->dims.positions, p->dims.seq, 0);
     return graph_map(g, "embed/sum", KERN_ADD, x, table, 0);
@@ -206,21 +207,27 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
                               struct diag *diag)
 {
     struct preset p = preset_of(graph, scenario);
-    uint32_t x, logits, labels = GRAPH_NONE, modules;
+    uint32_t x, tokens, logits, labels = GRAPH_NONE, modules;
     struct ends ends;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens_ahead(&p, "tokens", 0);
+    x = tokens = scenario->step.decode
+                     ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
+                     : tokens_ahead(&p, "tokens", 0);
     layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
     x = weights_embed(graph, scenario, "embed", ends.table, x);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));
     x = add_layers(&p, x);
+    if (scenario_serves(scenario))
+        x = serving_last(graph, x, p.dims.seq);
     x = weights_final_norm(graph, scenario, "final_norm", x, &p.dims);
     ends.head =
         weights_head(graph, scenario, scenario->model.tied ? ends.table : GRAPH_NONE, &p.dims);
     logits = weights_logits(graph, scenario, "head", x, &ends.head, &p.dims);
     graph_output(graph, GRAPH_OUTPUT, "out", logits, GRAPH_NONE);
+    if (scenario_serves(scenario))
+        serving_choose(graph, scenario, logits, p.dims.vocab, tokens);
     if (scenario->step.backward || scenario->model.mtp > 0)
         labels = tokens_ahead(&p, "labels", 1);
     modules = add_modules(&p, &ends, x, labels);
@@ -393,7 +400,8 @@ static void describe(struct text *out, const struct scenario *s)
     if (m->vocab > 0)
         describe_ends(out, m);
     text_addf(out, "%s, %s; batch %lldx%lld", m->text_alone ? ", the text part alone" : "",
-              shd_dtype_name(m->dtype), (long long)s->batch.size, (long long)s->batch.seq);
+              shd_dtype_name(m->dtype), (long long)s->batch.size,
+              (long long)scenario_new_tokens(s));
 }
 
 const struct model_kind model_mlp = {SCENARIO_MLP, build_layers, describe};

@@ -225,6 +225,32 @@ static void bind_like(struct binding *b, uint32_t node, uint32_t base)
     b->out->nodes[node] = s;
 }
 
+/* Shard a cache: along the batch and the tokens as inputs are, the tokens over context.axis as
+ * well, and along the dimensions of the parameter that makes what is kept as that one. */
+static void bind_cache(struct binding *b, uint32_t node)
+{
+    const struct graph_node *n = &b->graph->nodes[node];
+    struct shd_sharding *s = &b->out->storage[node];
+    const char *cut = b->scenario->context.axis;
+    int parts = cut ? shd_mesh_find_axis(b->mesh, cut) : -1;
+    uint32_t param = n->base ? base_of(b, node) : node;
+    const struct shd_sharding *like = n->base ? b->out->nodes[param] : NULL;
+
+    bind_logical(b, node);
+    if (parts >= 0 && !(shd_sharding_axes(s) >> parts & 1))
+        s->dims[1].axes[s->dims[1].naxes++] = (uint8_t)parts;
+    for (uint32_t d = 2; like && d < n->rank; d++) {
+        uint32_t from = place_in(b->graph, &b->graph->nodes[param], n->dims[d]);
+
+        for (uint32_t a = 0; from < like->rank && a < like->dims[from].naxes; a++) {
+            uint8_t axis = like->dims[from].axes[a];
+
+            if (!(b->out->stored[param] >> axis & 1) && !(shd_sharding_axes(s) >> axis & 1))
+                s->dims[d].axes[s->dims[d].naxes++] = axis;
+        }
+    }
+}
+
 /* Find the rule of a parameter.  A rule that is found in the name of an adapter's base as well is
  * the base's, and the adapter gets none. */
 static int find_rule(const struct scenario_rule **rule, const struct binding *b,
@@ -374,6 +400,8 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         }
         if (rule)
             bind_rule(b, node, rule);
+        else if (n->cached)
+            bind_cache(b, node);
         else if (n->base)
             bind_like(b, node, base_of(b, node));
         else if (is_state(n))

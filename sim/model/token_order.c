@@ -9,22 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of ranks that share a sequence. */
-static int64_t ranks_of(const struct scenario *s)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (s->context.axis && !strcmp(s->mesh[i].name, s->context.axis))
-            return s->mesh[i].size;
-    return 1;
-}
-
 static struct kern_order order_of(const struct scenario *s)
 {
     static const enum kern_order_kind kinds[] = {[SCENARIO_CONTIGUOUS] = KERN_CONTIGUOUS,
                                                  [SCENARIO_ZIGZAG] = KERN_ZIGZAG,
                                                  [SCENARIO_STRIPED] = KERN_STRIPED};
 
-    return (struct kern_order){kinds[s->context.order], ranks_of(s), s->batch.seq};
+    /* Of serving it is the cache that lies in another order. */
+    return (struct kern_order){scenario_serves(s) ? KERN_CONTIGUOUS : kinds[s->context.order],
+                               scenario_cache_parts(s), s->batch.seq};
 }
 
 /* ---- documents ---- */
@@ -143,7 +136,7 @@ static bool needs_sight(const struct scenario *s, enum scenario_layer_type type,
         used = scenario_layer_sight(scenario_layer_type(&s->model, i)) == type;
     if (!used)
         return false;
-    return blocks > 1 || s->context.order != SCENARIO_CONTIGUOUS || has_documents(s) ||
+    return blocks > 1 || order_of(s).kind != KERN_CONTIGUOUS || has_documents(s) ||
            type == SCENARIO_LAYER_WINDOW ||
            (type == SCENARIO_LAYER_CHUNK && s->model.chunk < s->batch.seq);
 }
@@ -167,7 +160,8 @@ static const struct attention_sight *add_sight(struct graph *graph, const struct
     *out = (struct attention_sight){.sight = sight,
                                     .spans = add_spans(graph, name, sight, batch, seq),
                                     .positions = own ? own : positions,
-                                    .blocks = blocks};
+                                    .blocks = blocks,
+                                    .queries = GRAPH_NONE};
     for (uint32_t step = 0; step < blocks && own; step++)
         own[step] = add_positions(graph, sight, seq, step, blocks);
     return graph->err.status == SHD_OK ? out : NULL;
@@ -176,8 +170,8 @@ static const struct attention_sight *add_sight(struct graph *graph, const struct
 void context_add(struct context_sights *out, struct graph *graph, const struct scenario *scenario,
                  uint32_t batch, uint32_t seq)
 {
-    bool ring = scenario->context.method == SCENARIO_RING && ranks_of(scenario) > 1;
-    uint32_t blocks = ring ? (uint32_t)ranks_of(scenario) : 1;
+    bool ring = scenario->context.method == SCENARIO_RING && scenario_cache_parts(scenario) > 1;
+    uint32_t blocks = ring ? (uint32_t)scenario_cache_parts(scenario) : 1;
     const uint32_t *positions = NULL;
 
     *out = (struct context_sights){{NULL}};
@@ -196,7 +190,7 @@ void context_order_inputs(struct graph *graph, const struct scenario *scenario)
 {
     uint32_t seq = graph_find_dim(graph, "seq");
 
-    if (graph->err.status != SHD_OK || scenario->context.order == SCENARIO_CONTIGUOUS)
+    if (graph->err.status != SHD_OK || order_of(scenario).kind == KERN_CONTIGUOUS)
         return;
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         struct graph_node *n = &graph->nodes[i];

@@ -25,7 +25,7 @@ struct weights_dims weights_dims(struct graph *graph, const struct scenario *sce
     struct weights_dims d;
 
     d.batch = dim(graph, "batch", scenario->batch.size / scenario->batch.microbatches);
-    d.seq = dim(graph, "seq", scenario->batch.seq);
+    d.seq = dim(graph, "seq", scenario_new_tokens(scenario));
     d.embed = dim(graph, "embed", m->d_model);
     d.mlp = dim(graph, "mlp", m->kind != SCENARIO_ATTENTION ? m->d_ff : 0);
     d.heads = dim(graph, "heads", heads ? m->heads : 0);

@@ -15,6 +15,7 @@
 #include "scenario/option_dependents.h"
 #include "scenario/partition_axis_value.h"
 #include "scenario/recompute_policies.h"
+#include "scenario/serving_checks.h"
 #include "scenario/table.h"
 
 /* Report a fault of an option. */
@@ -594,7 +595,7 @@ static void check_update(struct reader *r)
         WRONG(r, "optimizer.kind",
               "an optimizer for a step without update; expected step: [forward, backward, "
               "update]");
-    if (!s->step.update && s->steps > 1)
+    if (!s->step.update && s->steps > 1 && !scenario_serves(s))
         WRONG(r, "steps",
               "%" PRId64 " steps without update would all be the same; expected step: "
               "[forward, backward, update]",
@@ -830,6 +831,7 @@ void check_scenario(struct reader *r)
     check_mesh(r);
     check_logical(r);
     check_update(r);
+    check_serving(r);
     check_parts(r);
     check_types(r);
     check_products(r);

@@ -394,6 +394,14 @@ struct scenario_step {
     bool forward; /* always true */
     bool backward;
     bool update; /* parameter update by the optimizer; requires a backward phase */
+    bool prefill; /* of serving: forward of new tokens, whose keys and values are kept ... */
+    bool decode;  /* ... or of one token of each sequence, beside what is kept of those before */
+};
+
+/* What is kept of tokens, and how many are made. */
+struct scenario_decode {
+    int64_t tokens;  /* new ones of each sequence, one a step */
+    int64_t context; /* tokens kept before the first step */
 };
 
 enum scenario_optimizer_kind {
@@ -699,7 +707,8 @@ struct scenario {
     struct scenario_data data;
     struct scenario_graph graph;
     struct scenario_step step;
-    int64_t steps; /* consecutive steps; 1 without an update */
+    int64_t steps; /* consecutive steps; 1 without an update, and in a decode the tokens */
+    struct scenario_decode decode;
     struct scenario_optimizer optimizer;
     struct scenario_types types;
     struct scenario_products products;
@@ -841,6 +850,16 @@ int64_t scenario_model_positions(size_t n);
 /* Print all keys and options of a file, with type, default and help, for people.  With a `key` only
  * those whose path contains it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
+
+/* Whether a step is of serving; and then the tokens of each sequence that it takes in, those that
+ * are kept before, and how many can be: a multiple of what the order over context.axis needs. */
+bool scenario_serves(const struct scenario *scenario);
+int64_t scenario_new_tokens(const struct scenario *scenario); /* of other steps: batch.seq */
+int64_t scenario_kept_tokens(const struct scenario *scenario);
+int64_t scenario_cache_tokens(const struct scenario *scenario);
+
+/* The parts in which the cache lies: the size of context.axis. */
+int64_t scenario_cache_parts(const struct scenario *scenario);
 
 /* The type of a layer, from 0 on; whether layers of a type rotate no positions in; and what its
  * tokens attend to: one of the first three types. */

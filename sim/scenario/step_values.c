@@ -14,17 +14,29 @@
 
 #define ALGORITHMS_MAX 256 /* entries of the map; far more than there are kinds of collectives */
 
+/* The phases by name; those of serving stand alone. */
+static bool *phase_of(struct scenario_step *step, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *phase;
+    } phases[] = {{"forward", &step->forward},
+                  {"backward", &step->backward},
+                  {"update", &step->update},
+                  {"prefill", &step->prefill},
+                  {"decode", &step->decode}};
+
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
+        if (!strcmp(phases[i].name, name))
+            return phases[i].phase;
+    return NULL;
+}
+
 /* Add a phase; false if it is unknown or repeated. */
 static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 {
-    bool *phase = NULL;
+    bool *phase = node->kind == YAML_TEXT ? phase_of(step, node->text) : NULL;
 
-    if (node->kind == YAML_TEXT && strcmp(node->text, "forward") == 0)
-        phase = &step->forward;
-    else if (node->kind == YAML_TEXT && strcmp(node->text, "backward") == 0)
-        phase = &step->backward;
-    else if (node->kind == YAML_TEXT && strcmp(node->text, "update") == 0)
-        phase = &step->update;
     if (!phase || *phase)
         return false;
     *phase = true;
@@ -34,7 +46,7 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 /* Report an element of the list of phases. */
 static void report_phase(struct reader *r, const struct yaml_node *node)
 {
-    static const char *const phases[] = {"forward", "backward", "update"};
+    static const char *const phases[] = {"forward", "backward", "update", "prefill", "decode"};
     struct nearest near;
 
     nearest_init(&near, node->kind == YAML_TEXT ? node->text : "");
@@ -43,8 +55,18 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
     if (near.best && !strcmp(near.best, node->text))
         near.best = NULL; /* known, so it is repeated: no hint */
     diag_error(r->diag, node->place,
-               "step has %s here; expected forward, backward and update, once each%s",
+               "step has %s here; expected forward, backward and update, once each, or prefill or "
+               "decode%s",
                yaml_describe(node).text, nearest_hint(&near).text);
+}
+
+/* Whether phases make a step: forward and what follows it, or one phase of serving. */
+static bool is_step(const struct scenario_step *step)
+{
+    if (step->prefill || step->decode)
+        return !(step->prefill && step->decode) && !step->forward && !step->backward &&
+               !step->update;
+    return step->forward;
 }
 
 static void read_step(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -57,8 +79,9 @@ static void read_step(struct reader *r, const struct option *option, const struc
     for (size_t i = 0; node->kind == YAML_LIST && !wrong && i < node->nitems; i++)
         if (!add_phase(&step, node->items[i]))
             wrong = node->items[i];
-    if (!wrong && !step.forward)
+    if (!wrong && !is_step(&step))
         wrong = node;
+    step.forward = true;
     if (!wrong)
         r->scenario->step = step;
     else if (wrong != node)
@@ -71,16 +94,21 @@ static void print_step(const struct scenario *scenario, const struct option *opt
                        struct text *out)
 {
     (void)option;
-    text_addf(out, "[forward%s%s]", scenario->step.backward ? ", backward" : "",
+    if (scenario_serves(scenario))
+        text_add(out, scenario->step.decode ? "[decode]" : "[prefill]");
+    else
+        text_addf(out, "[forward%s%s]", scenario->step.backward ? ", backward" : "",
               scenario->step.update ? ", update" : "");
 }
 
 const struct value_type value_step = {
-    .expected = "[forward] or [forward, backward] or [forward, backward, update]",
+    .expected = "[forward] or [forward, backward] or [forward, backward, update], or of serving "
+                "[prefill] or [decode]",
     .read = read_step,
     .print = print_step,
     .keywords = SCHEMA_KEYWORDS(
-        {"anyOf", "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": "
+        {"anyOf", "[{\"enum\": [\"forward\", \"prefill\", \"decode\"]}, {\"enum\": "
+                  "[[\"prefill\"], [\"decode\"]]}, {\"type\": \"array\", \"items\": {\"enum\": "
                   "[\"forward\", \"backward\", \"update\"]}, \"contains\": {\"const\": "
                   "\"forward\"}, \"uniqueItems\": true, \"anyOf\": [{\"contains\": {\"const\": "
                   "\"backward\"}}, {\"not\": {\"contains\": {\"const\": \"update\"}}}]}]"}),

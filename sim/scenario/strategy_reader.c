@@ -235,6 +235,8 @@ static void derive_defaults(struct reader *r)
     if (!s->name)
         value_no_memory(r);
     derive_model(r);
+    if (s->step.decode && s->steps == 1)
+        s->steps = s->decode.tokens;
 }
 
 void read_scenario(struct reader *r, const struct yaml_node *file, const struct yaml_node *strategy,

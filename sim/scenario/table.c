@@ -282,6 +282,7 @@ const struct option_section option_sections[] = {
     {"batch", "one step's input"},
     {"context", "context parallelism: how keys reach queries, and which tokens a rank has"},
     {"graph", "a computation of your own"},
+    {"decode", "tokens made one after the other, beside a cache of those before"},
     {"optimizer", "how parameters are updated"},
     {"types", "the element types of what is kept and updated"},
     {"products", "products of weights and activations in 8 bits and below"},
@@ -311,6 +312,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_batch batch
 #define IN_context context
 #define IN_graph graph
+#define IN_decode decode
 #define IN_optimizer optimizer
 #define IN_types types
 #define IN_products products
@@ -591,10 +593,19 @@ const struct option option_table[] = {
     {OPTION(graph, outputs, outputs), .kinds = OF_GRAPH, .standard = "[]",
      .help = "The names of the results; by default that of the last op."},
     {TOP(step, step), .standard = "[forward, backward]",
-     .help = "The phases of one step; update needs an optimizer."},
+     .help = "The phases of one step; update needs an optimizer. Of serving: prefill takes in the "
+             "tokens of a prompt and keeps their keys and values, decode makes one token of each "
+             "sequence."},
     {TOP(steps, int), .offset = AT(steps), .min = 1, .max = SCENARIO_STEPS_MAX, .standard = "1",
      .help = "The number of steps. Each has data of its own and the parameters that the step "
              "before left; more than one needs an update."},
+    {INT(decode, tokens, 1, SCENARIO_STEPS_MAX), .kinds = OF_DECODERS, .standard = "1",
+     .unit = "tokens",
+     .help = "The number of tokens that a decode makes of each sequence, one a step. A run makes "
+             "all; figures are of the last step."},
+    {INT(decode, context, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
+     .help = "The tokens of each sequence that the cache has before the first step; 0 means "
+             "batch.seq in a decode, and none in a prefill."},
     {WORD(optimizer, kind, optimizer_kinds), .standard = "none",
      .help = "The optimizer. Its state begins as zeros and is named opt/KIND/PARAMETER."},
     {FIELD(optimizer, lr, amount), .max = 1000, .standard = "0.001",

@@ -60,6 +60,11 @@ static uint32_t prepare(struct graph *g, const char *name, const struct projecti
     return norms->used && norms->late && rotates(opts) ? layer_norm(g, norm, x, p->norm) : x;
 }
 
+uint32_t attention_positions(const struct attention_sight *sight)
+{
+    return sight->queries == GRAPH_NONE ? sight->positions[0] : sight->queries;
+}
+
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
                           const struct attention_opts *opts)
 {
@@ -74,7 +79,8 @@ uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
     if (!rotation)
         return GRAPH_NONE;
     if (opts->sight)
-        return graph_rope_at(graph, name, x, opts->sight->positions[0], n->dims[3], rotation);
+        return graph_rope_at(graph, name, x, attention_positions(opts->sight), n->dims[3],
+                             rotation);
     return graph_rope(graph, name, x, n->dims[1], n->dims[3], 0, rotation);
 }
 
@@ -159,6 +165,8 @@ uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t q
         scores.scale = 1 / sqrt((double)graph->dims[graph->nodes[qkv[0]].dims[3]].size);
     if (opts->relative || opts->unfused)
         return unfused_heads(graph, name, qkv, opts, &scores);
+    if (opts->cache && !opts->cache->begins)
+        return layer_cached_attention(graph, name, qkv, sight, &scores);
     if (sight && sight->blocks > 1)
         return layer_ring_attention(graph, name, qkv, sight, &scores);
     options.scale = scores.scale;
@@ -179,7 +187,7 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t m
                                         {"k", "kv", w->k, w->biased, w->k_bias, &w->norms.k},
                                         {"v", "kv", w->v, w->biased, w->v_bias, NULL}};
     const char *heads = graph_text(g, "%s/heads", name);
-    uint32_t qkv[3], o, dims[3];
+    uint32_t qkv[3], kept[3], o, dims[3];
 
     for (int i = 0; i < 3; i++) {
         qkv[i] = project(g, name, &parts[i], i == 0 ? x : memory);
@@ -188,6 +196,11 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t m
     }
     if (g->err.status != SHD_OK || qkv[0] == GRAPH_NONE)
         return GRAPH_NONE;
+    for (int i = 1; i < 3 && opts->cache; i++)
+        kept[i] = layer_cache(g, graph_text(g, "%s/%s_cache", name, parts[i].part), qkv[i],
+                              opts->cache, g->nodes[parts[i].weights].name);
+    for (int i = 1; i < 3 && opts->cache && !opts->cache->begins; i++)
+        qkv[i] = kept[i];
     for (int d = 0; d < 3; d++)
         dims[d] = g->nodes[x].dims[d];
     o = attention_heads(g, heads, qkv, w->sunk ? w->sinks : GRAPH_NONE, opts);

@@ -13,6 +13,7 @@
 #define GRAPH_LAYERS_ATTENTION_H
 
 #include "graph/graph.h"
+#include "graph/layers/cached_attention.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/ring_attention.h"
 
@@ -48,6 +49,8 @@ struct attention_opts {
     bool unfused;  /* use products and a softmax even without a bias; needs `sight` NULL */
     const struct attention_sight *sight; /* data-defined mask in place of `causal`, with the
                                             positions of rotary embedding; NULL: none */
+    const struct attention_cache *cache; /* keys and values are kept; with `sight` of the cache
+                                            unless it begins; NULL: none */
     uint32_t bias; /* [seq, keys, heads]; keys is as long as seq, under another name */
 };
 
@@ -63,6 +66,9 @@ uint32_t layer_cross_attention(struct graph *graph, const char *name, uint32_t x
                                const struct attention_opts *opts);
 
 /* ---- for other layers with attention ---- */
+
+/* The positions of queries, int32 [seq]. */
+uint32_t attention_positions(const struct attention_sight *sight);
 
 /* x[batch, seq, heads, width] with positions rotated in, if `opts` say so. */
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,

@@ -92,7 +92,8 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
                    name, rows ? "batch, " : "");
         return false;
     }
-    if (g->dims[q->dims[1]].size != sight->order.extent ||
+    if ((sight->queries.count > 0 ? g->dims[q->dims[1]].size % sight->queries.count != 0
+                                  : g->dims[q->dims[1]].size != sight->order.extent) ||
         g->dims[k->dims[1]].size != sight->order.extent || sight->order.extent > INT32_MAX) {
         graph_fail(g, SHD_EINVAL, "'%s': %lld queries and %lld keys of a sequence of %lld", name,
                    (long long)g->dims[q->dims[1]].size, (long long)g->dims[k->dims[1]].size,

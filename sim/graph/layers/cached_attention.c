@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/layers/cached_attention.h"
+
+uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
+                     const struct attention_cache *cache, const char *like)
+{
+    struct graph_node n;
+    uint32_t input, kept;
+
+    if (graph->err.status != SHD_OK || rows == GRAPH_NONE)
+        return GRAPH_NONE;
+    n = graph->nodes[rows];
+    n.dims[1] = cache->dim;
+    input = graph_input(graph, name, n.dtype, n.dims, n.rank,
+                        cache->source(cache->seed, name, cache->begins ? 0 : 2));
+    if (input == GRAPH_NONE)
+        return GRAPH_NONE;
+    graph->nodes[input].base = like;
+    graph->nodes[input].cached = true;
+    kept = graph_append(graph, graph_text(graph, "%s/append", name), input, rows, cache->places,
+                        cache->dim);
+    graph_output(graph, GRAPH_NEXT, name, kept, input);
+    return kept;
+}
+
+/* q for each part: [batch, parts * seq, heads, head_dim]. */
+static uint32_t for_each_part(struct graph *g, const char *name, uint32_t q, uint32_t parts,
+                              uint32_t queries)
+{
+    const struct graph_node n = g->nodes[q];
+    const uint32_t by_part[5] = {n.dims[0], parts, n.dims[1], n.dims[2], n.dims[3]};
+    const uint32_t joined[4] = {n.dims[0], queries, n.dims[2], n.dims[3]};
+    uint32_t ones = graph_input(g, graph_text(g, "%s/ones", name), n.dtype, &parts, 1,
+                                (struct kern_source){.offset = 1});
+
+    q = graph_map(g, graph_text(g, "%s/q", name), KERN_MUL, q, ones, 0);
+    q = graph_transpose(g, graph_text(g, "%s/q", name), q, by_part, 5);
+    return graph_reshape(g, graph_text(g, "%s/q", name), q, joined, 4);
+}
+
+/* x[batch, parts * seq, ..] as [batch, parts, seq, ..]. */
+static uint32_t by_part(struct graph *g, const char *name, uint32_t x, uint32_t parts, uint32_t seq)
+{
+    struct graph_node n;
+    uint32_t dims[GRAPH_RANK_MAX], rank = 0;
+
+    if (g->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    n = g->nodes[x];
+    dims[rank++] = n.dims[0];
+    dims[rank++] = parts;
+    dims[rank++] = seq;
+    for (uint32_t d = 2; d < n.rank; d++)
+        dims[rank++] = n.dims[d];
+    return graph_reshape(g, name, x, dims, rank);
+}
+
+/* o[batch, parts, seq, heads, value_dim] and lse[batch, parts, seq, heads] of parts, as one. */
+static uint32_t merged(struct graph *g, const char *name, uint32_t o, uint32_t lse, uint32_t sinks)
+{
+    uint32_t dims[4], most, weights, sum;
+
+    if (g->err.status != SHD_OK || o == GRAPH_NONE || lse == GRAPH_NONE)
+        return GRAPH_NONE;
+    dims[0] = g->nodes[o].dims[0];
+    for (int d = 1; d < 4; d++)
+        dims[d] = g->nodes[o].dims[d + 1];
+    most = graph_reduce(g, graph_text(g, "%s/most", name), SHD_MAX, lse, dims, 3);
+    if (sinks != GRAPH_NONE) {
+        sinks = graph_convert(g, graph_text(g, "%s/sinks", name), g->nodes[lse].dtype, sinks);
+        most = graph_map(g, graph_text(g, "%s/most", name), KERN_MAX, most, sinks, 0);
+    }
+    weights = graph_map(g, graph_text(g, "%s/weights", name), KERN_SUB, lse, most, 0);
+    weights = graph_map(g, graph_text(g, "%s/weights", name), KERN_EXP, weights, GRAPH_NONE, 0);
+    sum = graph_reduce(g, graph_text(g, "%s/sum", name), SHD_SUM, weights, dims, 3);
+    if (sinks != GRAPH_NONE) {
+        sinks = graph_map(g, graph_text(g, "%s/sinks", name), KERN_SUB, most, sinks, 0);
+        sinks = graph_map(g, graph_text(g, "%s/sinks", name), KERN_NEG, sinks, GRAPH_NONE, 0);
+        sinks = graph_map(g, graph_text(g, "%s/sinks", name), KERN_EXP, sinks, GRAPH_NONE, 0);
+        sum = graph_map(g, graph_text(g, "%s/sum", name), KERN_ADD, sum, sinks, 0);
+    }
+    o = graph_einsum(g, graph_text(g, "%s/merge", name), o, weights, dims, 4);
+    return graph_map(g, graph_text(g, "%s/merged", name), KERN_DIV, o, sum, 0);
+}
+
+uint32_t layer_cached_attention(struct graph *graph, const char *name, const uint32_t qkv[3],
+                                const struct attention_sight *sight,
+                                const struct attention_scores *scores)
+{
+    struct graph_attention opts = {.scale = scores->scale,
+                                   .cap = scores->cap,
+                                   .spans = sight->spans,
+                                   .positions = sight->positions[0],
+                                   .sight = sight->sight,
+                                   .blocks = sight->blocks,
+                                   .before = GRAPH_NONE,
+                                   .more = sight->blocks > 1,
+                                   .sinks = sight->blocks > 1 ? GRAPH_NONE : scores->sinks};
+    uint32_t q = qkv[0], o, lse, parts, seq;
+    enum shd_dtype dtype;
+
+    if (graph->err.status != SHD_OK || q == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (sight->blocks == 1)
+        return graph_attention(graph, name, q, qkv[1], qkv[2], &opts);
+    dtype = graph->nodes[q].dtype;
+    seq = graph->nodes[q].dims[1];
+    parts = graph_dim(graph, "cache_parts", sight->blocks);
+    q = for_each_part(graph, name, q, parts, graph->nodes[sight->spans].dims[0]);
+    o = graph_attention(graph, name, q, qkv[1], qkv[2], &opts);
+    if (o == GRAPH_NONE)
+        return GRAPH_NONE;
+    lse = by_part(graph, graph_text(graph, "%s/lse", name), graph->nodes[o].extras[0], parts, seq);
+    o = by_part(graph, graph_text(graph, "%s/parts", name), o, parts, seq);
+    o = merged(graph, name, o, lse, scores->sinks);
+    return graph_convert(graph, graph_text(graph, "%s/out", name), dtype, o);
+}

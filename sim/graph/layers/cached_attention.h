@@ -1,0 +1,39 @@
+/* cached_attention.h - attention of new tokens to the keys and values that are kept of all tokens.
+ *
+ * The cache is the state of a step of serving: new tokens' keys and values are written to their
+ * places in it, and what results is its next value.  Where the sequence of the cache is cut into
+ * `parts`, every part is attended to where it lies, by all queries; the parts are merged by their
+ * log-sum-exps ("flash decoding": Dao et al. 2023): with the largest, M, of them the result is
+ * sum(e^(lse - M) o) / sum(e^(lse - M)).  So an output's size is sent and no key.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_LAYERS_CACHED_ATTENTION_H
+#define GRAPH_LAYERS_CACHED_ATTENTION_H
+
+#include "graph/graph.h"
+#include "graph/layers/ring_attention.h"
+
+/* What all caches of a step have in common.  Lives as long as the graph. */
+struct attention_cache {
+    uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
+    uint32_t places; /* int32 [seq]: where new tokens are written */
+    bool begins;     /* there are no tokens before: the new ones see each other alone */
+    uint64_t seed;
+    struct kern_source (*source)(uint64_t seed, const char *name, double scale); /* of caches that
+                                                            earlier steps filled: random numbers */
+};
+
+/* Write rows[batch, seq, heads, width] of new tokens into the cache `name`, an input that shards its
+ * heads like the parameter `like`; NULL: not sharded.  Returns what is kept afterwards:
+ * [batch, cache, heads, width]. */
+uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
+                     const struct attention_cache *cache, const char *like);
+
+/* q[batch, seq, heads, head_dim] to what is kept, k[batch, cache, kv_heads, head_dim] and v[batch,
+ * cache, kv_heads, value_dim], in sight->blocks parts.  Returns [batch, seq, heads, value_dim]. */
+uint32_t layer_cached_attention(struct graph *graph, const char *name, const uint32_t qkv[3],
+                                const struct attention_sight *sight,
+                                const struct attention_scores *scores);
+
+#endif /* GRAPH_LAYERS_CACHED_ATTENTION_H */

@@ -1,0 +1,37 @@
+/* model/serving.h - the tokens of a step of serving, and the cache of those before.
+ *
+ * A step takes in the same number of tokens of each sequence, behind those that are kept.  A
+ * prefill that begins attends to its own tokens; all others attend to the cache, into which the
+ * new tokens' keys and values were written.  The tokens that a decode makes are state: each step
+ * reads those that the step before made, and adds its own to the list of all.
+ *
+ * Thread class: as graph.h, which is extended.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MODEL_SERVING_H
+#define MODEL_SERVING_H
+
+#include "graph/graph.h"
+#include "graph/layers/cached_attention.h"
+#include "model/token_order.h"
+#include "scenario/scenario.h"
+
+/* Add the inputs that say where tokens are kept and, unless the cache begins, which of them layers
+ * see.  Returns the cache; NULL with an error in the graph.  Lives as long as the graph. */
+const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
+                                          const struct scenario *scenario, uint32_t seq);
+
+/* The ids of a step's tokens, [batch, seq]: a prompt's, or the ones made last. */
+uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,
+                        uint32_t seq);
+
+/* x[batch, seq, ..] of the last new token alone, [batch, last, ..]. */
+uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t seq);
+
+/* Make the most likely tokens of logits[batch, last, vocab] an output, and in a decode the next
+ * step's tokens. */
+void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
+                    uint32_t vocab, uint32_t tokens);
+
+#endif /* MODEL_SERVING_H */

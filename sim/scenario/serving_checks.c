@@ -1,0 +1,89 @@
+/* Checks of serving (scenario/serving_checks.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "scenario/serving_checks.h"
+
+#include <inttypes.h>
+
+#include "scenario/table.h"
+
+#define WRONG(reader, option, ...) \
+    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
+
+static bool is_given(const struct scenario *s, const char *section, const char *key)
+{
+    return s->places[option_id(option_find(section, key))].file &&
+           !option_is_default(s, option_find(section, key));
+}
+
+/* What a step of serving has nothing to do with, or is not built for. */
+static const struct {
+    const char *section, *key, *why;
+} refused[] = {
+    {"optimizer", "kind", "nothing is learned"},
+    {"batch", "microbatches", "a step of serving is one batch"},
+    {"context", "documents", "each sequence is one"},
+    {"pipeline", "axis", "stages of layers are not served yet; expected tensor parallelism"},
+    {"model", "mtp", "modules for further tokens are not served yet"},
+    {NULL, "steps", "decode.tokens says how many steps there are"},
+    {NULL, "uneven", "a cache is not padded"},
+    {NULL, "data", "tokens are random ones, and those that are made"},
+};
+
+static void check_refused(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (is_given(s, refused[i].section, refused[i].key))
+            diag_error(r->diag, s->places[option_id(option_find(refused[i].section, refused[i].key))],
+                       "%s in a step of serving: %s",
+                       option_path(option_find(refused[i].section, refused[i].key)).text,
+                       refused[i].why);
+}
+
+/* What a model lacks that is to be served. */
+static void check_model(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (s->model.vocab == 0 || s->model.kind == SCENARIO_T5 || s->model.kind == SCENARIO_GRAPH)
+        WRONG(r, "step",
+              "a model of kind %s makes no tokens one after the other; expected a decoder, such as "
+              "llama3",
+              scenario_kind_name(s->model.kind));
+    else if (!s->model.causal)
+        WRONG(r, "step", "tokens that see later ones cannot be kept; expected model.causal true");
+    else if (s->model.attention == SCENARIO_UNFUSED)
+        WRONG(r, "model.attention", "unfused attention has no cache; expected fused");
+    if (s->model.positions > 0 && scenario_cache_tokens(s) > s->model.positions)
+        WRONG(r, s->step.decode ? "decode.tokens" : "batch.seq",
+              "%" PRId64 " tokens of a sequence are kept, and the model has %" PRId64
+              " positions; expected fewer",
+              scenario_cache_tokens(s), s->model.positions);
+}
+
+void check_serving(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+
+    if (!scenario_serves(s)) {
+        if (is_given(s, "decode", "tokens") || is_given(s, "decode", "context"))
+            WRONG(r, is_given(s, "decode", "tokens") ? "decode.tokens" : "decode.context",
+                  "options of serving would change nothing; expected step: [prefill] or [decode]");
+        return;
+    }
+    check_refused(r);
+    check_model(r);
+    if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
+        WRONG(r, "context.method",
+              "a ring would move the cache around; expected gather, which leaves it where it lies");
+    if (!s->step.decode && is_given(s, "decode", "tokens"))
+        WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
+    if (scenario_cache_tokens(s) > INT32_MAX)
+        WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",
+              scenario_cache_tokens(s), INT32_MAX);
+}
