@@ -222,7 +222,7 @@ struct graph_node {
                                           that it adapts and whose dimensions it has, beside some
                                           of its own; GRAPH_INPUT: of the parameter that makes
                                           what is cached; NULL: none */
-    bool cached;                       /* GRAPH_INPUT: what is kept of tokens, [batch, tokens, ..] */
+    bool cached; /* GRAPH_INPUT: what is kept of tokens, [batch, tokens, ..] */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this
                                           node is */
     uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer state the

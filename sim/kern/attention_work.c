@@ -80,8 +80,8 @@ static struct kern_span positions_of(const struct kern_order *order, int64_t ind
     return all;
 }
 
-/* What n queries from an index on see together; of queries of their own, from a position on.  The ends of spans do not fall with the
- * position. */
+/* What n queries from an index on see together; of queries of their own, from a position on.  The
+ * ends of spans do not fall with the position. */
 static struct kern_span seen_of(const struct kern_sight *sight, int64_t row, int64_t index,
                                 int64_t n)
 {

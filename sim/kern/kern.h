@@ -231,8 +231,8 @@ struct kern_place {
 /* Arrays of integers that tell a kernel which keys are seen: spans[row, extent, 2] (without rows if
  * there are no documents), for each query in memory order the first and last position that it sees;
  * positions[extent], of each key in memory order.  Of a sight with queries of their own: spans of
- * these, over and over if the array is longer; queries[count], their positions; places[count], their
- * indices among the keys. */
+ * these, over and over if the array is longer; queries[count], their positions; places[count],
+ * their indices among the keys. */
 enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES };
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in

@@ -61,7 +61,7 @@ struct kern_pairs;
 /* The queries of a step beside the keys that earlier steps left: consecutive tokens, `each` further
  * on in every step. */
 struct kern_step_queries {
-    int64_t count; /* 0: the queries are the sequence's own tokens, in its order */
+    int64_t count;       /* 0: the queries are the sequence's own tokens, in its order */
     int64_t first, each; /* position of the first one in step 0; tokens from step to step */
     int64_t last_step;   /* the step whose work a plan counts */
 };

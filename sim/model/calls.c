@@ -648,9 +648,8 @@ static uint32_t build_place(struct lines *l, const struct expr *call,
     if (x == GRAPH_NONE)
         return GRAPH_NONE;
     dim = dim_of(l, call->args[1], x);
-    return dim == GRAPH_NONE
-               ? dim
-               : layer_argmax(l->graph, lines_node_name(l, call->name), op, x, dim);
+    return dim == GRAPH_NONE ? dim
+                             : layer_argmax(l->graph, lines_node_name(l, call->name), op, x, dim);
 }
 
 static uint32_t build_log_sum_exp(struct lines *l, const struct expr *call,

@@ -21,8 +21,8 @@ void layer_attention_init(struct layer_attention *out, struct graph *graph,
                           const struct scenario *scenario, uint32_t batch, uint32_t seq)
 {
     const struct scenario_model *m = &scenario->model;
-    int64_t length = scenario_serves(scenario) ? scenario_cache_tokens(scenario)
-                                               : scenario->batch.seq;
+    int64_t length =
+        scenario_serves(scenario) ? scenario_cache_tokens(scenario) : scenario->batch.seq;
 
     *out = (struct layer_attention){.scenario = scenario};
     if (scenario_serves(scenario))

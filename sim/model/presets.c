@@ -211,16 +211,15 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     struct ends ends;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens = scenario->step.decode
-                     ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
-                     : tokens_ahead(&p, "tokens", 0);
+    x = tokens = scenario->step.decode ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
+                                       : tokens_ahead(&p, "tokens", 0);
     layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
     x = weights_embed(graph, scenario, "embed", ends.table, x);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));
     x = add_layers(&p, x);
     if (scenario_serves(scenario))
-        x = serving_last(graph, x, p.dims.seq);
+        x = serving_last(graph, x, &p.dims.seq);
     x = weights_final_norm(graph, scenario, "final_norm", x, &p.dims);
     ends.head =
         weights_head(graph, scenario, scenario->model.tied ? ends.table : GRAPH_NONE, &p.dims);

@@ -100,12 +100,13 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
 
     if (!cache || !sight)
         return NULL;
-    *cache = (struct attention_cache){
-        .dim = graph_dim(graph, "cache", scenario_cache_tokens(scenario)),
-        .places = add_array(graph, "places", sight, KERN_PLACES, &seq, 1),
-        .begins = scenario_kept_tokens(scenario) == 0,
-        .seed = scenario->seed,
-        .source = model_source};
+    *cache =
+        (struct attention_cache){.dim = graph_dim(graph, "cache", scenario_cache_tokens(scenario)),
+                                 .places = add_array(graph, "places", sight, KERN_PLACES, &seq, 1),
+                                 .order = order_of(scenario),
+                                 .begins = scenario_kept_tokens(scenario) == 0,
+                                 .seed = scenario->seed,
+                                 .source = model_source};
     if (!cache->begins)
         add_sights(out, graph, scenario, sight, cache->dim, seq);
     return graph->err.status == SHD_OK ? cache : NULL;
@@ -117,12 +118,14 @@ uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, ui
     return tokens_add(graph, scenario, "tokens", batch, seq, (struct tokens_part){0, 0});
 }
 
-uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t seq)
+uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t *seq)
 {
-    if (graph->dims[seq].size == 1)
+    uint32_t from = *seq;
+
+    if (graph->dims[from].size == 1)
         return x;
-    return graph_slice(graph, "last", x, seq, graph_dim(graph, "last", 1),
-                       graph->dims[seq].size - 1);
+    *seq = graph_dim(graph, "last", 1);
+    return graph_slice(graph, "last", x, from, *seq, graph->dims[from].size - 1);
 }
 
 /* Add the tokens of a step to the list of all that a decode makes. */
@@ -139,6 +142,7 @@ static void list_tokens(struct graph *g, const struct scenario *s, uint32_t next
     made = graph_input(g, "made", SHD_I32, dims, 2, (struct kern_source){.scale = 0});
     list = graph_append(g, "made/append", made, next, place, dims[1]);
     graph_output(g, GRAPH_NEXT, "made", list, made);
+    graph_output(g, GRAPH_OUTPUT, "made", list, GRAPH_NONE);
 }
 
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,

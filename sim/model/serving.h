@@ -26,8 +26,9 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
 uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,
                         uint32_t seq);
 
-/* x[batch, seq, ..] of the last new token alone, [batch, last, ..]. */
-uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t seq);
+/* x[batch, seq, ..] of the last new token alone, [batch, last, ..], whose dimension becomes *seq.
+ */
+uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t *seq);
 
 /* Make the most likely tokens of logits[batch, last, vocab] an output, and in a decode the next
  * step's tokens. */

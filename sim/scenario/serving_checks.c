@@ -39,10 +39,10 @@ static void check_refused(struct reader *r)
 
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         if (is_given(s, refused[i].section, refused[i].key))
-            diag_error(r->diag, s->places[option_id(option_find(refused[i].section, refused[i].key))],
-                       "%s in a step of serving: %s",
-                       option_path(option_find(refused[i].section, refused[i].key)).text,
-                       refused[i].why);
+            diag_error(
+                r->diag, s->places[option_id(option_find(refused[i].section, refused[i].key))],
+                "%s in a step of serving: %s",
+                option_path(option_find(refused[i].section, refused[i].key)).text, refused[i].why);
 }
 
 /* What a model lacks that is to be served. */

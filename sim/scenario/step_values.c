@@ -98,7 +98,7 @@ static void print_step(const struct scenario *scenario, const struct option *opt
         text_add(out, scenario->step.decode ? "[decode]" : "[prefill]");
     else
         text_addf(out, "[forward%s%s]", scenario->step.backward ? ", backward" : "",
-              scenario->step.update ? ", update" : "");
+                  scenario->step.update ? ", update" : "");
 }
 
 const struct value_type value_step = {

@@ -29,7 +29,7 @@ void curve_keep(struct record *record, int32_t position, uint32_t step, const vo
 {
     const struct program *program = record->program;
 
-    for (uint32_t r = 0; r < program->nresults; r++) {
+    for (uint32_t r = 0; r < program->nresults && record->training.nsteps > 0; r++) {
         const struct program_result *result = &program->results[r];
         const struct program_buffer *b = &program->buffers[result->buffer];
 

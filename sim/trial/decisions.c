@@ -21,15 +21,45 @@ static const struct program_buffer *ids_of(const struct program *program,
     return &program->buffers[op->outputs[0]];
 }
 
-/* Elements of an op's decisions in all steps and microbatches, one array after another. */
-static uint64_t elements_in_all(const struct decisions *d, const struct program_op *op)
+/* Whether a result is state of whole numbers. */
+static bool is_state(const struct program *program, const struct program_result *result)
 {
-    const struct program_buffer *b = ids_of(d->program, op);
-    uint64_t n = (uint64_t)d->nsteps * op->times;
+    return result->kind == PROGRAM_NEXT && program->buffers[result->buffer].dtype == SHD_I32;
+}
+
+static uint64_t elements_of(const struct program *program, uint32_t buffer)
+{
+    const struct program_buffer *b = &program->buffers[buffer];
+    uint64_t n = 1;
 
     for (uint32_t k = 0; k < b->rank; k++)
         n *= (uint64_t)b->shape[k]; /* devices hold these arrays, so the product fits */
     return n;
+}
+
+/* Elements of an op's decisions in all steps and microbatches, one array after another. */
+static uint64_t elements_in_all(const struct decisions *d, const struct program_op *op)
+{
+    return (uint64_t)d->nsteps * op->times * elements_of(d->program, op->outputs[0]);
+}
+
+static bool allocate_states(struct decisions *d)
+{
+    const struct program *program = d->program;
+
+    d->states = calloc((size_t)program->nresults + 1, sizeof *d->states);
+    d->wholes = calloc((size_t)program->nresults + 1, sizeof *d->wholes);
+    for (uint32_t r = 0; d->states && r < program->nresults; r++)
+        if (is_state(program, &program->results[r]))
+            d->states[d->nstates++] = r;
+    for (uint32_t k = 0; d->wholes && k < d->nstates; k++) {
+        uint64_t n = elements_of(program, program->results[d->states[k]].buffer);
+
+        d->wholes[k] = calloc(n * d->nsteps + 1, sizeof **d->wholes);
+        if (!d->wholes[k])
+            return false;
+    }
+    return d->states && d->wholes;
 }
 
 static bool allocate(struct decisions *d)
@@ -51,7 +81,20 @@ static bool allocate(struct decisions *d)
         if (!d->ids[k])
             return false;
     }
-    return true;
+    return allocate_states(d);
+}
+
+/* A walk_stepped_fn. */
+static void keep_states(void *arg, int32_t position, uint32_t step, const void *const *shards)
+{
+    const struct decisions *d = arg;
+
+    for (uint32_t k = 0; k < d->nstates; k++) {
+        uint32_t buffer = d->program->results[d->states[k]].buffer;
+
+        collect_place(d->program, &d->program->buffers[buffer], position, shards[d->states[k]],
+                      d->wholes[k] + step * elements_of(d->program, buffer));
+    }
 }
 
 /* A walk_observe_fn. */
@@ -80,6 +123,11 @@ static void gather(const struct decisions *d)
     for (uint32_t k = 0; k < d->nops; k++)
         ranks_merge(d->ids[k], elements_in_all(d, &d->program->ops[d->ops[k]]) * sizeof **d->ids,
                     RANKS_JOIN);
+    for (uint32_t k = 0; k < d->nstates; k++)
+        ranks_merge(d->wholes[k],
+                    elements_of(d->program, d->program->results[d->states[k]].buffer) * d->nsteps *
+                        sizeof **d->wholes,
+                    RANKS_JOIN);
 }
 
 static int run(struct decisions *d, const struct walk_opts *opts, struct shd_error *err)
@@ -90,7 +138,9 @@ static int run(struct decisions *d, const struct walk_opts *opts, struct shd_err
                             .repeats = d->nsteps,
                             .spread = opts->spread,
                             .observe = keep,
-                            .observe_arg = d};
+                            .observe_arg = d,
+                            .stepped = keep_states,
+                            .stepped_arg = d};
     struct record *record;
     int status = record_create(&record, d->program, RECORD_EXECUTED, false, err);
 
@@ -111,7 +161,7 @@ int decisions_make(struct decisions *out, const struct program *program, uint32_
     *out = (struct decisions){.program = program, .nsteps = nsteps ? nsteps : 1};
     if (!allocate(out))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for what routers decide");
-    if (status == SHD_OK && out->nops > 0)
+    if (status == SHD_OK && out->nops + out->nstates > 0)
         status = run(out, opts, err);
     if (status != SHD_OK)
         decisions_fini(out);
@@ -122,6 +172,10 @@ void decisions_fini(struct decisions *decisions)
 {
     for (uint32_t k = 0; decisions->ids && k < decisions->nops; k++)
         free(decisions->ids[k]);
+    for (uint32_t k = 0; decisions->wholes && k < decisions->nstates; k++)
+        free(decisions->wholes[k]);
+    free(decisions->states);
+    free(decisions->wholes);
     free(decisions->ids);
     free(decisions->ops);
     free(decisions->times);
@@ -150,4 +204,15 @@ const int32_t *decisions_find(const struct decisions *decisions, const struct pr
     same = &decisions->program->ops[decisions->ops[k]];
     return decisions->ids[k] +
            time * (elements_in_all(decisions, same) / decisions->nsteps / same->times);
+}
+
+const int32_t *decisions_state(const struct decisions *decisions, const char *name, uint32_t step)
+{
+    for (uint32_t k = 0; decisions && k < decisions->nstates; k++) {
+        const struct program_result *r = &decisions->program->results[decisions->states[k]];
+
+        if (!strcmp(r->name, name))
+            return decisions->wholes[k] + step * elements_of(decisions->program, r->buffer);
+    }
+    return NULL;
 }

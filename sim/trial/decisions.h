@@ -1,10 +1,12 @@
-/* decisions.h - record the experts that routers chose in a run, for a reference that must choose
- * alike.
+/* decisions.h - record the experts that routers chose in a run, and the tokens that a decode chose,
+ * for a reference that must choose alike.
  *
  * Top-k routing is discontinuous: if two scores are nearly equal, another type or order of
  * additions may send a token to another expert, and all later numbers differ by more than any
- * rounding.  So the unsharded computation uses the choices of the run that it verifies.  Whether
- * each choice is right for the scores it was made from is judged separately (op_verdicts.h).
+ * rounding.  So it is with the most likely of all tokens, which the next step reads: of a state
+ * that is whole numbers, each step's is a decision.  So the unsharded computation uses the choices
+ * of the run that it verifies.  Whether each choice is right for the scores it was made from is
+ * judged separately (op_verdicts.h).
  *
  * Thread class: the walk's callback is called by every device thread at once; of replicas only the
  * first writes.
@@ -23,6 +25,8 @@ struct decisions {
     uint32_t nsteps;
     int32_t **ids;   /* [op][step * times + microbatch]: whole arrays */
     uint32_t *times; /* [device][op]: how often the op ran so far */
+    uint32_t nstates, *states; /* results that are whole-number state */
+    int32_t **wholes;          /* [state][step]: whole arrays */
 };
 
 /* Execute a program for `nsteps` steps, unmeasured, to record its decisions.  A program without
@@ -36,5 +40,8 @@ void decisions_fini(struct decisions *decisions);
  * times.  NULL: the op decides nothing, or nothing was recorded. */
 const int32_t *decisions_find(const struct decisions *decisions, const struct program_op *op,
                               uint32_t time);
+
+/* The whole array that a step left in the state of a name; NULL: nothing was recorded. */
+const int32_t *decisions_state(const struct decisions *decisions, const char *name, uint32_t step);
 
 #endif /* TRIAL_DECISIONS_H */

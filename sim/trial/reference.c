@@ -310,6 +310,22 @@ static bool is_inexact(const struct reference *ref, uint32_t buffer)
     return ref->opts->bounds && (ref->marks[buffer] & KERN_MARK_INEXACT);
 }
 
+/* What the verified run decided in place of an op: its routing, or the state that it left; NULL:
+ * the op decides nothing. */
+static const int32_t *decided(const struct reference *ref, const struct share *s)
+{
+    const struct decisions *d = ref->opts->decisions;
+    const int32_t *ids = decisions_find(d, s->op, ref->times[s->number]);
+
+    for (uint32_t r = 0; r < ref->program->nresults && !ids; r++) {
+        const struct program_result *result = &ref->program->results[r];
+
+        if (result->kind == PROGRAM_NEXT && result->buffer == s->op->outputs[0])
+            ids = decisions_state(d, result->name, ref->times[s->number]);
+    }
+    return ids;
+}
+
 /* Whether a kernel's results get bounds: whole numbers only if something inexact may have chosen
  * them, and if the choice is not a decision that is imposed. */
 static bool has_bounds(const struct reference *ref, const struct share *s)
@@ -319,7 +335,8 @@ static bool has_bounds(const struct reference *ref, const struct share *s)
     for (uint32_t k = 0; k < s->noperands; k++)
         inexact |= is_inexact(ref, s->buffers[k]);
     return ref->opts->bounds &&
-           (!is_whole(ref, s->op->outputs[0]) || (inexact && s->op->kernel != &kern_kernel_topk));
+           (!is_whole(ref, s->op->outputs[0]) ||
+            (inexact && s->op->kernel != &kern_kernel_topk && !decided(ref, s)));
 }
 
 /* Add the moves of an operand: its values, and its variances if it has some. */
@@ -609,7 +626,7 @@ static int part_init(struct part *p, const struct reference *ref, const struct s
 /* Replace an op's decision by the recorded one. */
 static int impose(struct reference *ref, const struct share *s, struct shd_error *err)
 {
-    const int32_t *ids = decisions_find(ref->opts->decisions, s->op, ref->times[s->number]);
+    const int32_t *ids = decided(ref, s);
     struct array *a = &ref->arrays[s->op->outputs[0]];
     struct pieces_move move = {
         .from = pieces_everywhere(elements_of(buffer_of(ref, s->op->outputs[0]))),

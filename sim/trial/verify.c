@@ -249,13 +249,24 @@ static void end_trained_step(void *arg, int32_t position, uint32_t step, const v
         compare_results(c, &c->reference->first, position, shards, c->first);
 }
 
-/* If steps have state, watch each step. */
+static bool has_loss(const struct program *program)
+{
+    uint32_t r = 0;
+
+    while (r < program->nresults && program->results[r].kind != PROGRAM_LOSS)
+        r++;
+    return r < program->nresults;
+}
+
+/* If steps have state, watch each step; those that learn have a loss in each. */
 static int watch_training(struct comparing *c, struct walk_opts *run, struct shd_error *err)
 {
     if (!program_has_state(c->record->program))
         return SHD_OK;
     run->stepped = end_trained_step;
     run->stepped_arg = c;
+    if (!has_loss(c->record->program))
+        return SHD_OK;
     return record_train(c->record, run->repeats ? run->repeats : 1, err);
 }
 

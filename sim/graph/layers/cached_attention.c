@@ -3,6 +3,25 @@
 
 #include "graph/layers/cached_attention.h"
 
+/* More tokens than are kept of a sequence. */
+#define SEQUENCE (UINT64_C(1) << 32)
+
+/* What is kept of tokens before the first step: it depends on a token's place in its sequence, and
+ * not on the order or the room in which tokens lie. */
+static struct kern_source content(const struct graph *g, const char *name,
+                                  const struct graph_node *n, const struct attention_cache *cache)
+{
+    struct kern_source source = cache->source(cache->seed, name, cache->begins ? 0 : 2);
+
+    source.order = cache->order;
+    source.inner = 1;
+    for (uint32_t d = 2; d < n->rank; d++)
+        source.inner *= g->dims[n->dims[d]].size;
+    source.place.columns = (uint64_t)(cache->order.extent * source.inner);
+    source.place.row = SEQUENCE * (uint64_t)source.inner;
+    return source;
+}
+
 uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
                      const struct attention_cache *cache, const char *like)
 {
@@ -13,8 +32,7 @@ uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
         return GRAPH_NONE;
     n = graph->nodes[rows];
     n.dims[1] = cache->dim;
-    input = graph_input(graph, name, n.dtype, n.dims, n.rank,
-                        cache->source(cache->seed, name, cache->begins ? 0 : 2));
+    input = graph_input(graph, name, n.dtype, n.dims, n.rank, content(graph, name, &n, cache));
     if (input == GRAPH_NONE)
         return GRAPH_NONE;
     graph->nodes[input].base = like;

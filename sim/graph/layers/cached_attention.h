@@ -19,14 +19,15 @@ struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
     uint32_t places; /* int32 [seq]: where new tokens are written */
     bool begins;     /* there are no tokens before: the new ones see each other alone */
+    struct kern_order order; /* of what is kept */
     uint64_t seed;
     struct kern_source (*source)(uint64_t seed, const char *name, double scale); /* of caches that
                                                             earlier steps filled: random numbers */
 };
 
-/* Write rows[batch, seq, heads, width] of new tokens into the cache `name`, an input that shards its
- * heads like the parameter `like`; NULL: not sharded.  Returns what is kept afterwards:
- * [batch, cache, heads, width]. */
+/* Write rows[batch, seq, heads, width] of new tokens into the cache `name`, an input that shards
+ * its heads like the parameter `like`; NULL: not sharded.  Returns what is kept afterwards: [batch,
+ * cache, heads, width]. */
 uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
                      const struct attention_cache *cache, const char *like);
 

@@ -166,8 +166,8 @@ static uint32_t attend_heads(const struct latent *l, uint32_t x, uint32_t kv,
     uint32_t k = graph_constraint(g, place, keys(l, x, kv, w));
     uint32_t v = graph_constraint(g, place, project(l, "v", kv, w->v));
 
-    return attention_heads(g, graph_text(g, "%s/heads", l->name), (uint32_t[]){q, k, v},
-                           GRAPH_NONE, opts);
+    return attention_heads(g, graph_text(g, "%s/heads", l->name), (uint32_t[]){q, k, v}, GRAPH_NONE,
+                           opts);
 }
 
 uint32_t layer_latent_attention(struct graph *graph, const char *name, uint32_t x,
