@@ -1210,6 +1210,8 @@ libsim_la_SOURCES = \
 	%D%/trial/fit.c \
 	%D%/trial/fit.h \
 	%D%/trial/graph_builder.c \
+	%D%/trial/handoff.c \
+	%D%/trial/handoff.h \
 	%D%/trial/moved_shards.c \
 	%D%/trial/moved_shards.h \
 	%D%/trial/op_verdicts.c \

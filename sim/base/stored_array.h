@@ -1,4 +1,4 @@
-/* base/stored_array.h - an array that lies in a file.
+/* base/stored_array.h - an array that lies in a file, or in memory.
  *
  * Thread class: plain data.
  *
@@ -25,6 +25,7 @@ struct stored_array {
     int64_t shape[SHD_RANK_MAX];
     uint64_t at, bytes;      /* in the file */
     struct file_bytes *file; /* not owned */
+    const void *memory;      /* in place of the file; NULL: that.  Not owned */
 };
 
 /* Take one array of a file; its name is copied.  Faults are reported at `place`. */

@@ -18,6 +18,7 @@
 #include "report/result.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
+#include "trial/handoff.h"
 
 /* Kind of a note in an answer, followed by the values listed. */
 enum note {
@@ -80,7 +81,7 @@ static int plan_item(const struct sweep *s, struct work_item *item, bool wants_f
     struct trial *trial = &item->trial;
     struct result result;
     struct fit fit;
-    int status = trial_plan(trial, err);
+    int status = handoff_plan(trial, err);
 
     if (status != SHD_OK)
         return status;

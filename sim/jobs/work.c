@@ -22,6 +22,7 @@
 #include "ranks/spread.h"
 #include "report/modelled.h"
 #include "trial/fit.h"
+#include "trial/handoff.h"
 
 bool work_init(struct work *out, int argc)
 {
@@ -58,7 +59,7 @@ void work_fini(struct work *w)
 bool work_wants(const struct work *w, const char *strategy)
 {
     for (size_t i = 0; i < w->nstrategies; i++)
-        if (!strcmp(w->strategies[i], strategy))
+        if (scenario_is_called(strategy, w->strategies[i]))
             return true;
     return w->nstrategies == 0;
 }
@@ -76,7 +77,7 @@ static void report_unknown_strategies(struct work *w)
             for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++) {
                 const char *name = w->files[f]->scenarios[i].strategy;
 
-                found |= !strcmp(name, w->strategies[s]);
+                found |= scenario_is_called(name, w->strategies[s]);
                 nearest_add(&near, name);
                 nnames++;
                 text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
@@ -359,8 +360,8 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         progress_stop(progress);
         return status;
     }
-    status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
-                                    : trial_execute(trial, &cmd_stop_request, &err);
+    status = mode == RECORD_PLANNED ? handoff_plan(trial, &err)
+                                    : handoff_execute(trial, &cmd_stop_request, &err);
     if (status == SHD_OK && mode == RECORD_PLANNED)
         trial_find_worst(trial);
     progress_stop(progress);

@@ -177,8 +177,12 @@ void kern_stored_values(const struct stored_array *stored, int64_t first, int64_
         size_t some = n - i < each ? n - i : each;
         uint64_t at = (uint64_t)(first + (int64_t)i * stride) * size;
 
-        file_bytes_read(stored->file, stored->at + at, bytes, ((some - 1) * width + 1) * size);
-        kern_load_f64(stored->dtype, bytes, (int64_t)width, some, values);
+        if (!stored->memory)
+            file_bytes_read(stored->file, stored->at + at, bytes, ((some - 1) * width + 1) * size);
+        kern_load_f64(stored->dtype,
+                      stored->memory ? (const uint8_t *)stored->memory + at
+                                     : (const uint8_t *)bytes,
+                      (int64_t)width, some, values);
         for (size_t k = 0; k < some; k++)
             out[i + k] = values[k] + (stored->is_unsigned && values[k] < 0 ? whole : 0);
     }

@@ -161,7 +161,18 @@ struct record_training {
     double *losses, *grad_norms;
 };
 
+/* What a decode takes over from the prefill before it (trial/handoff.h). */
+struct record_handoff {
+    bool used;
+    bool apart;       /* the prefill has devices of its own ... */
+    int32_t ndevices; /* ... of this number */
+    uint128 bytes;    /* received by all devices of the decode */
+    uint64_t most;    /* by the device that receives most */
+    double seconds;   /* modelled; 0: without a cluster */
+};
+
 struct record {
+    struct record_handoff handoff;
     enum record_mode mode;
     const struct program *program; /* not owned */
     int32_t ndevices;

@@ -304,6 +304,20 @@ static void write_training(struct json_out *out, const struct record_training *t
     json_out_end_object(out);
 }
 
+static void write_handoff(struct json_out *out, const struct record_handoff *h)
+{
+    if (!h->used)
+        return;
+    json_out_key_object(out, "handoff");
+    json_out_key_bool(out, "apart", h->apart);
+    json_out_key_int(out, "devices", h->ndevices);
+    json_out_key_uint(out, "received_bytes", h->bytes);
+    json_out_key_uint(out, "received_bytes_most", h->most);
+    if (h->seconds > 0)
+        json_out_key_double(out, "modelled_seconds", h->seconds);
+    json_out_end_object(out);
+}
+
 static int write_time(struct json_out *out, const struct record *r, const struct figures *figures,
                       struct shd_error *err)
 {
@@ -477,6 +491,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         (void)shd_error_set(err, status, "no memory for the report");
     else
         status = write_time(out, r, &figures, err);
+    write_handoff(out, &r->handoff);
     write_training(out, &r->training);
     if (r->verified)
         write_verify(out, r);

@@ -512,6 +512,23 @@ static void print_training(const struct record_training *t, size_t columns, stru
     text_drop(out, &line);
 }
 
+/* Print what a decode received from its prefill. */
+static void print_handoff(const struct record_handoff *h, size_t columns, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    if (!h->used)
+        return;
+    text_addf(&line, "%s in all from the %d %s of the prefill, at most %s to a device",
+              units_print_bytes(h->bytes).text, (int)h->ndevices,
+              h->apart ? "other devices" : "devices", units_print_bytes(h->most).text);
+    if (h->seconds > 0)
+        text_addf(&line, "; modelled %s behind the prefill", units_print_seconds(h->seconds).text);
+    text_addf(out, "\n%-*s", VALUE_COLUMN, "taken over");
+    para_print(out, columns, VALUE_COLUMN, text_get(&line));
+    text_drop(out, &line);
+}
+
 static void print_measured(const struct record *r, struct text *out)
 {
     text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
@@ -600,6 +617,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
         print_measured(r, out);
     if (r->replay && status == SHD_OK)
         status = replayed_text(out, r, err);
+    print_handoff(&r->handoff, result->columns, out);
     print_training(&r->training, result->columns, out);
     if (r->verified)
         print_verify(r, result->columns, out);

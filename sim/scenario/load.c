@@ -79,7 +79,8 @@ static const struct yaml_node *strategy_at(const struct strategies *all, size_t 
 static bool is_chosen(const struct strategies *all, const char *name)
 {
     for (size_t i = 0; name && i < all->choice.nnames; i++)
-        if (!strcmp(all->choice.names[i], name))
+        if (scenario_is_called(name, all->choice.names[i]) ||
+            scenario_is_called(all->choice.names[i], name))
             return true;
     return all->choice.nnames == 0;
 }
@@ -113,52 +114,99 @@ static bool read_unchosen(struct reader *r, const struct yaml_node *root,
     return unnamed;
 }
 
-static void check_names(const struct scenario_file *file, const struct strategies *all,
-                        struct diag *diag)
+static void check_names(const struct strategies *all, struct diag *diag)
 {
-    for (size_t i = 0; i < file->nscenarios; i++) {
-        const struct yaml_node *name = yaml_find(strategy_at(all, i), "name");
-        if (!name || name->kind != YAML_TEXT)
-            continue;
-        for (size_t k = 0; k < i; k++)
-            if (file->scenarios[k].strategy &&
-                strcmp(file->scenarios[k].strategy, name->text) == 0) {
-                diag_error(
-                    diag, name->place,
-                    "strategy '%.60s' is here twice, first on line %d; expected another name",
-                    name->text, file->scenarios[k].place.line);
-                break;
-            }
+    for (size_t i = 0; i < count_strategies(all); i++) {
+        const char *name = strategy_name(strategy_at(all, i));
+
+        for (size_t k = 0; k < i && name; k++) {
+            const char *other = strategy_name(strategy_at(all, k));
+
+            if (!other || strcmp(other, name) != 0)
+                continue;
+            diag_error(diag, yaml_find(strategy_at(all, i), "name")->place,
+                       "strategy '%.60s' is here twice, first on line %d; expected another name",
+                       name, strategy_at(all, k)->place.line);
+            break;
+        }
     }
+}
+
+/* What a file reads its strategies from. */
+struct reading {
+    struct scenario_file *file;
+    const struct yaml_node *root;
+    const struct set_value *sets;
+    size_t nsets;
+    struct diag *diag;
+    bool replay; /* the file's own values were read before */
+};
+
+/* The step that a strategy asks for, as far as it is a list of phases. */
+static const struct yaml_node *step_of(const struct reading *in, const struct yaml_node *strategy)
+{
+    const struct yaml_node *step = strategy ? yaml_find(strategy, "step") : NULL;
+
+    for (size_t i = in->nsets; i-- > 0;)
+        if (in->sets[i].doc && in->sets[i].option && !in->sets[i].section &&
+            !strcmp(in->sets[i].option->key, "step"))
+            return yaml_doc_root(in->sets[i].doc);
+    return step ? step : yaml_find(in->root, "step");
+}
+
+/* Whether a strategy serves both phases, which makes two of it. */
+static bool is_pair(const struct reading *in, const struct yaml_node *strategy)
+{
+    const struct yaml_node *step = step_of(in, strategy);
+
+    return step && step->kind == YAML_LIST && step->nitems == 2 &&
+           step->items[0]->kind == YAML_TEXT && step->items[1]->kind == YAML_TEXT &&
+           !strcmp(step->items[0]->text, "prefill") && !strcmp(step->items[1]->text, "decode");
+}
+
+/* Read one strategy, or half of one, at the end of the file's. */
+static struct scenario *read_next(struct reading *in, const struct yaml_node *strategy,
+                                  enum scenario_half half, bool swept)
+{
+    struct scenario *scenario = &in->file->scenarios[in->file->nscenarios++];
+    struct reader r = {.scenario = scenario, .diag = in->diag, .replay = in->replay, .half = half};
+
+    scenario->swept = swept;
+    read_scenario(&r, in->root, strategy, in->sets, in->nsets);
+    in->replay = true;
+    return scenario;
 }
 
 /* Read every strategy completely, so that each reports its own faults.  Faults in the file's own
  * values recur for each strategy, and are kept once. */
-static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
-                            const struct strategies *all, const struct set_value *sets,
-                            size_t nsets, struct diag *diag)
+static void read_strategies(struct reading *in, const struct strategies *all)
 {
-    size_t n = count_strategies(all), nscenarios = n ? n : 1;
-    bool replay = false; /* the file's own values were read before */
+    size_t n = count_strategies(all), nwhole = n ? n : 1;
 
-    file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
-    if (!file->scenarios) {
-        diag_no_memory(diag);
+    in->file->scenarios = calloc(2 * nwhole, sizeof(*in->file->scenarios));
+    if (!in->file->scenarios) {
+        diag_no_memory(in->diag);
         return;
     }
-    file->nscenarios = nscenarios;
-    for (size_t i = 0; i < nscenarios && !diag_is_full(diag); i++) {
-        struct reader r = {.scenario = &file->scenarios[i], .diag = diag, .replay = replay};
-        r.scenario->swept = i + all->sweep.nstrategies >= nscenarios && n > 0;
-        if (n && !is_chosen(all, strategy_name(strategy_at(all, i)))) {
-            replay |= read_unchosen(&r, root, strategy_at(all, i));
+    for (size_t i = 0; i < nwhole && !diag_is_full(in->diag); i++) {
+        const struct yaml_node *strategy = n ? strategy_at(all, i) : NULL;
+        bool swept = i + all->sweep.nstrategies >= nwhole && n > 0;
+        struct reader r = {.diag = in->diag, .replay = in->replay};
+        struct scenario *prefill;
+
+        if (n && !is_chosen(all, strategy_name(strategy))) {
+            r.scenario = &in->file->scenarios[in->file->nscenarios++];
+            r.scenario->swept = swept;
+            in->replay |= read_unchosen(&r, in->root, strategy);
+        } else if (is_pair(in, strategy)) {
+            prefill = read_next(in, strategy, SCENARIO_PREFILL, swept);
+            read_next(in, strategy, SCENARIO_DECODE, swept)->prefill = prefill;
         } else {
-            read_scenario(&r, root, n ? strategy_at(all, i) : NULL, sets, nsets);
-            replay = true;
+            read_next(in, strategy, SCENARIO_WHOLE, swept);
         }
     }
     if (n)
-        check_names(file, all, diag);
+        check_names(all, in->diag);
 }
 
 static void read_sets(struct scenario_file *file, const struct yaml_node *root,
@@ -172,7 +220,7 @@ static void read_sets(struct scenario_file *file, const struct yaml_node *root,
         return;
     }
     set_parse(values, sets, nsets, diag);
-    read_strategies(file, root, all, values, nsets, diag);
+    read_strategies(&(struct reading){file, root, values, nsets, diag, false}, all);
     set_fini(values, nsets);
     free(values);
 }

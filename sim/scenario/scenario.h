@@ -398,6 +398,9 @@ struct scenario_step {
     bool decode;  /* ... or of one token of each sequence, beside what is kept of those before */
 };
 
+/* A strategy with step: [prefill, decode] is read as two. */
+enum scenario_half { SCENARIO_WHOLE, SCENARIO_PREFILL, SCENARIO_DECODE };
+
 /* What is kept of tokens, and how many are made. */
 struct scenario_decode {
     int64_t tokens;  /* new ones of each sequence, one a step */
@@ -709,6 +712,9 @@ struct scenario {
     struct scenario_step step;
     int64_t steps; /* consecutive steps; 1 without an update, and in a decode the tokens */
     struct scenario_decode decode;
+    const struct scenario *prefill; /* of a decode: the one that it goes on from; NULL: none.  Of
+                                       the same file */
+    bool apart;                     /* a prefill on devices of its own */
     struct scenario_optimizer optimizer;
     struct scenario_types types;
     struct scenario_products products;
@@ -850,6 +856,9 @@ int64_t scenario_model_positions(size_t n);
 /* Print all keys and options of a file, with type, default and help, for people.  With a `key` only
  * those whose path contains it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
+
+/* Whether a strategy's name is a given one, or that of half of it: NAME/prefill, NAME/decode. */
+bool scenario_is_called(const char *strategy, const char *name);
 
 /* Whether a step is of serving; and then the tokens of each sequence that it takes in, those that
  * are kept before, and how many can be: a multiple of what the order over context.axis needs. */

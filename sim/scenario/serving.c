@@ -8,6 +8,15 @@
 
 #include <string.h>
 
+bool scenario_is_called(const char *strategy, const char *name)
+{
+    size_t n = strlen(name);
+
+    return !strncmp(strategy, name, n) &&
+           (strategy[n] == '\0' || !strcmp(strategy + n, "/prefill") ||
+            !strcmp(strategy + n, "/decode"));
+}
+
 bool scenario_serves(const struct scenario *scenario)
 {
     return scenario->step.prefill || scenario->step.decode;

@@ -81,7 +81,7 @@ void check_serving(struct reader *r)
     if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
         WRONG(r, "context.method",
               "a ring would move the cache around; expected gather, which leaves it where it lies");
-    if (!s->step.decode && is_given(s, "decode", "tokens"))
+    if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
     if (scenario_cache_tokens(s) > INT32_MAX)
         WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",

@@ -60,12 +60,13 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
                yaml_describe(node).text, nearest_hint(&near).text);
 }
 
-/* Whether phases make a step: forward and what follows it, or one phase of serving. */
-static bool is_step(const struct scenario_step *step)
+/* Whether phases make a step: forward and what follows it, or one phase of serving; or both of a
+ * strategy that is read as two. */
+static bool is_step(const struct scenario_step *step, enum scenario_half half)
 {
     if (step->prefill || step->decode)
-        return !(step->prefill && step->decode) && !step->forward && !step->backward &&
-               !step->update;
+        return (half != SCENARIO_WHOLE || !(step->prefill && step->decode)) && !step->forward &&
+               !step->backward && !step->update;
     return step->forward;
 }
 
@@ -79,7 +80,7 @@ static void read_step(struct reader *r, const struct option *option, const struc
     for (size_t i = 0; node->kind == YAML_LIST && !wrong && i < node->nitems; i++)
         if (!add_phase(&step, node->items[i]))
             wrong = node->items[i];
-    if (!wrong && !is_step(&step))
+    if (!wrong && !is_step(&step, r->half))
         wrong = node;
     step.forward = true;
     if (!wrong)
@@ -103,12 +104,13 @@ static void print_step(const struct scenario *scenario, const struct option *opt
 
 const struct value_type value_step = {
     .expected = "[forward] or [forward, backward] or [forward, backward, update], or of serving "
-                "[prefill] or [decode]",
+                "[prefill] or [decode] or [prefill, decode]",
     .read = read_step,
     .print = print_step,
     .keywords = SCHEMA_KEYWORDS(
         {"anyOf", "[{\"enum\": [\"forward\", \"prefill\", \"decode\"]}, {\"enum\": "
-                  "[[\"prefill\"], [\"decode\"]]}, {\"type\": \"array\", \"items\": {\"enum\": "
+                  "[[\"prefill\"], [\"decode\"], [\"prefill\", \"decode\"]]}, {\"type\": "
+                  "\"array\", \"items\": {\"enum\": "
                   "[\"forward\", \"backward\", \"update\"]}, \"contains\": {\"const\": "
                   "\"forward\"}, \"uniqueItems\": true, \"anyOf\": [{\"contains\": {\"const\": "
                   "\"backward\"}}, {\"not\": {\"contains\": {\"const\": \"update\"}}}]}]"}),

@@ -23,7 +23,8 @@ struct other_keys {
     size_t count;
 };
 
-static const struct option_section strategy_keys[] = {{"name", "of the strategy"}};
+static const struct option_section strategy_keys[] = {{"name", "of the strategy"},
+                                                      {"prefill", "what differs for the prefill"}};
 
 static bool is_in(const struct other_keys *other, const char *word)
 {
@@ -168,6 +169,20 @@ static void read_set(struct reader *r, const struct set_value *set)
     }
 }
 
+/* Half of a strategy is called NAME/prefill or NAME/decode. */
+static void name_half(struct reader *r)
+{
+    const char *half = r->half == SCENARIO_PREFILL ? "prefill" : "decode";
+    char *whole = r->scenario->strategy;
+
+    if (asprintf(&r->scenario->strategy, "%s%s%s", whole ? whole : "", whole ? "/" : "", half) <
+        0) {
+        r->scenario->strategy = NULL;
+        value_no_memory(r);
+    }
+    free(whole);
+}
+
 static void read_strategy_name(struct reader *r, const struct yaml_node *strategy)
 {
     const struct yaml_node *name = strategy ? yaml_find(strategy, "name") : NULL;
@@ -176,11 +191,13 @@ static void read_strategy_name(struct reader *r, const struct yaml_node *strateg
         r->scenario->strategy = value_read_name(r, "a strategy's name", name);
     else if (strategy)
         diag_error(r->diag, strategy->place, "a strategy without name; expected 'name: ...' in it");
-    if (r->scenario->strategy)
-        return;
-    r->scenario->strategy = strdup(SCENARIO_DEFAULT_STRATEGY);
-    if (!r->scenario->strategy)
-        value_no_memory(r);
+    if (!r->scenario->strategy && r->half == SCENARIO_WHOLE) {
+        r->scenario->strategy = strdup(SCENARIO_DEFAULT_STRATEGY);
+        if (!r->scenario->strategy)
+            value_no_memory(r);
+    }
+    if (r->half != SCENARIO_WHOLE)
+        name_half(r);
 }
 
 /* The file name without directories and extension. */
@@ -235,15 +252,42 @@ static void derive_defaults(struct reader *r)
     if (!s->name)
         value_no_memory(r);
     derive_model(r);
+    if (r->half == SCENARIO_PREFILL)
+        s->step = (struct scenario_step){.forward = true, .prefill = true};
+    if (r->half == SCENARIO_DECODE)
+        s->step = (struct scenario_step){.forward = true, .decode = true};
+    if (r->half == SCENARIO_DECODE)
+        s->decode.context += s->batch.seq;
     if (s->step.decode && s->steps == 1)
         s->steps = s->decode.tokens;
+}
+
+/* Read what differs for the prefill. */
+static void read_prefill(struct reader *r, const struct yaml_node *of,
+                         const struct other_keys *none)
+{
+    const struct yaml_node *own = of ? yaml_find(of, "prefill") : NULL;
+
+    if (own && r->half == SCENARIO_WHOLE)
+        diag_error(r->diag, own->place,
+                   "prefill without such a step; expected step: [prefill, decode]");
+    else if (own && r->half == SCENARIO_DECODE)
+        return;
+    else if (own && own->kind == YAML_MAP) {
+        r->scenario->apart |= yaml_find(own, "mesh") != NULL;
+        read_top(r, own, none);
+    } else if (own)
+        diag_error(r->diag, own->place,
+                   "prefill is %s; expected a map of options, such as {mesh: {tp: 4}}",
+                   yaml_describe(own).text);
 }
 
 void read_scenario(struct reader *r, const struct yaml_node *file, const struct yaml_node *strategy,
                    const struct set_value *sets, size_t nsets)
 {
     const struct other_keys of_file = {option_file_keys, option_file_key_count};
-    const struct other_keys of_strategy = {strategy_keys, 1};
+    const struct other_keys of_strategy = {strategy_keys, 2};
+    const struct other_keys none = {NULL, 0};
 
     r->scenario->place = strategy ? strategy->place : file->place;
     read_strategy_name(r, strategy);
@@ -252,6 +296,9 @@ void read_scenario(struct reader *r, const struct yaml_node *file, const struct 
     r->replay = false;
     if (strategy)
         read_top(r, strategy, &of_strategy);
+    if (r->half != SCENARIO_WHOLE || !strategy)
+        read_prefill(r, file, &none);
+    read_prefill(r, strategy, &none);
     for (size_t i = 0; i < nsets; i++)
         read_set(r, &sets[i]);
     derive_defaults(r);

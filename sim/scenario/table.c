@@ -300,6 +300,7 @@ const size_t option_section_count = COUNT(option_sections);
 const struct option_section option_file_keys[] = {
     {"version", "The version of this file format: 1; required."},
     {"strategies", "A list of maps, each with a name and the options that it overrides."},
+    {"prefill", "Of step: [prefill, decode]: a map of the options that differ for the prefill."},
     {"sweep", "Strategies from lists of mesh sizes and rule sets: devices, mesh, rules."},
 };
 const size_t option_file_key_count = COUNT(option_file_keys);

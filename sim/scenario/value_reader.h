@@ -19,6 +19,7 @@
 
 /* The state of reading one strategy. */
 struct reader {
+    enum scenario_half half; /* of a strategy that serves both phases */
     struct scenario *scenario;
     struct diag *diag;
     bool replay;       /* the file's own values were read before, with their costly checks */

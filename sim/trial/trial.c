@@ -449,8 +449,8 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
         return status;
     if (is_timed(trial))
         timing_watch(&trial->timing, &opts);
-    opts.together = trial->outputs ? outputs_take : NULL;
-    opts.together_arg = trial->outputs;
+    opts.together = trial->outputs ? outputs_take : trial->together;
+    opts.together_arg = trial->outputs ? trial->outputs : trial->together_arg;
     status = verify_run(trial->record, &reference, &opts, err);
     verify_reference_fini(&reference);
     return status == SHD_OK ? check_data(trial, err) : status;

@@ -23,6 +23,7 @@
 #include "scenario/scenario.h"
 #include "trial/outputs.h"
 #include "trial/timing.h"
+#include "walk/walk.h"
 
 struct trial {
     const struct scenario *scenario; /* not owned */
@@ -45,6 +46,9 @@ struct trial {
     int nthreads;        /* threads in the kernels of each device; 0: one */
     const char *memory;  /* as in shd_run_opts; NULL: the default */
     bool keeps_outputs;  /* `outputs` are wanted; not over ranks */
+    walk_together_fn together; /* called with the results; not over ranks, nor with
+                                  `keeps_outputs`.  NULL: nothing to do */
+    void *together_arg;
     struct outputs *outputs; /* of the execution; NULL: none (trial/outputs.h) */
     bool over_ranks;     /* devices are spread over all ranks, which execute together ... */
     const char *spread_axis;  /* ... by their coordinates on this axis; NULL: by their order */
