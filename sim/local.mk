@@ -647,6 +647,8 @@ libsim_la_SOURCES = \
 	%D%/kern/packed_block.inc \
 	%D%/kern/packed_room.c \
 	%D%/kern/packed_room.h \
+	%D%/kern/pages.c \
+	%D%/kern/pages.h \
 	%D%/kern/pairs.c \
 	%D%/kern/pairs.h \
 	%D%/kern/pick.c \

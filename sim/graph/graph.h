@@ -25,6 +25,7 @@
 #include "graph/names.h"
 #include "kern/coded.h"
 #include "kern/kern.h"
+#include "kern/pages.h"
 #include "kern/rotation.h"
 #include "kern/routing.h"
 
@@ -191,6 +192,12 @@ struct graph_dim {
     uint32_t of;  /* the dimension of which an element here stands for several; GRAPH_NONE */
 };
 
+/* How tokens lie in a cache: [batch, tokens, ..] in an order, or in pages [pools, slots, ..]. */
+struct graph_kept {
+    struct kern_order order;
+    const struct kern_pages *pages; /* NULL: none */
+};
+
 struct graph_node {
     enum graph_op op;
     enum graph_phase phase;
@@ -222,7 +229,7 @@ struct graph_node {
                                           that it adapts and whose dimensions it has, beside some
                                           of its own; GRAPH_INPUT: of the parameter that makes
                                           what is cached; NULL: none */
-    bool cached; /* GRAPH_INPUT: what is kept of tokens, [batch, tokens, ..] */
+    const struct graph_kept *kept;     /* GRAPH_INPUT: what is kept of tokens; NULL: another one */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this
                                           node is */
     uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer state the
@@ -350,6 +357,8 @@ struct graph_attention {
      * count. */
     uint32_t spans, positions;
     const struct kern_sight *sight;
+    uint32_t table; /* [batch, entries]: with sight->pages, where keys and values lie: k and v are
+                       [pools, slots, kv_heads, ..]; else GRAPH_NONE */
     /* Queries and keys are cut into `blocks` equal blocks (0 means 1); a block of queries sees only
      * the block of keys in the same place. */
     uint32_t blocks;
@@ -362,8 +371,8 @@ struct graph_attention {
                         `more`; or GRAPH_NONE */
 };
 
-#define GRAPH_ATTENTION_INIT                                            \
-    .spans = GRAPH_NONE, .positions = GRAPH_NONE, .before = GRAPH_NONE, \
+#define GRAPH_ATTENTION_INIT                                                                 \
+    .spans = GRAPH_NONE, .positions = GRAPH_NONE, .table = GRAPH_NONE, .before = GRAPH_NONE, \
     .sinks = GRAPH_NONE /* all else 0 */
 
 /* Attention of q[batch, seq, heads, head_dim] to k[batch, keys, kv_heads, head_dim] and v[batch,

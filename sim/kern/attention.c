@@ -74,6 +74,7 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
         .args = args,
         .spans = a->sight ? args->in[3] : NULL,
         .positions = a->sight ? args->in[4] : NULL,
+        .table = a->pages ? args->in[5] : NULL,
         .nitems = (int64_t)nitems(a),
         .part_bytes = part_bytes(a),
         .item = a->dtype == SHD_F64 ? f64_item : f32_item,

@@ -27,6 +27,9 @@
  *
  * Queries and keys may be cut into `blocks`, of which queries see the keys in the same place only.
  *
+ * Keys and values may lie in pages (pages.h): k and v are then [pools][slots][kv_heads][..], and
+ * an additional operand behind the positions is table[batch][entries], int32.
+ *
  * Counted as 2 flops a multiply-add of the products, two forward and five backward, for the pairs
  * of query and key of the tiles that are worked on: the tiles (and within them the groups of 32
  * queries at both ends) that see nothing are passed over.  Dense flops are those of all pairs of a
@@ -48,6 +51,7 @@
 
 #include <shd/dtype.h>
 
+#include "kern/pages.h"
 #include "kern/sight.h"
 
 /* Offsets: the device's first query, head and key head in the whole, and, if documents differ
@@ -72,13 +76,30 @@ struct kern_attention {
     bool more;      /* forward: another attention continues from the results */
     int64_t blocks; /* blocks of queries and keys on the device; at least 1, and 1 if causal */
     int64_t shift;  /* with a sight: blocks by which the keys were moved on in the sequence */
+    const struct kern_pages *pages; /* in which keys and values lie; NULL: in order; not owned */
     const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
 };
 
 /* The number of the forward kernel's operand with the sinks. */
 static inline uint32_t kern_attention_sinks(const struct kern_attention *a)
 {
-    return 3 + (a->sight ? 2 : 0) + (a->goes_on ? 2 : 0);
+    return 3 + (a->sight ? 2 : 0) + (a->pages ? 1 : 0) + (a->goes_on ? 2 : 0);
+}
+
+/* The local key t of a local row of the batch, as a row of k and v without heads; `table` has the
+ * row's pages, and is NULL without any. */
+static inline int64_t kern_attention_key(const struct kern_attention *a, const int32_t *table,
+                                         int64_t b, int64_t t)
+{
+    const struct kern_pages *p = a->pages;
+    int64_t part, count;
+
+    if (!p)
+        return b * a->keys + t;
+    part = t / p->tokens;
+    count = kern_pages_count(p);
+    return (b / p->rows * a->blocks + part) * count * p->page +
+           table[b * (a->keys / p->page) + t / p->page] * p->page + t % p->page;
 }
 
 /* Type of sums, and of the statistics kept of them. */

@@ -28,6 +28,7 @@ struct attention_error {
     const struct kern_attention *a;
     const struct kern_error *e;
     const int32_t *spans, *positions; /* NULL: no sight */
+    const int32_t *table;             /* NULL: no pages */
     const double *zeros; /* a row of zero variances, for exact operands */
     atomic_bool failed;  /* out of memory */
 };
@@ -143,9 +144,9 @@ static int64_t q_row(const struct kern_attention *a, int64_t b, int64_t s, int64
     return (b * a->queries + s) * a->heads + h;
 }
 
-static int64_t kv_row(const struct kern_attention *a, int64_t b, int64_t t, int64_t g)
+static int64_t kv_row(const struct attention_error *run, int64_t b, int64_t t, int64_t g)
 {
-    return (b * a->keys + t) * a->kv_heads + g;
+    return kern_attention_key(run->a, run->table, b, t) * run->a->kv_heads + g;
 }
 
 /* ---- forward ---- */
@@ -175,7 +176,7 @@ static void add_term(const struct attention_error *run, struct query_sums *sums,
 static void add_so_far(const struct attention_error *run, struct query_sums *sums, int64_t row,
                        const double *o, double lse)
 {
-    int first = run->spans ? 5 : 3;
+    int first = (run->spans ? 5 : 3) + (run->table != NULL);
     double before = ((const double *)run->e->args->in[first + 1])[row];
     const double *v = run->e->variances[first + 1];
 
@@ -216,7 +217,7 @@ static void query_error(const struct attention_error *run, int64_t b, int64_t s,
         return; /* no key is seen: both results are exact */
     memset(room, 0, 2 * m * sizeof *room);
     for (int64_t t = keys.begin; t < keys.end; t++) {
-        int64_t row = kv_row(a, b, t, g);
+        int64_t row = kv_row(run, b, t, g);
         struct score score;
         double deviation, dot;
 
@@ -329,7 +330,7 @@ static void query_grad_error(const struct attention_error *run, int64_t b, int64
                           compute, &query.delta_off);
     memset(sums->dq, 0, 3 * d * sizeof *sums->dq);
     for (int64_t t = keys.begin; t < keys.end; t++) {
-        int64_t row = kv_row(a, b, t, g);
+        int64_t row = kv_row(run, b, t, g);
 
         if (!sees(run, &keys, t))
             continue;
@@ -374,9 +375,9 @@ static void store_sums(const struct attention_error *run, int64_t b, int64_t g,
     for (int64_t t = 0; t < a->keys; t++) {
         size_t k = (size_t)t * d, v = (size_t)t * m;
 
-        store_row(run, 1, kv_row(a, b, t, g), d, sums->dk + k, sums->dk_squares + k,
+        store_row(run, 1, kv_row(run, b, t, g), d, sums->dk + k, sums->dk_squares + k,
                   a->scale * a->scale);
-        store_row(run, 2, kv_row(a, b, t, g), m, sums->dv + v, sums->dv_squares + v, 1);
+        store_row(run, 2, kv_row(run, b, t, g), m, sums->dv + v, sums->dv_squares + v, 1);
     }
 }
 
@@ -423,6 +424,10 @@ static uint64_t count_of(const struct kern_attention *a, enum like like)
     uint64_t queries = (uint64_t)(a->batch * a->queries * a->heads);
     uint64_t keys = (uint64_t)(a->batch * a->keys * a->kv_heads);
 
+    if (a->pages)
+        keys = (uint64_t)(a->batch / a->pages->rows * a->blocks * kern_pages_count(a->pages) *
+                          a->pages->page * a->kv_heads);
+
     if (like == LIKE_LSE)
         return queries;
     return (like == LIKE_Q || like == LIKE_O ? queries : keys) *
@@ -444,7 +449,7 @@ static bool is_known(const struct kern_attention *a, const struct kern_error *e,
     int n = backward ? 6 : a->goes_on ? 5 : 3;
 
     for (int k = 0; k < n; k++) {
-        int operand = !backward && k > V && a->sight ? k + 2 : k;
+        int operand = !backward && k > V && a->sight ? k + 2 + (a->pages != NULL) : k;
         uint64_t count = count_of(a, likes[k]);
 
         if (!is_finite(e, operand, count, likes[k] == LIKE_LSE))
@@ -493,6 +498,7 @@ static bool run_all(const union kern_desc *desc, const struct kern_error *e, ker
     if (run.a->sight) {
         run.spans = e->args->in[backward ? 6 : 3];
         run.positions = e->args->in[backward ? 7 : 4];
+        run.table = run.a->pages ? e->args->in[5] : NULL;
     }
     atomic_init(&run.failed, false);
     kern_parallel(task, &run, ntasks, e->args->nthreads);

@@ -40,6 +40,7 @@ struct attention_run {
     const struct kern_attention *desc;
     const struct kern_args *args;
     const int32_t *spans, *positions; /* NULL: no sight */
+    const int32_t *table;             /* NULL: no pages */
     int64_t nitems;
     int64_t nparts;
     char *workspace;
@@ -163,10 +164,18 @@ static inline int64_t attention_q_row(const struct kern_attention *a, int64_t b,
     return (b * a->queries + s) * a->heads + h;
 }
 
-static inline int64_t attention_kv_row(const struct kern_attention *a, int64_t b, int64_t t,
+static inline int64_t attention_kv_row(const struct attention_run *run, int64_t b, int64_t t,
                                        int64_t g)
 {
-    return (b * a->keys + t) * a->kv_heads + g;
+    return kern_attention_key(run->desc, run->table, b, t) * run->desc->kv_heads + g;
+}
+
+/* How many of n keys from the device's key t on lie one after the other. */
+static inline size_t attention_together(const struct kern_attention *a, int64_t t, size_t n)
+{
+    int64_t left = a->pages ? a->pages->page - t % a->pages->page : INT64_MAX;
+
+    return (int64_t)n < left ? n : (size_t)left;
 }
 
 /* The local key head of a local query head. */

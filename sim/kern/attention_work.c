@@ -311,9 +311,11 @@ static uint64_t sight_bytes(const struct kern_attention *a)
 {
     int64_t rows = a->sight && a->sight->rows > 0 ? a->batch : 1;
 
+    int64_t entries = a->pages ? a->batch * (a->keys / a->pages->page) : 0;
+
     if (!a->sight)
         return 0;
-    return sizeof(int32_t) * (uint64_t)(2 * rows * a->queries + a->keys);
+    return sizeof(int32_t) * (uint64_t)(2 * rows * a->queries + a->keys + entries);
 }
 
 uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *offsets,

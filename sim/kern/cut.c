@@ -248,6 +248,8 @@ void kern_attention_cut(const union kern_desc *desc, int64_t wanted, struct kern
     const struct kern_attention *a = &desc->attention;
     uint32_t next = 3;
 
+    if (a->pages)
+        return; /* any row of the batch may read any page of its pool */
     choose_attention(a, wanted, out);
     if (a->sight) {
         cut_spans(a, out, &out->in[next]);

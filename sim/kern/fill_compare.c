@@ -11,6 +11,7 @@
 #include "base/stored_array.h"
 #include "kern/convert.h"
 #include "kern/nest.h"
+#include "kern/pages.h"
 #include "kern/quant.h"
 #include "kern/routing.h"
 
@@ -65,7 +66,8 @@ bool kern_holds(enum shd_dtype dtype, enum shd_dtype other)
 bool kern_source_changes(const struct kern_source *source)
 {
     if (source->sight)
-        return source->sight->queries.each > 0 && source->sight_array != KERN_POSITIONS;
+        return source->sight->queries.each > 0 && source->sight_array != KERN_POSITIONS &&
+               source->sight_array != KERN_TABLE;
     return source->by_step || source->place.per_step > 0 || source->place.per_microbatch > 0 ||
            (source->routing && source->routing->rotate > 0);
 }
@@ -104,10 +106,19 @@ static double query_value(const struct kern_source *source, int64_t index)
 
     if (source->sight_array == KERN_PLACES)
         position = kern_order_index(&sight->order, position);
+    if (source->sight_array == KERN_PLACES && sight->pages)
+        position = kern_pages_slot(sight->pages, index / sight->queries.count, position);
     if (!spans)
         return (double)position;
     span = kern_sight_span(sight, 0, position);
     return (double)(index % 2 ? span.last : span.first);
+}
+
+static double entry_value(const struct kern_pages *pages, int64_t index)
+{
+    int64_t entries = kern_pages_entries(pages), row = index / (pages->parts * entries);
+
+    return (double)kern_pages_entry(pages, row % pages->rows, index % entries);
 }
 
 static double seen_value(const struct kern_source *source, int64_t index)
@@ -121,6 +132,8 @@ static double seen_value(const struct kern_source *source, int64_t index)
 
         return (double)kern_order_position(&sight->order, at < 0 ? at + extent : at);
     }
+    if (source->sight_array == KERN_TABLE)
+        return entry_value(sight->pages, index);
     if (sight->queries.count > 0)
         return query_value(source, index);
     span = kern_sight_span(sight, index / 2 / extent,

@@ -232,8 +232,9 @@ struct kern_place {
  * there are no documents), for each query in memory order the first and last position that it sees;
  * positions[extent], of each key in memory order.  Of a sight with queries of their own: spans of
  * these, over and over if the array is longer; queries[count], their positions; places[count],
- * their indices among the keys. */
-enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES };
+ * their indices among the keys, or with pages the slots of each sequence's, [pools, rows, count];
+ * table[batch, entries], the pages of each sequence's keys. */
+enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES, KERN_TABLE };
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
  * the whole array, or what `place` makes of it; the value is (u/2^32 - 0.5)*scale + offset rounded

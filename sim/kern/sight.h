@@ -77,6 +77,8 @@ struct kern_sight {
     const int32_t *first, *last; /* [rows][extent], by position: begin and end of the position's
                                     document; both ascend; not owned */
     struct kern_step_queries queries;
+    const struct kern_pages
+        *pages;                  /* in which keys lie (pages.h); not owned; NULL: in their order */
     struct kern_pairs *pairs;    /* cache for plans (pairs.h); not owned; NULL: no cache */
 };
 

@@ -26,7 +26,7 @@ void layer_attention_init(struct layer_attention *out, struct graph *graph,
 
     *out = (struct layer_attention){.scenario = scenario};
     if (scenario_serves(scenario))
-        out->cache = serving_add(&out->sights, graph, scenario, seq);
+        out->cache = serving_add(&out->sights, graph, scenario, batch, seq);
     if (!out->cache || out->cache->begins)
         context_add(&out->sights, graph, scenario, batch, seq);
     if (!m->rope.used || graph->err.status != SHD_OK)

@@ -211,8 +211,9 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     struct ends ends;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens = scenario->step.decode ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
-                                       : tokens_ahead(&p, "tokens", 0);
+    x = tokens = scenario_serves(scenario)
+                     ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
+                     : tokens_ahead(&p, "tokens", 0);
     layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
     x = weights_embed(graph, scenario, "embed", ends.table, x);

@@ -20,14 +20,32 @@ static struct kern_order order_of(const struct scenario *s)
                                scenario_cache_tokens(s)};
 }
 
+/* Pages of the cache; NULL: it is contiguous, or there is no memory. */
+static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s)
+{
+    struct kern_pages *pages = s->decode.page > 0 ? graph_memory(g, 1, sizeof *pages) : NULL;
+    int64_t pools = scenario_batch_shards(s), parts = scenario_cache_parts(s);
+
+    if (pages)
+        *pages = (struct kern_pages){.page = s->decode.page,
+                                     .pools = pools,
+                                     .rows = s->batch.size / pools,
+                                     .parts = parts,
+                                     .tokens = scenario_cache_tokens(s) / parts,
+                                     .shared = s->decode.shared / parts / s->decode.page};
+    return pages;
+}
+
 /* What new tokens see of the cache in layers of a type. */
 static const struct kern_sight *make_sight(struct graph *g, const struct scenario *s,
+                                           const struct kern_pages *pages,
                                            enum scenario_layer_type type)
 {
     const struct kern_sight sight = {.order = order_of(s),
                                      .causal = true,
                                      .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
                                      .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
+                                     .pages = pages,
                                      .queries = {.count = scenario_new_tokens(s),
                                                  .first = scenario_kept_tokens(s),
                                                  .each = s->step.decode,
@@ -54,6 +72,7 @@ static bool has_type(const struct scenario *s, enum scenario_layer_type type)
 
 /* The sight of layers of a type; positions of keys and queries are those of all types. */
 static const struct attention_sight *add_sight(struct graph *g, const struct scenario *s,
+                                               const struct kern_pages *pages,
                                                enum scenario_layer_type type,
                                                const struct attention_sight *like)
 {
@@ -68,54 +87,102 @@ static const struct attention_sight *add_sight(struct graph *g, const struct sce
     if (!out)
         return NULL;
     *out = *like;
-    out->sight = make_sight(g, s, type);
+    out->sight = make_sight(g, s, pages, type);
     if (parts == 1)
         dims[0] = graph_find_dim(g, "seq");
     out->spans = add_array(g, name, out->sight, KERN_SPANS, dims, 2);
     return out;
 }
 
+static uint32_t add_table(struct graph *g, const struct kern_sight *sight, uint32_t batch)
+{
+    int64_t entries = sight->pages->parts * kern_pages_entries(sight->pages);
+    const uint32_t dims[2] = {batch, graph_dim(g, "entries", entries)};
+
+    return add_array(g, "pages", sight, KERN_TABLE, dims, 2);
+}
+
 /* Sights of the types that layers have. */
 static void add_sights(struct context_sights *out, struct graph *g, const struct scenario *s,
-                       const struct kern_sight *sight, uint32_t cache, uint32_t seq)
+                       const struct kern_sight *sight, uint32_t batch, uint32_t seq)
 {
-    struct attention_sight like = {.blocks = (uint32_t)scenario_cache_parts(s)};
+    struct attention_sight like = {.blocks = (uint32_t)scenario_cache_parts(s),
+                                   .table = GRAPH_NONE};
+    uint32_t cache = graph_dim(g, "cache", sight->order.extent);
     uint32_t *positions = graph_memory(g, 1, sizeof *positions);
 
     if (!positions)
         return;
     *positions = add_array(g, "positions", sight, KERN_POSITIONS, &cache, 1);
     like.positions = positions;
+    if (sight->pages)
+        like.table = add_table(g, sight, batch);
     like.queries = add_array(g, "queries", sight, KERN_QUERIES, &seq, 1);
     for (int type = 0; type < SCENARIO_LAYER_FULL_PLAIN; type++)
         if (has_type(s, (enum scenario_layer_type)type))
-            out->of[type] = add_sight(g, s, (enum scenario_layer_type)type, &like);
+            out->of[type] = add_sight(g, s, sight->pages, (enum scenario_layer_type)type, &like);
+}
+
+/* Say where new tokens are kept. */
+static void place_tokens(struct attention_cache *cache, struct graph *g,
+                         const struct kern_sight *sight, uint32_t seq)
+{
+    const struct kern_pages *pages = sight->pages;
+    uint32_t dims[3] = {GRAPH_NONE, GRAPH_NONE, seq};
+
+    if (!pages) {
+        cache->dim = graph_dim(g, "cache", sight->order.extent);
+        cache->places = add_array(g, "places", sight, KERN_PLACES, &seq, 1);
+        return;
+    }
+    cache->pools = dims[0] = graph_dim(g, "pools", pages->pools);
+    cache->rows = dims[1] = graph_dim(g, "rows", pages->rows);
+    cache->dim = graph_dim(g, "slots", kern_pages_slots(pages));
+    cache->places = add_array(g, "places", sight, KERN_PLACES, dims, 3);
 }
 
 const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
-                                          const struct scenario *scenario, uint32_t seq)
+                                          const struct scenario *scenario, uint32_t batch,
+                                          uint32_t seq)
 {
     struct attention_cache *cache = graph_memory(graph, 1, sizeof *cache);
-    const struct kern_sight *sight = make_sight(graph, scenario, SCENARIO_LAYER_FULL);
+    const struct kern_pages *pages = make_pages(graph, scenario);
+    const struct kern_sight *sight = make_sight(graph, scenario, pages, SCENARIO_LAYER_FULL);
 
     if (!cache || !sight)
         return NULL;
-    *cache =
-        (struct attention_cache){.dim = graph_dim(graph, "cache", scenario_cache_tokens(scenario)),
-                                 .places = add_array(graph, "places", sight, KERN_PLACES, &seq, 1),
-                                 .order = order_of(scenario),
-                                 .begins = scenario_kept_tokens(scenario) == 0,
-                                 .seed = scenario->seed,
-                                 .source = model_source};
+    *cache = (struct attention_cache){.kept = {order_of(scenario), pages},
+                                      .begins = scenario_kept_tokens(scenario) == 0,
+                                      .seed = scenario->seed,
+                                      .source = model_source};
+    place_tokens(cache, graph, sight, seq);
     if (!cache->begins)
-        add_sights(out, graph, scenario, sight, cache->dim, seq);
+        add_sights(out, graph, scenario, sight, batch, seq);
     return graph->err.status == SHD_OK ? cache : NULL;
+}
+
+/* Ids of which all sequences have the first ones in common, as prompts with the same instructions
+ * have. */
+static uint32_t with_prefix(struct graph *g, const struct scenario *s, uint32_t ids, uint32_t seq)
+{
+    struct kern_source source = model_source(s->seed, "prefix", 0);
+    uint32_t at = layer_numbers(g, seq), end, prefix;
+
+    source.modulus = (uint32_t)s->model.vocab;
+    prefix = graph_input(g, "prefix", SHD_I32, &seq, 1, source);
+    end = graph_map(g, "tokens/shared", KERN_FILL, at, GRAPH_NONE, (double)s->decode.shared);
+    at = graph_map(g, "tokens/shared", KERN_LESS, at, end, 0);
+    return graph_select(g, "tokens/all", at, prefix, ids);
 }
 
 uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,
                         uint32_t seq)
 {
-    return tokens_add(graph, scenario, "tokens", batch, seq, (struct tokens_part){0, 0});
+    uint32_t ids = tokens_add(graph, scenario, "tokens", batch, seq, (struct tokens_part){0, 0});
+
+    if (scenario->step.prefill && scenario->decode.shared > 0 && graph->err.status == SHD_OK)
+        ids = with_prefix(graph, scenario, ids, seq);
+    return ids;
 }
 
 uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t *seq)

@@ -20,7 +20,8 @@
 /* Add the inputs that say where tokens are kept and, unless the cache begins, which of them layers
  * see.  Returns the cache; NULL with an error in the graph.  Lives as long as the graph. */
 const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
-                                          const struct scenario *scenario, uint32_t seq);
+                                          const struct scenario *scenario, uint32_t batch,
+                                          uint32_t seq);
 
 /* The ids of a step's tokens, [batch, seq]: a prompt's, or the ones made last. */
 uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,

@@ -225,6 +225,19 @@ static void bind_like(struct binding *b, uint32_t node, uint32_t base)
     b->out->nodes[node] = s;
 }
 
+/* Shard pools of pages, the first dimension, as the batch is. */
+static void bind_pools(const struct binding *b, struct shd_sharding *s)
+{
+    const struct scenario_logical *l = scenario_find_logical(b->scenario, "batch");
+
+    for (size_t a = 0; l && a < l->naxes; a++) {
+        int axis = shd_mesh_find_axis(b->mesh, l->axes[a]);
+
+        if (axis >= 0 && !(shd_sharding_axes(s) >> axis & 1))
+            s->dims[0].axes[s->dims[0].naxes++] = (uint8_t)axis;
+    }
+}
+
 /* Shard a cache: along the batch and the tokens as inputs are, the tokens over context.axis as
  * well, and along the dimensions of the parameter that makes what is kept as that one. */
 static void bind_cache(struct binding *b, uint32_t node)
@@ -237,6 +250,8 @@ static void bind_cache(struct binding *b, uint32_t node)
     const struct shd_sharding *like = n->base ? b->out->nodes[param] : NULL;
 
     bind_logical(b, node);
+    if (n->kept->pages)
+        bind_pools(b, s);
     if (parts >= 0 && !(shd_sharding_axes(s) >> parts & 1))
         s->dims[1].axes[s->dims[1].naxes++] = (uint8_t)parts;
     for (uint32_t d = 2; like && d < n->rank; d++) {
@@ -400,7 +415,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         }
         if (rule)
             bind_rule(b, node, rule);
-        else if (n->cached)
+        else if (n->kept)
             bind_cache(b, node);
         else if (n->base)
             bind_like(b, node, base_of(b, node));

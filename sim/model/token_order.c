@@ -161,6 +161,7 @@ static const struct attention_sight *add_sight(struct graph *graph, const struct
                                     .spans = add_spans(graph, name, sight, batch, seq),
                                     .positions = own ? own : positions,
                                     .blocks = blocks,
+                                    .table = GRAPH_NONE,
                                     .queries = GRAPH_NONE};
     for (uint32_t step = 0; step < blocks && own; step++)
         own[step] = add_positions(graph, sight, seq, step, blocks);

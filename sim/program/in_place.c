@@ -16,12 +16,15 @@ static bool reads(const struct program_op *op, uint32_t buffer)
     return false;
 }
 
-/* Whether an elementwise kernel reads each element of a buffer only where it writes the output, so
- * that it may overwrite the buffer: it loads a block before it stores it. */
+/* Whether a kernel reads each element of a buffer only where it writes the output, so that it may
+ * overwrite the buffer: an elementwise one loads a block before it stores it; rows are written into
+ * the array that they belong to. */
 static bool reads_where_it_writes(const struct program_op *op, uint32_t buffer)
 {
     const struct kern_map *m = &op->desc.map;
 
+    if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_append)
+        return op->inputs[KERN_APPEND_ARRAY] == buffer;
     if (op->kind != PROGRAM_KERNEL || op->kernel != &kern_kernel_map || op->accumulates)
         return false;
     for (uint32_t k = 0; k < op->ninputs; k++)

@@ -405,6 +405,8 @@ enum scenario_half { SCENARIO_WHOLE, SCENARIO_PREFILL, SCENARIO_DECODE };
 struct scenario_decode {
     int64_t tokens;  /* new ones of each sequence, one a step */
     int64_t context; /* tokens kept before the first step */
+    int64_t page;    /* tokens of a page of the cache; 0: it is contiguous */
+    int64_t shared;  /* tokens that all sequences begin with, and which are kept once in a pool */
 };
 
 enum scenario_optimizer_kind {
@@ -866,6 +868,9 @@ bool scenario_serves(const struct scenario *scenario);
 int64_t scenario_new_tokens(const struct scenario *scenario); /* of other steps: batch.seq */
 int64_t scenario_kept_tokens(const struct scenario *scenario);
 int64_t scenario_cache_tokens(const struct scenario *scenario);
+
+/* Devices, or groups of them, that have sequences of their own: the sizes of the batch's axes. */
+int64_t scenario_batch_shards(const struct scenario *scenario);
 
 /* The parts in which the cache lies: the size of context.axis. */
 int64_t scenario_cache_parts(const struct scenario *scenario);

@@ -33,12 +33,27 @@ int64_t scenario_kept_tokens(const struct scenario *scenario)
                                                                   : scenario->decode.context;
 }
 
-int64_t scenario_cache_parts(const struct scenario *scenario)
+static int64_t size_of_axis(const struct scenario *scenario, const char *axis)
 {
     for (size_t i = 0; i < scenario->nmesh; i++)
-        if (scenario->context.axis && !strcmp(scenario->mesh[i].name, scenario->context.axis))
+        if (axis && !strcmp(scenario->mesh[i].name, axis))
             return scenario->mesh[i].size;
     return 1;
+}
+
+int64_t scenario_cache_parts(const struct scenario *scenario)
+{
+    return size_of_axis(scenario, scenario->context.axis);
+}
+
+int64_t scenario_batch_shards(const struct scenario *scenario)
+{
+    const struct scenario_logical *batch = scenario_find_logical(scenario, "batch");
+    int64_t n = 1;
+
+    for (size_t a = 0; batch && a < batch->naxes; a++)
+        n *= size_of_axis(scenario, batch->axes[a]);
+    return n;
 }
 
 int64_t scenario_cache_tokens(const struct scenario *scenario)
@@ -50,5 +65,7 @@ int64_t scenario_cache_tokens(const struct scenario *scenario)
         n += scenario->decode.tokens - 1;
     if (scenario->context.order == SCENARIO_ZIGZAG)
         unit *= 2;
+    if (scenario->decode.page > 0)
+        unit *= scenario->decode.page;
     return (n + unit - 1) / unit * unit;
 }

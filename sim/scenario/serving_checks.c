@@ -66,6 +66,29 @@ static void check_model(struct reader *r)
               scenario_cache_tokens(s), s->model.positions);
 }
 
+static void check_pages(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t shards = scenario_batch_shards(s);
+    int64_t kept = scenario_kept_tokens(s) + (s->step.prefill ? s->batch.seq : 0);
+
+    if (s->decode.shared > 0 && s->decode.page == 0)
+        WRONG(r, "decode.shared", "tokens are shared by pages; expected decode.page, such as 16");
+    if (s->decode.shared > 0 && scenario_cache_parts(s) > 1 && s->context.order != SCENARIO_STRIPED)
+        WRONG(r, "decode.shared",
+              "the first tokens lie in the first part of the cache alone; expected context.order "
+              "striped");
+    if (s->decode.shared > kept)
+        WRONG(r, "decode.shared",
+              "%" PRId64 " tokens are shared of %" PRId64 " that are kept; expected at most these",
+              s->decode.shared, kept);
+    if (s->decode.page > 0 && s->batch.size % shards != 0)
+        WRONG(r, "batch.size",
+              "%" PRId64 " sequences do not divide into the %" PRId64
+              " pools of pages that the batch's axes make",
+              s->batch.size, shards);
+}
+
 void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -83,6 +106,7 @@ void check_serving(struct reader *r)
               "a ring would move the cache around; expected gather, which leaves it where it lies");
     if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
+    check_pages(r);
     if (scenario_cache_tokens(s) > INT32_MAX)
         WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",
               scenario_cache_tokens(s), INT32_MAX);

@@ -607,6 +607,12 @@ const struct option option_table[] = {
     {INT(decode, context, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens of each sequence that the cache has before the first step; 0 means "
              "batch.seq in a decode, and none in a prefill."},
+    {INT(decode, page, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
+     .help = "The tokens of a page of the cache: sequences have pages of a pool, wherever they lie "
+             "in it, and tables that name them. 0: each sequence lies in one piece."},
+    {INT(decode, shared, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
+     .help = "The tokens that all sequences begin with: whole pages of them are kept once in each "
+             "pool. Needs decode.page."},
     {WORD(optimizer, kind, optimizer_kinds), .standard = "none",
      .help = "The optimizer. Its state begins as zeros and is named opt/KIND/PARAMETER."},
     {FIELD(optimizer, lr, amount), .max = 1000, .standard = "0.001",

@@ -19,8 +19,8 @@ struct item {
     uint32_t result; /* of the prefill's program */
     uint32_t node;   /* of the decode's graph */
     const struct program_buffer *from, *to;
-    struct kern_order from_order, to_order; /* of tokens; extent 0: no tokens are kept in it */
-    int64_t kept;                           /* of these: the first ones in their sequence */
+    const struct graph_kept *left, *begun; /* how tokens lie here and there; NULL: not by tokens */
+    int64_t kept;                          /* of these: the first ones in their sequence */
     char *whole; /* what was received, in memory of the decode's graph */
 };
 
@@ -71,9 +71,9 @@ static bool find_item(struct item *out, const struct handoff *h, const struct pr
                          .from = &from->buffers[left->buffer],
                          .to = &to->buffers[next->of]};
     before = find_input(h->prefill->graph, next->name);
-    if (g->nodes[out->node].cached) {
-        out->from_order = h->prefill->graph->nodes[before].source.order;
-        out->to_order = g->nodes[out->node].source.order;
+    out->begun = g->nodes[out->node].kept;
+    if (out->begun) {
+        out->left = h->prefill->graph->nodes[before].kept;
         out->kept = scenario_kept_tokens(h->decode->scenario);
     }
     return true;
@@ -117,14 +117,15 @@ static struct part part_of(const struct program_buffer *b, int32_t position)
     return p;
 }
 
-/* Cut `part` to what `other` has as well in all dimensions but that of tokens; false: nothing. */
+/* Cut `part` to what `other` has as well, with `tokens` in the dimensions behind that of tokens;
+ * false: nothing. */
 static bool cut(struct part *part, const struct part *other, uint32_t rank, bool tokens)
 {
     for (uint32_t d = 0; d < rank; d++) {
         int64_t from = part->offset[d], end = from + part->extent[d];
         int64_t other_end = other->offset[d] + other->extent[d];
 
-        if (tokens && d == TOKENS_DIM)
+        if (tokens && d <= TOKENS_DIM)
             continue;
         from = from > other->offset[d] ? from : other->offset[d];
         end = end < other_end ? end : other_end;
@@ -187,35 +188,69 @@ static uint64_t copy_box(const struct item *item, const int64_t *extent, const s
     return bytes;
 }
 
+/* Where a token of a sequence of the batch lies: the first two indices. */
+static void place_of(const struct graph_kept *kept, int64_t row, int64_t position, int64_t *at)
+{
+    int64_t token = kern_order_index(&kept->order, position);
+
+    at[0] = kept->pages ? row / kept->pages->rows : row;
+    at[TOKENS_DIM] = kept->pages ? kern_pages_slot(kept->pages, row, token) : token;
+}
+
+static bool has(const struct part *part, const int64_t *at)
+{
+    return at[0] >= part->offset[0] && at[0] < part->offset[0] + part->extent[0] &&
+           at[TOKENS_DIM] >= part->offset[TOKENS_DIM] &&
+           at[TOKENS_DIM] < part->offset[TOKENS_DIM] + part->extent[TOKENS_DIM];
+}
+
+/* The sequences of the batch that a device has. */
+struct rows {
+    int64_t begin, end;
+};
+
+static struct rows rows_of(const struct graph_kept *kept, const struct part *part)
+{
+    int64_t each = kept->pages ? kept->pages->rows : 1;
+
+    return (struct rows){part->offset[0] * each, (part->offset[0] + part->extent[0]) * each};
+}
+
+/* Whether a token lies in a page that an earlier sequence of the pool has, too. */
+static bool is_shared(const struct graph_kept *kept, int64_t row, int64_t position)
+{
+    const struct kern_pages *p = kept->pages;
+
+    return p && row % p->rows > 0 &&
+           kern_order_index(&kept->order, position) % p->tokens < p->shared * p->page;
+}
+
 /* Move what device d of the decode wants of an array that `source` has; returns the bytes. */
 static uint64_t move(const struct handoff *h, const struct item *item, int32_t source, int32_t d,
                      const char *values, char *landing)
 {
     const struct part from = part_of(item->from, source), to = part_of(item->to, d);
-    bool tokens = item->to_order.extent > 0;
     struct part box = to;
-    int64_t at[SHD_RANK_MAX], end = to.offset[TOKENS_DIM] + to.extent[TOKENS_DIM];
+    int64_t at[SHD_RANK_MAX];
+    struct rows rows;
     uint64_t bytes = 0;
 
-    if (!cut(&box, &from, item->to->rank, tokens) || !is_taken(h, item, source, d))
+    if (!cut(&box, &from, item->to->rank, item->begun != NULL) || !is_taken(h, item, source, d))
         return 0;
-    if (!tokens)
+    if (!item->begun)
         return copy_box(item, box.extent, &from, box.offset, &to, box.offset, values, landing);
     memcpy(at, box.offset, sizeof at);
-    box.extent[TOKENS_DIM] = 1;
-    for (int64_t t = to.offset[TOKENS_DIM]; t < end; t++) {
-        int64_t position = kern_order_position(&item->to_order, t), index;
-
-        if (position >= item->kept)
-            continue;
-        index = kern_order_index(&item->from_order, position);
-        if (index < from.offset[TOKENS_DIM] ||
-            index >= from.offset[TOKENS_DIM] + from.extent[TOKENS_DIM])
-            continue;
-        at[TOKENS_DIM] = index;
-        box.offset[TOKENS_DIM] = t;
-        bytes += copy_box(item, box.extent, &from, at, &to, box.offset, values, landing);
-    }
+    rows = rows_of(item->begun, &to);
+    box.extent[0] = box.extent[TOKENS_DIM] = 1;
+    for (int64_t row = rows.begin; row < rows.end; row++)
+        for (int64_t p = 0; p < item->kept; p++) {
+            place_of(item->left, row, p, at);
+            if (is_shared(item->begun, row, p) || !has(&from, at))
+                continue;
+            place_of(item->begun, row, p, box.offset);
+            if (has(&to, box.offset))
+                bytes += copy_box(item, box.extent, &from, at, &to, box.offset, values, landing);
+        }
     return bytes;
 }
 

@@ -7,19 +7,33 @@
 #define SEQUENCE (UINT64_C(1) << 32)
 
 /* What is kept of tokens before the first step: it depends on a token's place in its sequence, and
- * not on the order or the room in which tokens lie. */
+ * not on the order or the room in which tokens lie; but in pages it is what lies there. */
 static struct kern_source content(const struct graph *g, const char *name,
                                   const struct graph_node *n, const struct attention_cache *cache)
 {
     struct kern_source source = cache->source(cache->seed, name, cache->begins ? 0 : 2);
 
-    source.order = cache->order;
+    if (cache->kept.pages)
+        return source;
+    source.order = cache->kept.order;
     source.inner = 1;
     for (uint32_t d = 2; d < n->rank; d++)
         source.inner *= g->dims[n->dims[d]].size;
-    source.place.columns = (uint64_t)(cache->order.extent * source.inner);
+    source.place.columns = (uint64_t)(source.order.extent * source.inner);
     source.place.row = SEQUENCE * (uint64_t)source.inner;
     return source;
+}
+
+/* Rows[batch, seq, ..] by the pools in which they are kept: [pools, rows, seq, ..]. */
+static uint32_t by_pool(struct graph *g, const char *name, uint32_t rows,
+                        const struct attention_cache *cache)
+{
+    const struct graph_node n = g->nodes[rows];
+    uint32_t dims[GRAPH_RANK_MAX] = {cache->pools, cache->rows};
+
+    for (uint32_t d = 1; d < n.rank; d++)
+        dims[d + 1] = n.dims[d];
+    return graph_reshape(g, graph_text(g, "%s/rows", name), rows, dims, n.rank + 1);
 }
 
 uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
@@ -32,11 +46,15 @@ uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
         return GRAPH_NONE;
     n = graph->nodes[rows];
     n.dims[1] = cache->dim;
+    if (cache->kept.pages) {
+        n.dims[0] = cache->pools;
+        rows = by_pool(graph, name, rows, cache);
+    }
     input = graph_input(graph, name, n.dtype, n.dims, n.rank, content(graph, name, &n, cache));
     if (input == GRAPH_NONE)
         return GRAPH_NONE;
     graph->nodes[input].base = like;
-    graph->nodes[input].cached = true;
+    graph->nodes[input].kept = &cache->kept;
     kept = graph_append(graph, graph_text(graph, "%s/append", name), input, rows, cache->places,
                         cache->dim);
     graph_output(graph, GRAPH_NEXT, name, kept, input);
@@ -112,6 +130,7 @@ uint32_t layer_cached_attention(struct graph *graph, const char *name, const uin
                                    .spans = sight->spans,
                                    .positions = sight->positions[0],
                                    .sight = sight->sight,
+                                   .table = sight->table,
                                    .blocks = sight->blocks,
                                    .before = GRAPH_NONE,
                                    .more = sight->blocks > 1,

@@ -17,9 +17,11 @@
 /* What all caches of a step have in common.  Lives as long as the graph. */
 struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
-    uint32_t places; /* int32 [seq]: where new tokens are written */
+    uint32_t places; /* int32 [seq], with pages [pools, rows, seq]: where new tokens are written */
     bool begins;     /* there are no tokens before: the new ones see each other alone */
-    struct kern_order order; /* of what is kept */
+    struct graph_kept kept; /* how tokens lie */
+    uint32_t pools, rows;   /* with pages: dimensions in place of the batch, and `dim` is that of
+                               slots */
     uint64_t seed;
     struct kern_source (*source)(uint64_t seed, const char *name, double scale); /* of caches that
                                                             earlier steps filled: random numbers */

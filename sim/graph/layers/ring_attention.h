@@ -23,6 +23,7 @@ struct attention_sight {
     const uint32_t *positions; /* [0, 1, ...]: positions of the tokens moved by that many blocks */
     uint32_t blocks;           /* at least 1: all keys are present; more: keys move around a ring,
                                   or a cache lies in as many parts */
+    uint32_t table;            /* as in struct graph_attention; GRAPH_NONE: no pages */
     uint32_t queries; /* [seq]: positions of queries of their own (kern/sight.h); GRAPH_NONE: those
                          of the tokens */
 };

@@ -11,12 +11,12 @@
 
 /* Check q[batch, seq, heads, head_dim] against k[batch, keys, kv_heads, head_dim] and v[batch,
  * keys, kv_heads, value_dim]. */
-static bool check(struct graph *g, const char *name, const uint32_t qkv[3])
+static bool check(struct graph *g, const char *name, const uint32_t qkv[3], bool paged)
 {
     const struct graph_node *q = &g->nodes[qkv[0]], *k = &g->nodes[qkv[1]], *v = &g->nodes[qkv[2]];
     int64_t heads, kv_heads;
 
-    if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dims[0] != k->dims[0] ||
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4 || (q->dims[0] != k->dims[0] && !paged) ||
         q->dims[3] != k->dims[3] || memcmp(k->dims, v->dims, 3 * sizeof *k->dims) != 0) {
         graph_fail(g, SHD_EINVAL,
                    "'%s' needs q[batch, seq, heads, head_dim] and k, v[batch, seq, kv_heads, "
@@ -85,7 +85,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     if (spans->dtype != SHD_I32 || positions->dtype != SHD_I32 || spans->rank != 2 + rows ||
         memcmp(spans->dims, q->dims + 1 - rows, (1 + rows) * sizeof *q->dims) != 0 ||
         g->dims[spans->dims[1 + rows]].size != 2 || positions->rank != 1 ||
-        positions->dims[0] != k->dims[1]) {
+        (positions->dims[0] != k->dims[1] && !sight->pages)) {
         graph_fail(g, SHD_EINVAL,
                    "'%s' needs whole numbers spans[%sseq, 2] of its queries and positions[seq] of "
                    "its keys",
@@ -94,7 +94,10 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     }
     if ((sight->queries.count > 0 ? g->dims[q->dims[1]].size % sight->queries.count != 0
                                   : g->dims[q->dims[1]].size != sight->order.extent) ||
-        g->dims[k->dims[1]].size != sight->order.extent || sight->order.extent > INT32_MAX) {
+        g->dims[positions->dims[0]].size != sight->order.extent ||
+        g->dims[k->dims[1]].size !=
+            (sight->pages ? kern_pages_slots(sight->pages) : sight->order.extent) ||
+        sight->order.extent > INT32_MAX) {
         graph_fail(g, SHD_EINVAL, "'%s': %lld queries and %lld keys of a sequence of %lld", name,
                    (long long)g->dims[q->dims[1]].size, (long long)g->dims[k->dims[1]].size,
                    (long long)sight->order.extent);
@@ -140,7 +143,7 @@ static bool begin(struct graph *g, struct graph_node *node, const char *name, co
     for (int i = 0; i < 3; i++)
         if (g->err.status != SHD_OK || qkv[i] == GRAPH_NONE)
             return false;
-    if (!check(g, name, qkv))
+    if (!check(g, name, qkv, opts->sight && opts->sight->pages))
         return false;
     q = &g->nodes[qkv[0]];
     k = &g->nodes[qkv[1]];
@@ -171,6 +174,8 @@ static void add_sight(struct graph_node *node, const struct graph_attention *opt
         return;
     add_input(node, opts->spans);
     add_input(node, opts->positions);
+    if (opts->sight->pages)
+        add_input(node, opts->table);
 }
 
 uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,

@@ -11,7 +11,19 @@
 
 #include "partition/rule.h"
 
-enum factor { BATCH, QUERIES, HEADS, HEAD_DIM, VALUE_DIM, KEYS, KV_HEADS, SPAN, NFACTORS };
+enum factor {
+    BATCH,
+    QUERIES,
+    HEADS,
+    HEAD_DIM,
+    VALUE_DIM,
+    KEYS,
+    KV_HEADS,
+    SPAN,
+    SLOTS,   /* of a pool of pages */
+    ENTRIES, /* of the tables of pages */
+    NFACTORS
+};
 
 enum { Q, K, V }; /* operands */
 
@@ -25,18 +37,26 @@ static int64_t size_of(const struct graph *graph, uint32_t node, int dim)
     return graph->dims[graph->nodes[node].dims[dim]].size;
 }
 
+static const struct kern_pages *pages_of(const struct graph_node *n)
+{
+    return n->attr.attention.sight ? n->attr.attention.sight->pages : NULL;
+}
+
 static void factors(struct rule *out, const struct graph *graph, const struct graph_node *n)
 {
     const int64_t queries = size_of(graph, n->inputs[Q], 1);
+    const struct kern_pages *pages = pages_of(n);
     const int64_t sizes[NFACTORS] = {
-        [BATCH] = size_of(graph, n->inputs[Q], 0),
+        [BATCH] = pages ? pages->pools : size_of(graph, n->inputs[Q], 0),
         [QUERIES] = blocks_of(n) > 1 ? blocks_of(n) : queries,
         [HEADS] = size_of(graph, n->inputs[Q], 2),
         [HEAD_DIM] = size_of(graph, n->inputs[Q], 3),
         [VALUE_DIM] = size_of(graph, n->inputs[V], 3),
-        [KEYS] = size_of(graph, n->inputs[K], 1),
+        [KEYS] = pages ? n->attr.attention.sight->order.extent : size_of(graph, n->inputs[K], 1),
         [KV_HEADS] = size_of(graph, n->inputs[K], 2),
         [SPAN] = 2,
+        [SLOTS] = size_of(graph, n->inputs[K], 1),
+        [ENTRIES] = pages ? pages->parts * kern_pages_entries(pages) : 1,
     };
 
     memset(out, 0, sizeof *out);
@@ -46,6 +66,8 @@ static void factors(struct rule *out, const struct graph *graph, const struct gr
     out->factors[VALUE_DIM].whole = true;
     out->factors[KEYS].whole = true;
     out->factors[SPAN].whole = true;
+    out->factors[SLOTS].whole = true;
+    out->factors[ENTRIES].whole = true;
     out->factors[KV_HEADS].follows = HEADS;
 }
 
@@ -63,7 +85,11 @@ static void set_query_side(int8_t *out, enum factor width)
 
 static void set_key_side(int8_t *out, const struct graph_node *n, enum factor width)
 {
-    set(out, BATCH, blocks_of(n) > 1 ? QUERIES : KEYS, KV_HEADS, (int8_t)width);
+    set(out, BATCH,
+        blocks_of(n) > 1 ? QUERIES
+        : pages_of(n)    ? SLOTS
+                         : KEYS,
+        KV_HEADS, (int8_t)width);
 }
 
 /* Set the factors of q, k and v, and of the mask inputs, which come after `first` others.  Returns
@@ -82,7 +108,10 @@ static uint32_t set_operands(struct rule *out, const struct graph_node *n, uint3
     else
         set(out->operand[first], QUERIES, SPAN, 0, 0);
     set(out->operand[first + 1], blocks_of(n) > 1 ? QUERIES : KEYS, 0, 0, 0);
-    return first + 2;
+    if (!sight->pages)
+        return first + 2;
+    set(out->operand[first + 2], BATCH, blocks_of(n) > 1 ? QUERIES : ENTRIES, 0, 0);
+    return first + 3;
 }
 
 static void rule_forward(struct rule *out, const struct graph *graph, uint32_t node)
@@ -123,12 +152,13 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     uint32_t all = blocks_of(n);
     int64_t blocks = all > 1 ? extents[QUERIES] : 1;
+    const struct kern_pages *pages = pages_of(n);
 
     op->desc.attention = (struct kern_attention){
         .dtype = graph->nodes[n->inputs[Q]].dtype,
-        .batch = extents[BATCH],
+        .batch = extents[BATCH] * (pages ? pages->rows : 1),
         .queries = all > 1 ? size_of(graph, n->inputs[Q], 1) / all * blocks : extents[QUERIES],
-        .keys = all > 1 ? size_of(graph, n->inputs[K], 1) / all * blocks : extents[KEYS],
+        .keys = all > 1 ? rule->factors[KEYS].size / all * blocks : extents[KEYS],
         .heads = extents[HEADS],
         .kv_heads = extents[KV_HEADS],
         .head_dim = extents[HEAD_DIM],
@@ -142,6 +172,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
         .more = n->attr.attention.more,
         .blocks = blocks,
         .shift = n->attr.attention.shift,
+        .pages = pages,
         .sight = n->attr.attention.sight,
     };
     op->noffsets = KERN_ATTENTION_BATCH0;
