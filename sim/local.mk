@@ -1226,6 +1226,8 @@ libsim_la_SOURCES = \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
 	%D%/trial/saving.h \
+	%D%/trial/serve.c \
+	%D%/trial/serve.h \
 	%D%/trial/timing.c \
 	%D%/trial/timing.h \
 	%D%/trial/trial.c \

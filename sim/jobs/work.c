@@ -23,6 +23,7 @@
 #include "report/modelled.h"
 #include "trial/fit.h"
 #include "trial/handoff.h"
+#include "trial/serve.h"
 
 bool work_init(struct work *out, int argc)
 {
@@ -361,7 +362,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         return status;
     }
     status = mode == RECORD_PLANNED ? handoff_plan(trial, &err)
-                                    : handoff_execute(trial, &cmd_stop_request, &err);
+                                    : serve_execute(trial, &cmd_stop_request, &err);
     if (status == SHD_OK && mode == RECORD_PLANNED)
         trial_find_worst(trial);
     progress_stop(progress);

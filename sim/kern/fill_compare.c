@@ -204,6 +204,7 @@ void kern_stored_values(const struct stored_array *stored, int64_t first, int64_
 static void stored_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
+    first += (int64_t)(source->step * source->place.per_step);
     kern_stored_values(source->stored, first, stride, n, out);
     for (size_t i = 0; i < n; i++)
         out[i] = kern_round(source->rounded, out[i]);

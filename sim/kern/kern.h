@@ -244,12 +244,11 @@ enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES, K
  * `by_step` the value of that step in every element, rounded as above; with `bytes` the byte at
  * that place, as whole numbers that follow each other in a ring, and with `file` those of a file
  * (whoever fills asks file_bytes_check() whether they were there); with `stored` the values of an
- * array of a file, in each step the same and rounded as above (array_file_check()); with `routing`
- * the experts of each token (routing.h).
- * With an `order` of extent > 0 a dimension is a sequence of that extent which lies in that order:
- * each element is what would be at its token's position; `inner` are the elements of a token.  With
- * `sight` an array of what is seen, in every microbatch the same, and in every step but for queries
- * of their own. */
+ * array of a file, from place.per_step times the step on and rounded as above (array_file_check());
+ * with `routing` the experts of each token (routing.h). With an `order` of extent > 0 a dimension
+ * is a sequence of that extent which lies in that order: each element is what would be at its
+ * token's position; `inner` are the elements of a token.  With `sight` an array of what is seen, in
+ * every microbatch the same, and in every step but for queries of their own. */
 struct kern_source {
     uint32_t seed;
     double scale, offset;

@@ -62,7 +62,8 @@ struct kern_pairs;
  * on in every step. */
 struct kern_step_queries {
     int64_t count;       /* 0: the queries are the sequence's own tokens, in its order */
-    int64_t first, each; /* position of the first one in step 0; tokens from step to step */
+    int64_t first;       /* position of the first one in step 0 */
+    double each;         /* tokens from step to step, on average */
     int64_t last_step;   /* the step whose work a plan counts */
 };
 
@@ -81,6 +82,10 @@ struct kern_sight {
         *pages;                  /* in which keys lie (pages.h); not owned; NULL: in their order */
     struct kern_pairs *pairs;    /* cache for plans (pairs.h); not owned; NULL: no cache */
 };
+
+/* The tokens before a step, of a mean number a step that steps are as near to as whole numbers can
+ * be. */
+int64_t kern_step_tokens(double each, int64_t step);
 
 /* The position of a step's query. */
 int64_t kern_sight_query(const struct kern_sight *sight, int64_t step, int64_t query);

@@ -207,27 +207,29 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
                               struct diag *diag)
 {
     struct preset p = preset_of(graph, scenario);
-    uint32_t x, tokens, logits, labels = GRAPH_NONE, modules;
+    struct serving_ids ids = {GRAPH_NONE, GRAPH_NONE};
+    uint32_t x, logits, labels = GRAPH_NONE, modules;
     struct ends ends;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens = scenario_serves(scenario)
-                     ? serving_tokens(graph, scenario, p.dims.batch, p.dims.seq)
-                     : tokens_ahead(&p, "tokens", 0);
+    if (scenario_serves(scenario))
+        ids = serving_tokens(graph, scenario, p.dims.batch, p.dims.seq);
+    else
+        ids.all = tokens_ahead(&p, "tokens", 0);
     layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
-    x = weights_embed(graph, scenario, "embed", ends.table, x);
+    x = weights_embed(graph, scenario, "embed", ends.table, ids.all);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));
     x = add_layers(&p, x);
     if (scenario_serves(scenario))
-        x = serving_last(graph, x, &p.dims.seq);
+        x = serving_last(graph, scenario, x, &p.dims.seq);
     x = weights_final_norm(graph, scenario, "final_norm", x, &p.dims);
     ends.head =
         weights_head(graph, scenario, scenario->model.tied ? ends.table : GRAPH_NONE, &p.dims);
     logits = weights_logits(graph, scenario, "head", x, &ends.head, &p.dims);
     graph_output(graph, GRAPH_OUTPUT, "out", logits, GRAPH_NONE);
     if (scenario_serves(scenario))
-        serving_choose(graph, scenario, logits, p.dims.vocab, tokens);
+        serving_choose(graph, scenario, logits, p.dims.vocab, ids.state);
     if (scenario->step.backward || scenario->model.mtp > 0)
         labels = tokens_ahead(&p, "labels", 1);
     modules = add_modules(&p, &ends, x, labels);

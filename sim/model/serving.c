@@ -6,6 +6,8 @@
 
 #include "model/serving.h"
 
+#include <string.h>
+
 #include "graph/layers/argmax.h"
 #include "model/model.h"
 #include "model/token_inputs.h"
@@ -41,17 +43,27 @@ static const struct kern_sight *make_sight(struct graph *g, const struct scenari
                                            const struct kern_pages *pages,
                                            enum scenario_layer_type type)
 {
-    const struct kern_sight sight = {.order = order_of(s),
-                                     .causal = true,
-                                     .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
-                                     .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
-                                     .pages = pages,
-                                     .queries = {.count = scenario_new_tokens(s),
-                                                 .first = scenario_kept_tokens(s),
-                                                 .each = s->step.decode,
-                                                 .last_step = s->steps - 1}};
+    const struct kern_sight sight = {
+        .order = order_of(s),
+        .causal = true,
+        .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
+        .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
+        .pages = pages,
+        .queries = {.count = scenario_new_tokens(s),
+                    .first = scenario_kept_tokens(s),
+                    .each = s->step.decode ? scenario_step_tokens(s) : 0,
+                    .last_step = s->steps - 1}};
 
     return graph_sight(g, &sight);
+}
+
+static uint32_t find_input(const struct graph *g, const char *name)
+{
+    uint32_t n = 0;
+
+    while (n < g->nnodes && (g->nodes[n].op != GRAPH_INPUT || strcmp(g->nodes[n].name, name) != 0))
+        n++;
+    return n;
 }
 
 static uint32_t add_array(struct graph *g, const char *name, const struct kern_sight *sight,
@@ -175,54 +187,110 @@ static uint32_t with_prefix(struct graph *g, const struct scenario *s, uint32_t 
     return graph_select(g, "tokens/all", at, prefix, ids);
 }
 
-uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,
-                        uint32_t seq)
+/* The token made last, and those that a draft proposes to follow it. */
+static uint32_t with_draft(struct graph *g, const struct scenario *s, uint32_t batch, uint32_t last,
+                           uint32_t seq)
 {
-    uint32_t ids = tokens_add(graph, scenario, "tokens", batch, seq, (struct tokens_part){0, 0});
+    struct kern_source source = model_source(s->seed, SERVING_DRAFT, 0);
+    const uint32_t dims[2] = {batch, graph_dim(g, "draft", s->decode.draft)};
+    const uint32_t one[2] = {batch, graph_dim(g, "one", 1)};
+    uint32_t draft;
 
+    source.modulus = (uint32_t)s->model.vocab;
+    draft = graph_input(g, SERVING_DRAFT, SHD_I32, dims, 2, source);
+    last = graph_reshape(g, "tokens/last", last, one, 2);
+    return graph_concat(g, "tokens/all", last, one[1], draft, dims[1], seq);
+}
+
+struct serving_ids serving_tokens(struct graph *graph, const struct scenario *scenario,
+                                  uint32_t batch, uint32_t seq)
+{
+    struct kern_source source = model_source(scenario->seed, SERVING_TOKENS, 0);
+    struct serving_ids ids;
+
+    if (scenario->step.decode && scenario->decode.draft > 0) {
+        source.modulus = (uint32_t)scenario->model.vocab;
+        ids.state = graph_input(graph, SERVING_TOKENS, SHD_I32, &batch, 1, source);
+        ids.all = with_draft(graph, scenario, batch, ids.state, seq);
+        return ids;
+    }
+    ids.state = tokens_add(graph, scenario, SERVING_TOKENS, batch, seq, (struct tokens_part){0, 0});
+    ids.all = ids.state;
     if (scenario->step.prefill && scenario->decode.shared > 0 && graph->err.status == SHD_OK)
-        ids = with_prefix(graph, scenario, ids, seq);
+        ids.all = with_prefix(graph, scenario, ids.state, seq);
     return ids;
 }
 
-uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t *seq)
+uint32_t serving_last(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                      uint32_t *seq)
 {
     uint32_t from = *seq;
 
-    if (graph->dims[from].size == 1)
+    if (graph->dims[from].size == 1 || scenario->step.decode)
         return x;
     *seq = graph_dim(graph, "last", 1);
     return graph_slice(graph, "last", x, from, *seq, graph->dims[from].size - 1);
 }
 
-/* Add the tokens of a step to the list of all that a decode makes. */
+/* Add the tokens that a step made, next[batch, seq], to the list of all that a decode makes; those
+ * behind a wrong proposal are overwritten by the next step's. */
 static void list_tokens(struct graph *g, const struct scenario *s, uint32_t next)
 {
     const struct graph_node n = g->nodes[next];
-    double *steps = graph_numbers(g, (size_t)s->steps);
-    uint32_t dims[2] = {n.dims[0], graph_dim(g, "new", s->steps)}, place, made, list;
+    double *before = graph_numbers(g, (size_t)s->steps);
+    uint32_t dims[2] = {n.dims[0]}, place, made, list;
 
-    for (int64_t i = 0; steps && i < s->steps; i++)
-        steps[i] = (double)i;
-    place = graph_input(g, "new/place", SHD_I32, &n.dims[1], 1,
-                        (struct kern_source){.by_step = steps, .nsteps = (uint32_t)s->steps});
-    made = graph_input(g, "made", SHD_I32, dims, 2, (struct kern_source){.scale = 0});
+    for (int64_t i = 0; before && i < s->steps; i++)
+        before[i] = (double)kern_step_tokens(scenario_step_tokens(s), i);
+    if (!before)
+        return;
+    dims[1] = graph_dim(g, "new", (int64_t)before[s->steps - 1] + scenario_new_tokens(s));
+    place = graph_input(g, "new/before", SHD_I32, &n.dims[1], 1,
+                        (struct kern_source){.by_step = before, .nsteps = (uint32_t)s->steps});
+    if (scenario_new_tokens(s) > 1)
+        place = graph_map(g, "new/place", KERN_ADD, place, layer_numbers(g, n.dims[1]), 0);
+    made = graph_input(g, SERVING_MADE, SHD_I32, dims, 2, (struct kern_source){.scale = 0});
     list = graph_append(g, "made/append", made, next, place, dims[1]);
-    graph_output(g, GRAPH_NEXT, "made", list, made);
-    graph_output(g, GRAPH_OUTPUT, "made", list, GRAPH_NONE);
+    graph_output(g, GRAPH_NEXT, SERVING_MADE, list, made);
+    if (g->err.status == SHD_OK && g->dims[dims[1]].size > s->decode.tokens) /* not yet verified */
+        list = graph_slice(g, "made/verified", list, dims[1],
+                           graph_dim(g, "verified", s->decode.tokens), 0);
+    graph_output(g, GRAPH_OUTPUT, SERVING_MADE, list, GRAPH_NONE);
+}
+
+/* Of the tokens next[batch, seq] that follow the last one and each of the proposed ones, the one
+ * behind the first that was proposed wrongly, [batch]; the number that were right is an output. */
+static uint32_t behind_accepted(struct graph *g, uint32_t next)
+{
+    uint32_t draft = find_input(g, SERVING_DRAFT), dim, right, at, n, seq;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    dim = g->nodes[draft].dims[1];
+    seq = g->nodes[next].dims[1];
+    right = graph_slice(g, "next/proposed", next, seq, dim, 0);
+    right = graph_map(g, "next/right", KERN_EQUAL, draft, right, 0);
+    at = layer_numbers(g, dim);
+    n = graph_map(g, "next/all", KERN_FILL, at, GRAPH_NONE, (double)g->dims[dim].size);
+    right = graph_select(g, "next/wrong", right, n, at);
+    right = graph_reduce(g, "accepted", SHD_MIN, right, g->nodes[next].dims, 1);
+    graph_output(g, GRAPH_OUTPUT, "accepted", right, GRAPH_NONE);
+    return graph_pick(g, "next/last", next, right, seq);
 }
 
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
                     uint32_t vocab, uint32_t tokens)
 {
-    uint32_t next = layer_argmax(graph, "next", SHD_MAX, logits, vocab);
+    uint32_t next = layer_argmax(graph, "next", SHD_MAX, logits, vocab), last = next;
 
     if (graph->err.status != SHD_OK)
         return;
     if (!scenario->step.decode) {
-        graph_output(graph, GRAPH_OUTPUT, "next", next, GRAPH_NONE);
+        graph_output(graph, GRAPH_OUTPUT, SERVING_NEXT, next, GRAPH_NONE);
         return;
     }
-    graph_output(graph, GRAPH_NEXT, "tokens", next, tokens);
+    if (scenario->decode.draft > 0)
+        last = behind_accepted(graph, next);
+    graph_output(graph, GRAPH_NEXT, SERVING_TOKENS, last, tokens);
     list_tokens(graph, scenario, next);
 }

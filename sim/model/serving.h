@@ -23,16 +23,28 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
                                           const struct scenario *scenario, uint32_t batch,
                                           uint32_t seq);
 
-/* The ids of a step's tokens, [batch, seq]: a prompt's, or the ones made last. */
-uint32_t serving_tokens(struct graph *graph, const struct scenario *scenario, uint32_t batch,
-                        uint32_t seq);
+/* Arrays of a step by name: the input that is the tokens made last, or a prompt; what a prefill
+ * makes; all that a decode makes; what a draft proposes. */
+#define SERVING_TOKENS "tokens"
+#define SERVING_NEXT "next"
+#define SERVING_MADE "made"
+#define SERVING_DRAFT "draft"
 
-/* x[batch, seq, ..] of the last new token alone, [batch, last, ..], whose dimension becomes *seq.
- */
-uint32_t serving_last(struct graph *graph, uint32_t x, uint32_t *seq);
+/* The ids of a step's tokens, [batch, seq]: a prompt's, or the ones made last and, with a draft,
+ * what it proposes to follow; and the input that is state. */
+struct serving_ids {
+    uint32_t all, state;
+};
+struct serving_ids serving_tokens(struct graph *graph, const struct scenario *scenario,
+                                  uint32_t batch, uint32_t seq);
 
-/* Make the most likely tokens of logits[batch, last, vocab] an output, and in a decode the next
- * step's tokens. */
+/* x[batch, seq, ..] of the tokens behind which tokens are made: of a prefill the last one alone,
+ * [batch, last, ..], whose dimension becomes *seq. */
+uint32_t serving_last(struct graph *graph, const struct scenario *scenario, uint32_t x,
+                      uint32_t *seq);
+
+/* Make the most likely tokens of logits[batch, seq, vocab] an output, and in a decode the next
+ * step's tokens, for the input `tokens`. */
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
                     uint32_t vocab, uint32_t tokens);
 

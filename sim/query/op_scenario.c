@@ -10,6 +10,7 @@
 #include "scenario/scenario.h"
 #include "trial/trial.h"
 #include "trial/handoff.h"
+#include "trial/serve.h"
 
 static int try_one(const struct scenario *scenario, enum record_mode mode, struct diag *diag,
                    struct json_out *out, struct shd_error *err)
@@ -31,8 +32,7 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
         trial_fini(&trial);
         return status;
     }
-    status =
-        mode == RECORD_PLANNED ? handoff_plan(&trial, err) : handoff_execute(&trial, NULL, err);
+    status = mode == RECORD_PLANNED ? handoff_plan(&trial, err) : serve_execute(&trial, NULL, err);
     result.record = trial.record;
     if (status == SHD_OK)
         status = result_json(&result, out, err);

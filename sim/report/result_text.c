@@ -519,9 +519,12 @@ static void print_handoff(const struct record_handoff *h, size_t columns, struct
 
     if (!h->used)
         return;
-    text_addf(&line, "%s in all from the %d %s of the prefill, at most %s to a device",
-              units_print_bytes(h->bytes).text, (int)h->ndevices,
-              h->apart ? "other devices" : "devices", units_print_bytes(h->most).text);
+    if (h->bytes == 0)
+        text_addf(&line, "nothing: all lies where the prefill left it");
+    else
+        text_addf(&line, "%s in all from the %d %s of the prefill, at most %s to a device",
+                  units_print_bytes(h->bytes).text, (int)h->ndevices,
+                  h->apart ? "other devices" : "devices", units_print_bytes(h->most).text);
     if (h->seconds > 0)
         text_addf(&line, "; modelled %s behind the prefill", units_print_seconds(h->seconds).text);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "taken over");

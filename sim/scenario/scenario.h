@@ -406,6 +406,8 @@ struct scenario_decode {
     int64_t tokens;  /* new ones of each sequence, one a step */
     int64_t context; /* tokens kept before the first step */
     int64_t page;    /* tokens of a page of the cache; 0: it is contiguous */
+    int64_t draft;   /* tokens that a draft proposes in each step, to be verified at once */
+    double accepted; /* of these, on average */
     int64_t shared;  /* tokens that all sequences begin with, and which are kept once in a pool */
 };
 
@@ -867,6 +869,10 @@ bool scenario_is_called(const char *strategy, const char *name);
 bool scenario_serves(const struct scenario *scenario);
 int64_t scenario_new_tokens(const struct scenario *scenario); /* of other steps: batch.seq */
 int64_t scenario_kept_tokens(const struct scenario *scenario);
+
+/* Tokens that a step of a decode makes of each sequence on average, and the number of steps. */
+double scenario_step_tokens(const struct scenario *scenario);
+int64_t scenario_decode_steps(const struct scenario *scenario);
 int64_t scenario_cache_tokens(const struct scenario *scenario);
 
 /* Devices, or groups of them, that have sequences of their own: the sizes of the batch's axes. */

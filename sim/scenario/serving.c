@@ -6,6 +6,7 @@
 
 #include "scenario/scenario.h"
 
+#include <math.h>
 #include <string.h>
 
 bool scenario_is_called(const char *strategy, const char *name)
@@ -24,7 +25,22 @@ bool scenario_serves(const struct scenario *scenario)
 
 int64_t scenario_new_tokens(const struct scenario *scenario)
 {
-    return scenario->step.decode ? 1 : scenario->batch.seq;
+    return scenario->step.decode ? 1 + scenario->decode.draft : scenario->batch.seq;
+}
+
+double scenario_step_tokens(const struct scenario *scenario)
+{
+    return 1 + scenario->decode.accepted;
+}
+
+int64_t scenario_decode_steps(const struct scenario *scenario)
+{
+    int64_t steps = 1;
+
+    while ((int64_t)floor((double)steps * scenario_step_tokens(scenario) + 1e-9) <
+           scenario->decode.tokens)
+        steps++;
+    return steps;
 }
 
 int64_t scenario_kept_tokens(const struct scenario *scenario)
@@ -62,7 +78,7 @@ int64_t scenario_cache_tokens(const struct scenario *scenario)
     int64_t unit = scenario_cache_parts(scenario);
 
     if (scenario->step.decode)
-        n += scenario->decode.tokens - 1;
+        n += scenario->decode.tokens; /* no step begins behind them */
     if (scenario->context.order == SCENARIO_ZIGZAG)
         unit *= 2;
     if (scenario->decode.page > 0)

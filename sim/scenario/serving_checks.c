@@ -107,6 +107,9 @@ void check_serving(struct reader *r)
     if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
     check_pages(r);
+    if (s->decode.accepted > (double)s->decode.draft)
+        WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
+              s->decode.accepted, s->decode.draft);
     if (scenario_cache_tokens(s) > INT32_MAX)
         WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",
               scenario_cache_tokens(s), INT32_MAX);

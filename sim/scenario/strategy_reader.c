@@ -259,7 +259,7 @@ static void derive_defaults(struct reader *r)
     if (r->half == SCENARIO_DECODE)
         s->decode.context += s->batch.seq;
     if (s->step.decode && s->steps == 1)
-        s->steps = s->decode.tokens;
+        s->steps = scenario_decode_steps(s);
 }
 
 /* Read what differs for the prefill. */

@@ -610,6 +610,13 @@ const struct option option_table[] = {
     {INT(decode, page, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens of a page of the cache: sequences have pages of a pool, wherever they lie "
              "in it, and tables that name them. 0: each sequence lies in one piece."},
+    {INT(decode, draft, 0, 1024), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
+     .help = "The tokens of each sequence that a draft proposes in each step of a decode, which "
+             "verifies them all at once. What the draft itself takes is not counted."},
+    {FIELD(decode, accepted, amount), .max = 1024, .kinds = OF_DECODERS, .standard = "0",
+     .unit = "tokens",
+     .help = "How many of the proposed tokens are right in a step, on average: a decode makes one "
+             "more. A run's proposals are those that as many are right of."},
     {INT(decode, shared, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens that all sequences begin with: whole pages of them are kept once in each "
              "pool. Needs decode.page."},
