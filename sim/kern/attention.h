@@ -76,6 +76,7 @@ struct kern_attention {
     bool more;      /* forward: another attention continues from the results */
     int64_t blocks; /* blocks of queries and keys on the device; at least 1, and 1 if causal */
     int64_t shift;  /* with a sight: blocks by which the keys were moved on in the sequence */
+    bool one;       /* values are the keys themselves, as latent vectors are, and are read once */
     const struct kern_pages *pages; /* in which keys and values lie; NULL: in order; not owned */
     const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
 };

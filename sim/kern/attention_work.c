@@ -329,8 +329,10 @@ uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *of
 
     at_head_dim = kern_sat_add(at_head_dim, kern_sat_mul(counts->seen, seen));
     at_head_dim = kern_sat_add(at_head_dim, kern_sat_mul(counts->all, keys));
-    at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->seen, seen));
-    at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->all, keys));
+    if (!a->one) {
+        at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->seen, seen));
+        at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->all, keys));
+    }
     all = kern_sat_add(kern_sat_mul(at_head_dim, (uint64_t)a->head_dim),
                        kern_sat_mul(at_value_dim, (uint64_t)a->value_dim));
     sums = kern_sat_add(

@@ -172,6 +172,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
         .more = n->attr.attention.more,
         .blocks = blocks,
         .shift = n->attr.attention.shift,
+        .one = n->op == GRAPH_ATTENTION && n->inputs[K] == n->inputs[V],
         .pages = pages,
         .sight = n->attr.attention.sight,
     };
