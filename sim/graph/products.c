@@ -401,8 +401,6 @@ static uint32_t send(struct rounding *r, uint32_t node)
     return graph_decode(r->graph, n->name, &codes);
 }
 
-/* ---- the graph anew ---- */
-
 static uint32_t append(struct rounding *r, const struct graph_node *node)
 {
     struct graph *g = r->graph;
@@ -414,6 +412,89 @@ static uint32_t append(struct rounding *r, const struct graph_node *node)
         g->nodes[g->nnodes].inputs[k] = r->moved[node->inputs[k]];
     return g->nnodes++;
 }
+
+/* ---- weights that are stored as codes ---- */
+
+/* The product that reads a weight, if all readers are products that round it, and alike; NULL. */
+static const struct product *reader_of(struct rounding *r, uint32_t weight)
+{
+    const struct product *found = NULL;
+    struct groups groups, other;
+
+    for (uint32_t n = weight + 1; n < r->nold; n++)
+        for (uint32_t k = 0; k < r->old[n].ninputs; k++) {
+            const struct product *p = r->product_of[n] ? &r->products[r->product_of[n] - 1] : NULL;
+
+            if (r->old[n].inputs[k] != weight)
+                continue;
+            if (!p || k > 1 || p->roles[k] != ROLE_WEIGHT)
+                return NULL;
+            other = groups_of(r, &r->old[weight], &r->old[n], ROLE_WEIGHT);
+            if (found && memcmp(&groups, &other, sizeof groups) != 0)
+                return NULL;
+            groups = other;
+            found = p;
+        }
+    return found;
+}
+
+/* A number, or one for each group, that stands beside codes. */
+static uint32_t add_beside(struct graph *g, const struct graph_node *weight, const char *name,
+                           const struct groups *groups, uint32_t rank)
+{
+    const struct kern_source most = {.offset = weight->source.scale / 2};
+    uint32_t param = graph_param(g, name, weight->dtype, groups->dims, rank, most);
+
+    if (param == GRAPH_NONE)
+        return param;
+    g->nodes[param].frozen = true;
+    g->nodes[param].packs = 0;
+    g->nodes[param].base = weight->name;
+    return param;
+}
+
+/* Blocks lie as the dimension that is cut into them. */
+static void name_blocks(struct graph *g, const struct groups *groups)
+{
+    for (uint32_t k = 0; k < groups->coding.ncoarse; k++)
+        g->dims[groups->coding.coarse[k].blocks].of = groups->coding.coarse[k].dim;
+}
+
+/* Codes and magnitudes in place of a weight, with the weight's name: numbers as wide as it has, all
+ * groups' magnitudes being the same. */
+static uint32_t store(struct rounding *r, uint32_t weight, const struct product *reader)
+{
+    const struct graph_node *n = &r->old[weight];
+    struct groups groups = groups_of(r, n, &r->old[reader->node], ROLE_WEIGHT);
+    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, groups.coding};
+    struct graph_node param = *n;
+    struct graph *g = r->graph;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    param.dtype = param.stored = groups.coding.code;
+    param.frozen = true;
+    param.source.offset = 0;
+    param.source.scale = 2 * kern_code_largest(groups.coding.code);
+    param.source.rounded = groups.coding.code;
+    name_blocks(g, &groups);
+    codes.codes = append(r, &param);
+    if (codes.codes == GRAPH_NONE)
+        return GRAPH_NONE;
+    codes.amax = add_beside(g, n, graph_text(g, "%s/amax", n->name), &groups, groups.rank);
+    if (groups.coding.scaling == KERN_SCALE_DOUBLE)
+        codes.whole = add_beside(g, n, graph_text(g, "%s/whole", n->name), &groups, 0);
+    note_rounded(r, &(struct rounded){weight, n->stage, GRAPH_NPHASES, groups, codes});
+    return codes.codes;
+}
+
+static bool is_stored(struct rounding *r, uint32_t node, const struct product **reader)
+{
+    *reader = r->opts->stored && r->old[node].op == GRAPH_PARAM ? reader_of(r, node) : NULL;
+    return *reader != NULL;
+}
+
+/* ---- the graph anew ---- */
 
 /* Renumber what nodes and outputs say of other nodes; a replacement has it from its product. */
 static void renumber(struct rounding *r)
@@ -442,10 +523,14 @@ static void rebuild(struct rounding *r)
 
     g->nodes = NULL;
     g->nnodes = 0;
-    for (uint32_t n = 0; n < r->nold && g->err.status == SHD_OK; n++)
-        r->moved[n] = r->product_of[n]         ? replace(r, &r->products[r->product_of[n] - 1])
-                      : is_sent(r, &r->old[n]) ? send(r, n)
-                                               : append(r, &r->old[n]);
+    for (uint32_t n = 0; n < r->nold && g->err.status == SHD_OK; n++) {
+        const struct product *reader;
+
+        r->moved[n] = r->product_of[n]           ? replace(r, &r->products[r->product_of[n] - 1])
+                      : is_sent(r, &r->old[n])   ? send(r, n)
+                      : is_stored(r, n, &reader) ? store(r, n, reader)
+                                                 : append(r, &r->old[n]);
+    }
     if (g->err.status == SHD_OK)
         renumber(r);
     else

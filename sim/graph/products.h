@@ -39,6 +39,8 @@ struct products_opts {
         int64_t parts;
     } local[PRODUCTS_LOCAL_MAX]; /* dimensions of data of which each part has magnitudes of its own
                                  with PRODUCTS_TENSORWISE and PRODUCTS_ROWWISE; parts 0: none */
+    bool stored;      /* weights that only products read are stored as codes and their magnitudes,
+                         parameters in their place: of a model that is served, not learned */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is
                          rounded in the forward phase for both, and not kept itself */
 };

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/stored_array.h"
+#include "kern/coded.h"
 #include "kern/convert.h"
 #include "kern/nest.h"
 #include "kern/pages.h"
@@ -54,6 +55,8 @@ double kern_round(enum shd_dtype dtype, double value)
         return (double)shd_bf16_to_f32(shd_bf16_from_f32((float)value));
     if (dtype == SHD_F16)
         return (double)shd_f16_to_f32(shd_f16_from_f32((float)value));
+    if (dtype == SHD_F8E4M3 || dtype == SHD_F8E5M2 || dtype == SHD_F4E2M1)
+        return kern_code_round(dtype, value);
     return value;
 }
 

@@ -61,6 +61,7 @@ static struct products_opts opts_of(const struct scenario *s)
         opts.block = p->block;
     opts.gathers = p->gathers || s->zero.stage < 3;
     opts.dispatch = p->dispatch;
+    opts.stored = scenario_serves(s);
     if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;
     return opts;

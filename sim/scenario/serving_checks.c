@@ -107,6 +107,10 @@ void check_serving(struct reader *r)
     if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
     check_pages(r);
+    if (s->products.recipe == SCENARIO_NVFP4)
+        WRONG(r, "products.recipe",
+              "weights of 4 bits that are kept would take a byte each here; expected a recipe of 8 "
+              "bits");
     if (s->decode.accepted > (double)s->decode.draft)
         WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
               s->decode.accepted, s->decode.draft);
