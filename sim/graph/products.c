@@ -300,6 +300,27 @@ static bool find_sent(struct rounding *r, uint32_t of, const struct groups *grou
     return true;
 }
 
+/* A magnitude that no data of these models exceeds. */
+#define KNOWN_MOST 8
+
+/* Round data by a magnitude that is known. */
+static struct graph_codes round_by_known(struct rounding *r, uint32_t of, uint32_t x,
+                                         const struct groups *groups)
+{
+    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, groups->coding};
+    const struct rounded *found = find_rounded(r, of, GRAPH_NPHASES, groups);
+    const char *name = r->old[of].name;
+    struct graph *g = r->graph;
+
+    if (found)
+        return found->codes;
+    codes.amax = graph_input(g, graph_text(g, "%s/amax/%u", name, of), r->old[of].dtype, NULL, 0,
+                             (struct kern_source){.offset = KNOWN_MOST});
+    graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
+    note_rounded(r, &(struct rounded){of, g->stage, GRAPH_NPHASES, *groups, codes});
+    return codes;
+}
+
 /* Round an array as a product reads it. */
 static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
 {
@@ -309,6 +330,8 @@ static struct graph_codes round_operand(struct rounding *r, const struct product
     enum graph_phase phase = phase_of(r, p->roles[k]);
     struct graph_codes codes;
 
+    if (r->opts->known && p->roles[k] == ROLE_DATA)
+        return round_by_known(r, of, x, &groups);
     if (!find_rounded(r, of, phase, &groups)) {
         if (find_sent(r, of, &groups, &codes))
             note_rounded(r, &(struct rounded){of, r->graph->stage, phase, groups, codes});
@@ -447,7 +470,6 @@ static uint32_t add_beside(struct graph *g, const struct graph_node *weight, con
 
     if (param == GRAPH_NONE)
         return param;
-    g->nodes[param].frozen = true;
     g->nodes[param].packs = 0;
     g->nodes[param].base = weight->name;
     return param;
@@ -473,7 +495,6 @@ static uint32_t store(struct rounding *r, uint32_t weight, const struct product 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
     param.dtype = param.stored = groups.coding.code;
-    param.frozen = true;
     param.source.offset = 0;
     param.source.scale = 2 * kern_code_largest(groups.coding.code);
     param.source.rounded = groups.coding.code;

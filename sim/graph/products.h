@@ -41,6 +41,8 @@ struct products_opts {
                                  with PRODUCTS_TENSORWISE and PRODUCTS_ROWWISE; parts 0: none */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
+    bool known;       /* the magnitudes of data, one for each array, were found before and are kept
+                         beside the weights */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is
                          rounded in the forward phase for both, and not kept itself */
 };

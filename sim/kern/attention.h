@@ -65,7 +65,9 @@ enum kern_attention_offset {
 };
 
 struct kern_attention {
-    enum shd_dtype dtype;                                               /* f32, f64, bf16, f16 */
+    enum shd_dtype dtype; /* f32, f64, bf16, f16 */
+    enum shd_dtype code;  /* forward: k and v are codes of this type, numbers as they are; 0: they
+                             are of `dtype` */
     int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local sizes */
     int64_t repeat; /* query heads for each key head, in the whole */
     double scale;   /* of the scores */
@@ -101,6 +103,12 @@ static inline int64_t kern_attention_key(const struct kern_attention *a, const i
     count = kern_pages_count(p);
     return (b / p->rows * a->blocks + part) * count * p->page +
            table[b * (a->keys / p->page) + t / p->page] * p->page + t % p->page;
+}
+
+/* Type of keys and values. */
+static inline enum shd_dtype kern_attention_kept(const struct kern_attention *a)
+{
+    return a->code ? a->code : a->dtype;
 }
 
 /* Type of sums, and of the statistics kept of them. */

@@ -324,20 +324,16 @@ uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *of
     uint64_t queries = kern_elements(3, (const int64_t[]){a->batch, a->queries, a->heads}, 7);
     uint64_t keys = kern_elements(3, (const int64_t[]){a->batch, a->keys, a->kv_heads}, 7);
     uint64_t seen = kern_sat_mul(seen_keys(a, offsets), (uint64_t)a->kv_heads);
-    uint64_t at_head_dim = kern_sat_mul(counts->q, queries), sums, all;
-    uint64_t at_value_dim = kern_sat_mul(counts->o, queries);
+    uint64_t rows = kern_sat_add(kern_sat_mul(counts->seen, seen), kern_sat_mul(counts->all, keys));
+    uint64_t widths = (uint64_t)a->head_dim + (a->one ? 0 : (uint64_t)a->value_dim), sums, all;
 
-    at_head_dim = kern_sat_add(at_head_dim, kern_sat_mul(counts->seen, seen));
-    at_head_dim = kern_sat_add(at_head_dim, kern_sat_mul(counts->all, keys));
-    if (!a->one) {
-        at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->seen, seen));
-        at_value_dim = kern_sat_add(at_value_dim, kern_sat_mul(counts->all, keys));
-    }
-    all = kern_sat_add(kern_sat_mul(at_head_dim, (uint64_t)a->head_dim),
-                       kern_sat_mul(at_value_dim, (uint64_t)a->value_dim));
+    all = kern_sat_add(kern_sat_mul(kern_sat_mul(counts->q, queries), (uint64_t)a->head_dim),
+                       kern_sat_mul(kern_sat_mul(counts->o, queries), (uint64_t)a->value_dim));
+    all = kern_sat_add(kern_sat_mul(all, kern_size(a->dtype)),
+                       kern_sat_mul(kern_sat_mul(rows, widths), kern_size(kern_attention_kept(a))));
     sums = kern_sat_add(
         kern_sat_mul(counts->sums, queries),
         kern_sat_mul(kern_sat_mul(counts->o_of_sums, queries), (uint64_t)a->value_dim));
-    all = kern_sat_add(kern_sat_mul(all, kern_size(a->dtype)), attention_scratch_bytes(a, sums));
+    all = kern_sat_add(all, attention_scratch_bytes(a, sums));
     return kern_sat_add(all, sight_bytes(a));
 }

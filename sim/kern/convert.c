@@ -50,6 +50,12 @@ CONVERT(f32_of_f64, double, float, (float)x)
             out[(int64_t)i * stride] = expr; \
     } while (0)
 
+static void f32_of_codes(enum shd_dtype dtype, const void *base, size_t n, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)kern_load_one(dtype, base, (int64_t)i);
+}
+
 static void load_f32_unit(enum shd_dtype dtype, const void *base, size_t n, float *out)
 {
     switch (dtype) {
@@ -64,6 +70,10 @@ static void load_f32_unit(enum shd_dtype dtype, const void *base, size_t n, floa
         break;
     case SHD_F16:
         f32_of_f16(base, n, out);
+        break;
+    case SHD_F8E4M3:
+    case SHD_F8E5M2:
+        f32_of_codes(dtype, base, n, out);
         break;
     default:
         for (size_t i = 0; i < n; i++)

@@ -38,6 +38,8 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
     for (uint32_t i = 0; kernel == &kern_kernel_map && i < desc->map.ninputs; i++)
         if (!kern_is_whole(desc->map.in_dtype[i]))
             desc->map.in_dtype[i] = dtype;
+    if (kernel == &kern_kernel_attention)
+        desc->attention.code = 0;
     if (kernel == &kern_kernel_dequantize)
         desc->dequantize.scale_dtype = dtype;
 }

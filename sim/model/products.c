@@ -62,6 +62,7 @@ static struct products_opts opts_of(const struct scenario *s)
     opts.gathers = p->gathers || s->zero.stage < 3;
     opts.dispatch = p->dispatch;
     opts.stored = scenario_serves(s);
+    opts.known = p->amax == SCENARIO_AMAX_STATIC;
     if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;
     return opts;
@@ -186,7 +187,7 @@ void model_describe_products(struct text *out, const struct scenario *scenario)
     if (scenario->products.recipe == SCENARIO_NO_RECIPE)
         return;
     text_addf(out, "; products rounded to %s", shd_dtype_name(opts.code));
-    if (opts.gradients != opts.code)
+    if (scenario->step.backward && opts.gradients != opts.code)
         text_addf(out, " (gradients to %s)", shd_dtype_name(opts.gradients));
     text_addf(out, " with %s", scales[scenario->products.recipe]);
     if (recipes[scenario->products.recipe].block > 0)

@@ -153,6 +153,15 @@ static void place_tokens(struct attention_cache *cache, struct graph *g,
     cache->places = add_array(g, "places", sight, KERN_PLACES, dims, 3);
 }
 
+static enum shd_dtype code_of(const struct scenario *s)
+{
+    static const enum shd_dtype codes[] = {[SCENARIO_CACHE_COMPUTE] = SHD_NDTYPES,
+                                           [SCENARIO_CACHE_E4M3] = SHD_F8E4M3,
+                                           [SCENARIO_CACHE_E5M2] = SHD_F8E5M2};
+
+    return codes[s->decode.cache];
+}
+
 const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
                                           const struct scenario *scenario, uint32_t batch,
                                           uint32_t seq)
@@ -164,6 +173,7 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
     if (!cache || !sight)
         return NULL;
     *cache = (struct attention_cache){.kept = {order_of(scenario), pages},
+                                      .code = code_of(scenario),
                                       .begins = scenario_kept_tokens(scenario) == 0,
                                       .seed = scenario->seed,
                                       .source = model_source};

@@ -401,11 +401,20 @@ struct scenario_step {
 /* A strategy with step: [prefill, decode] is read as two. */
 enum scenario_half { SCENARIO_WHOLE, SCENARIO_PREFILL, SCENARIO_DECODE };
 
+/* The type of what is kept: the model's, or codes of 8 bits whose scale is 1. */
+enum scenario_cache_type {
+    SCENARIO_CACHE_COMPUTE,
+    SCENARIO_CACHE_E4M3,
+    SCENARIO_CACHE_E5M2,
+    SCENARIO_NCACHE_TYPES
+};
+
 /* What is kept of tokens, and how many are made. */
 struct scenario_decode {
     int64_t tokens;  /* new ones of each sequence, one a step */
     int64_t context; /* tokens kept before the first step */
     int64_t page;    /* tokens of a page of the cache; 0: it is contiguous */
+    enum scenario_cache_type cache;
     int64_t draft;   /* tokens that a draft proposes in each step, to be verified at once */
     double accepted; /* of these, on average */
     int64_t shared;  /* tokens that all sequences begin with, and which are kept once in a pool */
@@ -458,7 +467,7 @@ enum scenario_recipe {
 enum scenario_code { SCENARIO_CODE_OF_RECIPE, SCENARIO_E4M3, SCENARIO_E5M2, SCENARIO_NCODES };
 
 /* Of which elements of the data a scale's magnitude is the largest. */
-enum scenario_amax { SCENARIO_AMAX_ALL, SCENARIO_AMAX_LOCAL, SCENARIO_NAMAX };
+enum scenario_amax { SCENARIO_AMAX_ALL, SCENARIO_AMAX_LOCAL, SCENARIO_AMAX_STATIC, SCENARIO_NAMAX };
 
 enum scenario_products_kept {
     SCENARIO_KEPT_BY_RECIPE,

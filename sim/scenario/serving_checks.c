@@ -93,6 +93,12 @@ void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
 
+    if (s->products.amax == SCENARIO_AMAX_STATIC &&
+        (!scenario_serves(s) || s->products.recipe != SCENARIO_TENSORWISE))
+        WRONG(r, "products.amax",
+              "magnitudes that are known before are one number for each array of a model that is "
+              "served; expected step: [prefill] or [decode] and products.recipe tensorwise");
+
     if (!scenario_serves(s)) {
         if (is_given(s, "decode", "tokens") || is_given(s, "decode", "context"))
             WRONG(r, is_given(s, "decode", "tokens") ? "decode.tokens" : "decode.context",

@@ -182,7 +182,15 @@ static const char *const codes[] = {
 static const char *const amax_of[] = {
     [SCENARIO_AMAX_ALL] = "all",
     [SCENARIO_AMAX_LOCAL] = "local",
+    [SCENARIO_AMAX_STATIC] = "static",
     [SCENARIO_NAMAX] = NULL,
+};
+
+static const char *const cache_types[] = {
+    [SCENARIO_CACHE_COMPUTE] = "compute",
+    [SCENARIO_CACHE_E4M3] = "float8_e4m3",
+    [SCENARIO_CACHE_E5M2] = "float8_e5m2",
+    [SCENARIO_NCACHE_TYPES] = NULL,
 };
 
 static const char *const products_kept[] = {
@@ -610,6 +618,9 @@ const struct option option_table[] = {
     {INT(decode, page, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens of a page of the cache: sequences have pages of a pool, wherever they lie "
              "in it, and tables that name them. 0: each sequence lies in one piece."},
+    {WORD(decode, cache, cache_types), .kinds = OF_DECODERS, .standard = "compute",
+     .help = "The type of the keys and values that are kept: that of the computation, or 8 bits, "
+             "rounded as they are and read so by attention."},
     {INT(decode, draft, 0, 1024), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens of each sequence that a draft proposes in each step of a decode, which "
              "verifies them all at once. What the draft itself takes is not counted."},
@@ -662,9 +673,11 @@ const struct option option_table[] = {
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
      .help = "The elements of a block; 0: as many as the recipe says."},
     {WORD(products, amax, amax_of), .standard = "all",
-     .help = "The largest magnitude from which a scale of a whole array or row follows: of all of "
-             "the batch, by an all-reduce over devices; or, as most libraries do, of each device's "
-             "part of the batch and the sequence (local)."},
+     .help =
+         "The largest magnitude from which a scale of a whole array or row follows: of all of "
+         "the batch, by an all-reduce over devices; or, as most libraries do, of each device's "
+         "part of the batch and the sequence (local). static: that of the data was found before, "
+         "and is kept beside the weights of a model that is served."},
     {FIELD(products, gathers, bool), .standard = "false",
      .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
              "bits; otherwise they are gathered in the type of the computation."},

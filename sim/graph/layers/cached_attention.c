@@ -36,6 +36,18 @@ static uint32_t by_pool(struct graph *g, const char *name, uint32_t rows,
     return graph_reshape(g, graph_text(g, "%s/rows", name), rows, dims, n.rank + 1);
 }
 
+/* Rows as codes whose scale is 1: their greatest magnitude counts as the largest that a code is. */
+static uint32_t as_codes(struct graph *g, const char *name, uint32_t rows, enum shd_dtype code)
+{
+    struct graph_codes codes = {
+        GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, {.code = code, .scaling = KERN_SCALE_EXACT}};
+
+    codes.amax = graph_input(g, graph_text(g, "%s/amax", name), g->nodes[rows].dtype, NULL, 0,
+                             (struct kern_source){.offset = kern_code_largest(code)});
+    graph_encode(g, graph_text(g, "%s/codes", name), rows, &codes);
+    return codes.codes;
+}
+
 uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
                      const struct attention_cache *cache, const char *like)
 {
@@ -43,6 +55,10 @@ uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
     uint32_t input, kept;
 
     if (graph->err.status != SHD_OK || rows == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (cache->code != SHD_NDTYPES)
+        rows = as_codes(graph, name, rows, cache->code);
+    if (rows == GRAPH_NONE)
         return GRAPH_NONE;
     n = graph->nodes[rows];
     n.dims[1] = cache->dim;

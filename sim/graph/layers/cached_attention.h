@@ -18,6 +18,8 @@
 struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
     uint32_t places; /* int32 [seq], with pages [pools, rows, seq]: where new tokens are written */
+    enum shd_dtype code; /* keys and values are kept as codes of this type; SHD_NDTYPES: as they
+                            are */
     bool begins;     /* there are no tokens before: the new ones see each other alone */
     struct graph_kept kept; /* how tokens lie */
     uint32_t pools, rows;   /* with pages: dimensions in place of the batch, and `dim` is that of

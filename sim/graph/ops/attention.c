@@ -26,7 +26,8 @@ static bool check(struct graph *g, const char *name, const uint32_t qkv[3], bool
     }
     heads = g->dims[q->dims[2]].size;
     kv_heads = g->dims[k->dims[2]].size;
-    if (q->dtype != k->dtype || q->dtype != v->dtype) {
+    if ((q->dtype != k->dtype && k->dtype != SHD_F8E4M3 && k->dtype != SHD_F8E5M2) ||
+        k->dtype != v->dtype) {
         graph_fail(g, SHD_ETYPE, "'%s' has operands of different types", name);
         return false;
     }

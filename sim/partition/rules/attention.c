@@ -146,6 +146,12 @@ static void rule_backward(struct rule *out, const struct graph *graph, uint32_t 
     set_key_side(out->result[2], n, VALUE_DIM);
 }
 
+/* The type of codes; 0 of others. */
+static enum shd_dtype code_of(enum shd_dtype dtype)
+{
+    return dtype >= SHD_NCOMPUTE_DTYPES ? dtype : 0;
+}
+
 static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
                   const struct rule *rule, const int64_t *extents)
 {
@@ -156,6 +162,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
 
     op->desc.attention = (struct kern_attention){
         .dtype = graph->nodes[n->inputs[Q]].dtype,
+        .code = code_of(graph->nodes[n->inputs[K]].dtype),
         .batch = extents[BATCH] * (pages ? pages->rows : 1),
         .queries = all > 1 ? size_of(graph, n->inputs[Q], 1) / all * blocks : extents[QUERIES],
         .keys = all > 1 ? rule->factors[KEYS].size / all * blocks : extents[KEYS],
