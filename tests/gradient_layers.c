@@ -126,7 +126,11 @@ static uint32_t squares(struct maker *m, uint32_t x)
 static uint32_t build_sighted_attention(struct maker *m, const void *arg)
 {
     static const int32_t first[6] = {0, 0, 0, 0, 4, 4}, last[6] = {3, 3, 3, 3, 5, 5};
-    const struct kern_sight sight = {{KERN_ZIGZAG, 3, 6}, true, 0, 0, 1, first, last, NULL};
+    const struct kern_sight sight = {.order = {KERN_ZIGZAG, 3, 6},
+                                     .causal = true,
+                                     .rows = 1,
+                                     .first = first,
+                                     .last = last};
     struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.7,
                                    .blocks = (uint32_t)variant_of(arg),
                                    .shift = variant_of(arg) - 1};

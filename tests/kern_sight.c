@@ -177,7 +177,8 @@ static bool fills(const struct kern_source *source, uint32_t rank, const int64_t
 
 static void test_arrays(void)
 {
-    const struct kern_sight sight = {zigzag, true, 0, 0, 2, first, last, NULL};
+    const struct kern_sight sight = {
+        .order = zigzag, .causal = true, .rows = 2, .first = first, .last = last};
     struct kern_source spans = {.sight = &sight, .sight_array = KERN_SPANS};
     struct kern_source positions = {.sight = &sight, .sight_array = KERN_POSITIONS};
     const int64_t whole[3] = {2, 8, 2}, from[3] = {0, 4, 0}, count[3] = {2, 2, 2};

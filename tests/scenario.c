@@ -824,9 +824,11 @@ static const struct {
     {"step empty", HEAD "step: []\n", "5:7: error: step is a list; expected [forward] or"},
     {"step without forward", HEAD "step: [backward]\n", "5:7: error: step is a list; expected"},
     {"step twice", HEAD "step: [forward, forward]\n",
-     "5:17: error: step has 'forward' here; expected forward, backward and update, once each"},
+     "5:17: error: step has 'forward' here; expected forward, backward and update, once each, or "
+     "prefill or decode"},
     {"step of an unknown phase", HEAD "step: [forward, backwards]\n",
-     "5:17: error: step has 'backwards' here; expected forward, backward and update, once each; "
+     "5:17: error: step has 'backwards' here; expected forward, backward and update, once each, or "
+     "prefill or decode; "
      "did you "
      "mean 'backward'?"},
     {"step in a step", HEAD "step: [forward, [backward]]\n", "5:17: error: step has a list here"},

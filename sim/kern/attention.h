@@ -66,8 +66,6 @@ enum kern_attention_offset {
 
 struct kern_attention {
     enum shd_dtype dtype; /* f32, f64, bf16, f16 */
-    enum shd_dtype code;  /* forward: k and v are codes of this type, numbers as they are; 0: they
-                             are of `dtype` */
     int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local sizes */
     int64_t repeat; /* query heads for each key head, in the whole */
     double scale;   /* of the scores */
@@ -78,6 +76,8 @@ struct kern_attention {
     bool more;      /* forward: another attention continues from the results */
     int64_t blocks; /* blocks of queries and keys on the device; at least 1, and 1 if causal */
     int64_t shift;  /* with a sight: blocks by which the keys were moved on in the sequence */
+    enum shd_dtype code; /* forward: k and v are codes of this type, numbers as they are; 0: they
+                            are of `dtype` */
     bool one;       /* values are the keys themselves, as latent vectors are, and are read once */
     const struct kern_pages *pages; /* in which keys and values lie; NULL: in order; not owned */
     const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
