@@ -95,7 +95,7 @@ static void print_step(const struct scenario *scenario, const struct option *opt
                        struct text *out)
 {
     (void)option;
-    if (scenario_serves(scenario))
+    if (scenario->step.prefill || scenario->step.decode)
         text_add(out, scenario->step.decode ? "[decode]" : "[prefill]");
     else
         text_addf(out, "[forward%s%s]", scenario->step.backward ? ", backward" : "",
