@@ -13,9 +13,10 @@
 
 /* One jemalloc arena for the host's own memory, including large arrays, whose pages are kept:
  * mapping and clearing them anew for each plan, or each verified operation, takes longer than the
- * work itself.  No cache of 25 KiB for each thread: devices allocate next to nothing here. */
+ * work itself.  Huge pages are cleared by writing zeros, where others are given back to the system
+ * and taken again.  No cache of 25 KiB for each thread: devices allocate next to nothing here. */
 const char *malloc_conf = "narenas:1,oversize_threshold:0,retain:false,dirty_decay_ms:-1,"
-                          "muzzy_decay_ms:0,tcache:false";
+                          "muzzy_decay_ms:0,tcache:false,thp:always";
 
 /* Enable the cache for the thread that reads, partitions and reports. */
 static void cache_allocations(void)

@@ -10,6 +10,44 @@
 #include "cost/events.h"
 #include "hardware/reshard.h"
 
+/* ---- arrays ---- */
+
+static void find_sizes(struct op_seconds *s)
+{
+    const struct shd_mesh *from = s->program->mesh;
+
+    s->resized = false;
+    for (size_t a = 0; a < shd_mesh_naxes(from); a++) {
+        int32_t size = shd_mesh_axis_size(from, a);
+        int axis = shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(from, a));
+        int32_t laid = axis < 0 ? size : shd_mesh_axis_size(s->mesh, (size_t)axis);
+
+        s->sizes[a] = (double)laid;
+        s->resized |= laid != size;
+    }
+}
+
+/* The mean of an array's parts, without padding. */
+static double mean_bytes(const struct op_seconds *s, const struct program_buffer *b)
+{
+    double bytes = (double)shd_dtype_size(b->dtype);
+    uint32_t cut = shd_sharding_axes(&b->sharding);
+
+    for (uint32_t d = 0; d < b->rank; d++)
+        bytes *= (double)b->shape[d];
+    for (size_t a = 0; cut >> a; a++)
+        if (cut >> a & 1)
+            bytes /= s->sizes[a];
+    return bytes;
+}
+
+double op_seconds_bytes(const struct op_seconds *s, uint32_t buffer)
+{
+    const struct program_buffer *b = &s->program->buffers[buffer];
+
+    return s->resized && b->use != PROGRAM_ACTIVATIONS ? mean_bytes(s, b) : (double)b->bytes;
+}
+
 /* ---- kernels ---- */
 
 /* Set the extents of a matrix product; dimensions of both operands and the result are its batch.
@@ -133,8 +171,9 @@ static bool goes_on(const struct op_seconds *s, uint32_t from, uint32_t i)
 }
 
 /* Bytes that ops first..end-1 read from earlier ops and leave for later ops. */
-static double outer_bytes(const struct program *program, uint32_t first, uint32_t end)
+static double outer_bytes(const struct op_seconds *s, uint32_t first, uint32_t end)
 {
+    const struct program *program = s->program;
     double bytes = 0;
 
     for (uint32_t i = first; i < end; i++) {
@@ -148,15 +187,15 @@ static double outer_bytes(const struct program *program, uint32_t first, uint32_
                 for (uint32_t m = 0; m < program->ops[j].ninputs; m++)
                     again |= program->ops[j].inputs[m] == op->inputs[k];
             if (!again && (b->argument || b->first_op < first))
-                bytes += (double)b->bytes;
+                bytes += op_seconds_bytes(s, op->inputs[k]);
         }
         for (uint32_t k = 0; k < op->noutputs; k++) {
             const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
             if (b->last_op >= end || op->accumulates)
-                bytes += (double)b->bytes;
+                bytes += op_seconds_bytes(s, op->outputs[k]);
             if (op->accumulates)
-                bytes += (double)b->bytes;
+                bytes += op_seconds_bytes(s, op->outputs[k]);
         }
     }
     return bytes;
@@ -179,7 +218,7 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
         }
         for (uint32_t k = from; k < i; k++)
             s->chain_bytes[k] = -1;
-        s->chain_bytes[from] = outer_bytes(s->program, from, i);
+        s->chain_bytes[from] = outer_bytes(s, from, i);
     }
 }
 
@@ -195,7 +234,7 @@ double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *en
     *end = i;
     if (i == first || !op_seconds_work(&work, s, first, program_doer(s->program, &ops[first], 0)))
         return 0;
-    work.bytes = outer_bytes(s->program, first, i);
+    work.bytes = outer_bytes(s, first, i);
     return hardware_kernel_seconds(s->hardware, &work);
 }
 
@@ -301,12 +340,12 @@ void op_seconds_group(struct hardware_group *out, const struct op_seconds *s, ui
     group_along(out, s, axes, naxes);
 }
 
-static double operand_bytes(const struct program *program, const struct program_op *op)
+static double operand_bytes(const struct op_seconds *s, const struct program_op *op)
 {
     double bytes = 0;
 
     for (uint32_t k = 0; k < op->ninputs; k++)
-        bytes += (double)program->buffers[op->inputs[k]].bytes;
+        bytes += op_seconds_bytes(s, op->inputs[k]);
     return bytes;
 }
 
@@ -330,8 +369,7 @@ static void set_transfer(struct hardware_transfer *out, const struct op_seconds 
     if (program_coll_kind(op) < 0)
         received = (double)program_moved(s->program, op, position).received;
     if (op->kind == PROGRAM_RESHARD) {
-        hardware_transfer_of(out, s->hardware, &op->reshard, operand_bytes(s->program, op),
-                             received);
+        hardware_transfer_of(out, s->hardware, &op->reshard, operand_bytes(s, op), received);
         if (s->mesh != s->program->mesh)
             op_seconds_group(&out->group, s, i);
         return;
@@ -374,6 +412,7 @@ static const struct op_schedule *find_schedule(const struct op_seconds *s,
 void op_seconds_lay(struct op_seconds *s, const struct shd_mesh *mesh)
 {
     s->mesh = mesh;
+    find_sizes(s);
     s->nschedules = 0;
     for (uint32_t i = 0; i < s->program->nops && s->nschedules < OP_SCHEDULES_MAX; i++) {
         struct op_schedule *next = &s->schedules[s->nschedules];
@@ -497,16 +536,16 @@ double op_seconds_message(const struct op_seconds *s, int64_t from, int64_t to, 
                           uint32_t along)
 {
     const struct program_buffer *b = &s->program->buffers[buffer];
+    double bytes = op_seconds_bytes(s, buffer), part;
     struct hardware_group group;
-    double part;
 
     if (!s->hardware->software.scatters_sends)
-        return hardware_message_seconds(s->hardware, from, to, (double)b->bytes);
+        return hardware_message_seconds(s->hardware, from, to, bytes);
     group_of_copies(&group, s, b, along);
     if (hardware_tier_between(s->hardware, from, to) == 0 || group.inside[0] < group.members ||
         group.members < 2)
-        return hardware_message_seconds(s->hardware, from, to, (double)b->bytes);
-    part = (double)b->bytes / (double)group.members;
+        return hardware_message_seconds(s->hardware, from, to, bytes);
+    part = bytes / (double)group.members;
     return hardware_message_seconds(s->hardware, from, to, part) +
            hardware_collective_seconds(s->hardware, COLL_ALL_GATHER, &group, part);
 }

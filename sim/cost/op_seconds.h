@@ -32,6 +32,8 @@ struct op_seconds {
     const struct shd_mesh *mesh;     /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
     size_t nschedules;
+    bool resized;                    /* its axes have other sizes than the program's: */
+    double sizes[SHD_MESH_AXES_MAX]; /* those of the program's axes there */
     double *chain_bytes; /* [op] bytes of the chain that begins there; 0: none begins; negative:
                              the op is inside a chain */
 };
@@ -42,8 +44,15 @@ SHD_MUST_CHECK int op_seconds_init(struct op_seconds *out, const struct program 
 void op_seconds_fini(struct op_seconds *seconds);
 
 /* Let groups lie on the cluster as in a mesh of the same axes in another order, which is not owned.
- */
+ *
+ * Axes that shard only parameters and what belongs to them may also have other sizes: transfers,
+ * and chains of ops, then take what the program of that mesh takes at least, if the axes have no
+ * more devices than in this program. */
 void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
+
+/* Bytes of a buffer on a device, as laid out; with axes of other sizes the least that a part of an
+ * array has. */
+double op_seconds_bytes(const struct op_seconds *seconds, uint32_t buffer);
 
 /* What the kernel of an op does on the device at a position, done once.  False: the op has none on
  * the device. */

@@ -16,6 +16,11 @@
 /* The plan rounds each op to a nanosecond; a sum of many ops may be lower by this fraction. */
 #define BOUND_ROUNDED 1e-6
 
+/* A program of fewer shards may put other arrays into one collective, and cut a small array
+ * along another dimension, than the program that a bound is read from: a bound of such a piece is
+ * lowered by this fraction. */
+#define BOUND_ALIKE 1e-3
+
 /* Lower bound on the bytes of the fullest device, with those that the runtime reserves.  `layers`
  * NULL: activations are left out. */
 double bound_memory(const struct subject *subject, const struct layout *layout,

@@ -21,6 +21,7 @@ struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
     int32_t method, products;
+    int32_t alike;  /* the program is that of another number of replicas and shards */
     int32_t staged; /* the layout has a pipeline */
     int32_t splits; /* the schedule splits the backward phase */
     int32_t microbatches;
@@ -151,27 +152,39 @@ static uint32_t append(struct pieces *p, const struct key *key, const struct lay
     return p->n++;
 }
 
-/* Append, after piece `first`, the pieces of its layout in all other orders of the mesh's axes.
- * Their common program is built once.  False: no memory. */
-static bool append_orders(struct pieces *p, uint32_t first, enum attempt_kind kind)
+/* Append a piece, unless it is there, after `last` (UINT32_MAX: it leads), whose program it shares;
+ * returns the last piece.  False: no memory. */
+static bool append_after(struct pieces *p, uint32_t *last, const struct key *key,
+                         const struct layout *layout)
 {
-    const struct space *space = &p->subject->space;
-    struct layout layout = p->entries[first].layout;
-    uint32_t last = first;
+    uint32_t before = *last;
 
-    for (int32_t o = 0; (o = space_next_order(space, &layout, o)) >= 0; o++) {
-        struct key key;
+    if (number_of(p, key) != UINT32_MAX)
+        return true;
+    *last = append(p, key, layout);
+    if (*last == UINT32_MAX)
+        return false;
+    if (before == UINT32_MAX)
+        p->entries[*last].leads = true;
+    else
+        p->entries[before].next = *last;
+    return true;
+}
 
+/* Append the pieces of a layout in all orders of the mesh's axes, its own first. */
+static bool append_orders(struct pieces *p, const struct layout *own, enum attempt_kind kind)
+{
+    struct key key = key_of(p->subject, own, kind);
+    struct layout layout = *own;
+    uint32_t last = UINT32_MAX;
+    bool good = append_after(p, &last, &key, own);
+
+    for (int32_t o = 0; good && (o = space_next_order(&p->subject->space, &layout, o)) >= 0; o++) {
         layout.value[SPACE_ORDER] = o;
         key = key_of(p->subject, &layout, kind);
-        if (number_of(p, &key) != UINT32_MAX)
-            continue;
-        p->entries[last].next = p->n;
-        last = append(p, &key, &layout);
-        if (last == UINT32_MAX)
-            return false;
+        good = append_after(p, &last, &key, &layout);
     }
-    return true;
+    return good;
 }
 
 uint32_t pieces_find(struct pieces *p, const struct layout *layout, enum attempt_kind kind)
@@ -181,11 +194,83 @@ uint32_t pieces_find(struct pieces *p, const struct layout *layout, enum attempt
 
     if (piece != UINT32_MAX)
         return piece;
-    piece = append(p, &key, layout);
-    if (piece == UINT32_MAX || !append_orders(p, piece, kind))
-        return UINT32_MAX;
-    p->entries[piece].leads = true;
-    return piece;
+    return append_orders(p, layout, kind) ? number_of(p, &key) : UINT32_MAX;
+}
+
+/* ---- alike: other numbers of replicas and shards ---- */
+
+static struct key alike_key(const struct subject *subject, const struct layout *layout)
+{
+    struct key key = key_of(subject, layout, ATTEMPT_REPLICAS);
+
+    key.alike = true;
+    return key;
+}
+
+/* The same layout with another number of ranks in its pipeline, and so of replicas, which have as
+ * many microbatches as the piece has.  False: the devices or the batch do not divide. */
+static bool repeat(struct layout *out, const struct subject *subject, const struct layout *layout,
+                   int32_t pp)
+{
+    const struct space *space = &subject->space;
+    int64_t n = attempt_microbatches(subject, layout, ATTEMPT_REPLICAS);
+    int64_t each = (int64_t)layout->value[SPACE_TP] * layout->value[SPACE_CP] * pp;
+    int64_t dp = space->devices / each;
+
+    *out = *layout;
+    out->value[SPACE_PP] = pp;
+    out->value[SPACE_DP] = (int32_t)dp;
+    if (space->devices % each || space->batch % dp || space->batch / dp < n ||
+        dp % layout->value[SPACE_EP])
+        return false;
+    out->value[SPACE_MICROBATCH] = (int32_t)(n == 1 ? space->batch / dp : 1);
+    return true;
+}
+
+/* Whether ZeRO is of the same stage over the same axes of the mesh. */
+static bool has_same_zero(const struct layout *a, const struct layout *b)
+{
+    return a->value[SPACE_ZERO] == b->value[SPACE_ZERO] &&
+           space_zero_axes(a) == space_zero_axes(b) && (space_inner(a) > 1) == (space_inner(b) > 1);
+}
+
+/* Append the pieces of the layouts that ZeRO makes of a layout as it does of `own`, the most shards
+ * first. */
+static bool append_shards(struct pieces *p, uint32_t *last, const struct layout *layout,
+                          const struct layout *own)
+{
+    const struct subject *subject = p->subject;
+    struct layout *members;
+    struct shd_error err;
+    bool good = true;
+    uint32_t n;
+
+    if (space_list_members(&members, &n, &subject->space, layout, &err) != SHD_OK)
+        return false;
+    for (uint32_t k = 0; k < n && good; k++) {
+        struct key key = alike_key(subject, &members[k]);
+
+        if (has_same_zero(&members[k], own))
+            good = append_after(p, last, &key, &members[k]);
+    }
+    free(members);
+    return good;
+}
+
+/* The most replicas come first: the fewest ranks. */
+uint32_t pieces_find_alike(struct pieces *p, const struct layout *layout)
+{
+    struct key key = alike_key(p->subject, layout);
+    int64_t first = layout->value[SPACE_PP] > 1 ? 2 : 1;
+    int64_t end = first > 1 ? p->subject->space.layers : 1;
+    uint32_t piece = number_of(p, &key), last = UINT32_MAX;
+    struct layout other;
+
+    for (int64_t pp = first; piece == UINT32_MAX && pp <= end; pp++)
+        if (repeat(&other, p->subject, layout, (int32_t)pp) &&
+            !append_shards(p, &last, &other, layout))
+            return UINT32_MAX;
+    return append_after(p, &last, &key, layout) ? number_of(p, &key) : UINT32_MAX;
 }
 
 const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece)
@@ -312,12 +397,12 @@ static bool is_of_replicas(const struct reader *r, const struct program_op *op)
  * number of arrays at a time, so that the number of these ops is no multiple of the layers. */
 #define UPDATE_BYTES_LEAST 65536
 
-static bool is_small(const struct program *program, const struct program_op *op)
+static bool is_small(const struct reader *r, const struct program_op *op)
 {
-    uint64_t bytes = 0;
+    double bytes = 0;
 
     for (uint32_t k = 0; k < op->noutputs; k++)
-        bytes += program->buffers[op->outputs[k]].bytes;
+        bytes += op_seconds_bytes(&r->seconds, op->outputs[k]);
     return bytes < UPDATE_BYTES_LEAST;
 }
 
@@ -335,7 +420,7 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
     struct stage *stage = &r->stages[op->stage];
     unsigned stream;
 
-    if (is_small(r->program, op))
+    if (is_small(r, op))
         return;
     if (computes(op)) {
         stage->update_s[PIECE_COMPUTE] += op->part == PROGRAM_UPDATE ? seconds : 0;
@@ -460,11 +545,22 @@ static void find_readers(uint32_t *readers, const struct program *p)
             readers[p->ops[i].inputs[k]] = i;
 }
 
+/* Seconds of an op; 0 for one that counts in the layout's other piece. */
+static double seconds_of(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+
+    if (r->dp >= 0 && computes(op) && op->part != PROGRAM_UPDATE &&
+        !is_on_gradients(r->program, op))
+        return 0;
+    return op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
+}
+
 static void add_op(struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
     struct stage *stage = &r->stages[op->stage];
-    double seconds = op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
+    double seconds;
     bool counts;
 
     if (op->kind == PROGRAM_SEND && op->part == PROGRAM_BACKWARD) {
@@ -473,6 +569,7 @@ static void add_op(struct reader *r, uint32_t i)
     }
     if (op->kind == PROGRAM_FILL || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return;
+    seconds = seconds_of(r, i);
     if (op->part == PROGRAM_UPDATE || op->part == PROGRAM_START) {
         if (r->dp >= 0)
             add_once(r, i, seconds);
@@ -524,10 +621,10 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
                                  : PROGRAM_UPDATE;
 
     if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
-        r->stages[stage].state_bytes += (double)buffer->bytes;
+        r->stages[stage].state_bytes += op_seconds_bytes(&r->seconds, b);
     else if (buffer->use == PROGRAM_GRADIENTS && program_is_backward(from->part) &&
              from->accumulates && last == PROGRAM_UPDATE)
-        r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
+        r->stages[from->stage].gradient_bytes += op_seconds_bytes(&r->seconds, b);
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
              program_is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)buffer->bytes;

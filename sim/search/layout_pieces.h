@@ -64,6 +64,11 @@ void piece_scale(struct piece *out, const struct piece *piece, double part);
 /* The number of a layout's piece; a new piece is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);
 
+/* The number of a piece that bounds a layout's piece of replicas from below, and is read from the
+ * program of the most replicas and shards: one for all layouts that differ in these numbers and in
+ * the order of the mesh's axes.  If it failed, it bounds nothing.  UINT32_MAX: no memory. */
+uint32_t pieces_find_alike(struct pieces *pieces, const struct layout *layout);
+
 /* Build the pieces that are not built yet, with `nthreads` threads or (not NULL) by a farm of
  * crew_work() (crew.h); the pieces do not depend on the choice.  `stop` (may be NULL) ends the work
  * early.  SHD_ENOMEM. */

@@ -33,8 +33,10 @@ static bool find_piece(struct search *s, struct search_item *item, enum search_l
 {
     if (level <= SEARCH_SET)
         return search_find_of_set(s, item, level);
-    if (level == SEARCH_REPLICAS) {
-        item->replicas = pieces_find(s->pieces, &item->layout, ATTEMPT_REPLICAS);
+    if (level == SEARCH_ALIKE || level == SEARCH_REPLICAS) {
+        item->replicas = level == SEARCH_ALIKE
+                             ? pieces_find_alike(s->pieces, &item->layout)
+                             : pieces_find(s->pieces, &item->layout, ATTEMPT_REPLICAS);
         return item->replicas != UINT32_MAX;
     }
     if (level == SEARCH_LAYERS)
@@ -64,11 +66,13 @@ static int bound_layout(const struct search *s, struct search_item *item, enum s
     static const struct piece none;
     const struct piece *layers = pieces_get(s->pieces, item->layers);
     const struct piece *replicas =
-        level < SEARCH_REPLICAS ? &none : pieces_get(s->pieces, item->replicas);
+        level < SEARCH_ALIKE ? &none : pieces_get(s->pieces, item->replicas);
     double seconds = 0, bytes = 0;
     int status = SHD_OK;
 
     item->level = (uint8_t)level;
+    if (level == SEARCH_ALIKE && replicas->failed)
+        replicas = &none;
     item->out = replicas->failed || layers->failed;
     if (item->out)
         return SHD_OK;
@@ -78,6 +82,8 @@ static int bound_layout(const struct search *s, struct search_item *item, enum s
         seconds = bound_time(s->subject, &item->layout, replicas, layers);
         bytes = bound_memory(s->subject, &item->layout, replicas, layers);
     }
+    if (level == SEARCH_ALIKE)
+        seconds *= 1 - BOUND_ALIKE;
     item->bound_s = fmax(item->bound_s, seconds);
     if (bytes > item->bound_bytes)
         item->bound_bytes = (float)bytes;
@@ -104,7 +110,7 @@ static const char *why_refused(const struct search *s, const struct search_item 
     const struct piece *layers =
         item->layers == UINT32_MAX ? NULL : pieces_get(s->pieces, item->layers);
     const struct piece *replicas =
-        item->replicas == UINT32_MAX ? NULL : pieces_get(s->pieces, item->replicas);
+        item->level < SEARCH_REPLICAS ? NULL : pieces_get(s->pieces, item->replicas);
 
     if (item->level == SEARCH_SET)
         return search_why_set(s, item);

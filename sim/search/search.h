@@ -26,10 +26,11 @@
 
 /* How closely a layout, or all layouts of a set, were looked at. */
 enum search_level {
-    SEARCH_ROUGH,    /* bounded from a piece of more sequences that recomputes nothing */
-    SEARCH_SCALED,   /* and from a piece of more sequences */
-    SEARCH_SET,      /* and from pieces of layers, for all orders and stages of ZeRO */
-    SEARCH_LAYERS,   /* a layout: and from its own piece of layers */
+    SEARCH_ROUGH,  /* bounded from a piece of more sequences that recomputes nothing */
+    SEARCH_SCALED, /* and from a piece of more sequences */
+    SEARCH_SET,    /* and from pieces of layers, for all orders and stages of ZeRO */
+    SEARCH_LAYERS, /* a layout: and from its own piece of layers */
+    SEARCH_ALIKE,  /* and from a piece of replicas that layouts with other numbers of these share */
     SEARCH_REPLICAS, /* and from its own piece of replicas */
     SEARCH_TIMED     /* and by its timetable */
 };
