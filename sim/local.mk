@@ -813,6 +813,8 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/window.c \
 	%D%/partition/share.c \
 	%D%/partition/share.h \
+	%D%/partition/slices.c \
+	%D%/partition/slices.h \
 	%D%/partition/supply.c \
 	%D%/partition/supply.h \
 	%D%/partition/tally.c \

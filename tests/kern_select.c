@@ -332,17 +332,17 @@ static const struct {
     const char *what;
     struct kern_window w; /* dtype is filled in below */
 } windows[] = {
-    {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}, {0}, {0}, 0}},
-    {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}, {0}, {0}, 0}},
-    {"concatenation", {0, 2, 67, 2, 7, {3, 4}, {0, 0}, {0, 3}, {3, 4}, {0}, {0}, 0}},
-    {"the other way round", {0, 2, 2, 1, 7, {3, 4}, {0, 0}, {4, 0}, {3, 4}, {0}, {0}, 0}},
-    {"parts with a gap", {0, 2, 2, 3, 8, {5, 6}, {1, 2}, {0, 5}, {3, 3}, {0}, {0}, 0}},
-    {"one input empty", {0, 2, 2, 3, 4, {4, 6}, {0, 6}, {0, 4}, {4, 0}, {0}, {0}, 0}},
-    {"nothing", {0, 1, 2, 3, 4, {4, 0}, {0, 0}, {0, 0}, {0, 0}, {0}, {0}, 0}},
-    {"slice with a stride", {0, 1, 66, 3, 3, {9}, {1}, {0}, {3}, {3}, {1}, 0}},
-    {"reversed", {0, 1, 3, 2, 9, {9}, {8}, {0}, {9}, {-1}, {1}, 0}},
-    {"places between, filled", {0, 1, 3, 2, 9, {3}, {0}, {1}, {3}, {1}, {3}, -2}},
-    {"from the end, filled", {0, 1, 65, 1, 9, {5}, {4}, {8}, {3}, {-2}, {-3}, 3}},
+    {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}, {0}, {0}, 0, false}},
+    {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}, {0}, {0}, 0, false}},
+    {"concatenation", {0, 2, 67, 2, 7, {3, 4}, {0, 0}, {0, 3}, {3, 4}, {0}, {0}, 0, false}},
+    {"the other way round", {0, 2, 2, 1, 7, {3, 4}, {0, 0}, {4, 0}, {3, 4}, {0}, {0}, 0, false}},
+    {"parts with a gap", {0, 2, 2, 3, 8, {5, 6}, {1, 2}, {0, 5}, {3, 3}, {0}, {0}, 0, false}},
+    {"one input empty", {0, 2, 2, 3, 4, {4, 6}, {0, 6}, {0, 4}, {4, 0}, {0}, {0}, 0, false}},
+    {"nothing", {0, 1, 2, 3, 4, {4, 0}, {0, 0}, {0, 0}, {0, 0}, {0}, {0}, 0, false}},
+    {"slice with a stride", {0, 1, 66, 3, 3, {9}, {1}, {0}, {3}, {3}, {1}, 0, false}},
+    {"reversed", {0, 1, 3, 2, 9, {9}, {8}, {0}, {9}, {-1}, {1}, 0, false}},
+    {"places between, filled", {0, 1, 3, 2, 9, {3}, {0}, {1}, {3}, {1}, {3}, -2, false}},
+    {"from the end, filled", {0, 1, 65, 1, 9, {5}, {4}, {8}, {3}, {-2}, {-3}, 3, false}},
 };
 
 static double window_plain(const struct kern_window *w, void *const *in, int64_t n)
@@ -382,6 +382,75 @@ static void test_window(void)
             free(in[1]);
             free(out);
         }
+    }
+}
+
+/* A device's places are those of the whole, from inputs that have just what goes there. */
+static bool is_part(const struct kern_window *whole, void *const *in, int64_t first, int64_t places)
+{
+    union kern_desc d = {.window = *whole};
+    struct kern_window *w = &d.window;
+    const int64_t offsets[] = {first}, each = whole->outer * whole->inner;
+    void *own[2], *out = random_array(whole->dtype, each * places, 9);
+    bool right = true;
+
+    w->cut = true;
+    w->out_extent = places;
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t by = w->from_step[i] ? w->from_step[i] : 1, to = w->to_step[i] ? w->to_step[i] : 1;
+        int64_t k = 0;
+
+        while (w->to[i] + k * to < first)
+            k++;
+        while (w->to[i] + (k - 1) * to >= first)
+            k--;
+        w->in_extent[i] = (places + to - 1) / to;
+        own[i] = random_array(whole->dtype, each * w->in_extent[i], 9);
+        for (int64_t n = 0; n < each * w->in_extent[i]; n++) {
+            int64_t at = w->from[i] + (k + n / w->inner % w->in_extent[i]) * by;
+
+            if (i < w->ninputs && at >= 0 && at < whole->in_extent[i])
+                memcpy((char *)own[i] + (size_t)n * shd_dtype_size(w->dtype),
+                       (char *)in[i] +
+                           (size_t)((n / w->inner / w->in_extent[i] * whole->in_extent[i] + at) *
+                                        w->inner +
+                                    n % w->inner) *
+                               shd_dtype_size(w->dtype),
+                       shd_dtype_size(w->dtype));
+        }
+    }
+    run(&kern_kernel_window, &d, own[0], own[1], out, offsets);
+    for (int64_t n = 0; n < each * places; n++) {
+        int64_t at =
+            (n / w->inner / places * whole->out_extent + first + n / w->inner % places) * w->inner +
+            n % w->inner;
+
+        right &= get_elem(w->dtype, out, n) == window_plain(whole, in, at);
+    }
+    free(own[0]);
+    free(own[1]);
+    free(out);
+    return right;
+}
+
+static void test_window_cut(void)
+{
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        struct kern_window w = windows[i].w;
+        void *in[2];
+        bool right = true;
+
+        w.dtype = SHD_F32;
+        if (w.to_step[0] < 0)
+            continue;
+        for (int a = 0; a < 2; a++)
+            in[a] = random_array(w.dtype, w.outer * w.inner * w.in_extent[a], 9);
+        for (int64_t places = 1; places <= w.out_extent; places++)
+            for (int64_t first = 0; first + places <= w.out_extent; first++)
+                right &= is_part(&w, in, first, places);
+        ok(right, "window of a device: %s", windows[i].what);
+        free(in[0]);
+        free(in[1]);
     }
 }
 
@@ -520,6 +589,7 @@ int main(void)
     test_pick();
     test_repeat();
     test_window();
+    test_window_cut();
     test_taps();
     test_overlaps();
     test_counts();

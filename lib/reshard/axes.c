@@ -50,7 +50,8 @@ size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[S
         return step->naxes;
     }
     if (step->shift > 0 || step->reach.extent > 0)
-        mask = reshard_axes_from(&step->to.dims[step->dim], 0);
+        mask = reshard_axes_from(&step->from.dims[step->dim], 0) |
+               reshard_axes_from(&step->to.dims[step->dim], 0);
     else if (step->from.uneven || step->to.uneven) /* intervals do not nest */
         mask = shd_sharding_axes(&step->from) | shd_sharding_axes(&step->to);
     else

@@ -452,12 +452,6 @@ uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape
     int64_t old[SHD_RANK_MAX];
     struct asking q = {.shape = shape, .position = position, .old = old};
     struct reshard_pair pair;
-
-    if (step->reach.extent > 0) { /* a neighbour along one dimension, equal in all else */
-        shd_mesh_coords(step->from.mesh, position, q.held);
-        set_coords(&step->from, (size_t)step->dim, old[step->dim], q.held);
-        return shd_mesh_position(step->from.mesh, q.held);
-    }
     uint64_t count = 1;
 
     for (size_t d = 0; d < step->from.rank; d++) {

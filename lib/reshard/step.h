@@ -76,6 +76,9 @@ uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_shardin
 /* The elements of the new shard at a position (of `to`) that its device holds in its old shard. */
 uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
 
+/* Of a reach: the element that the first place of an index is for. */
+int64_t reshard_reach_origin(const struct shd_reshard_step *step, int64_t index);
+
 /* Of a reach: the elements that a position gets, and the elements of its shard that are sent. */
 uint64_t reshard_reached(const struct shd_reshard_step *step, const int64_t *shape,
                          int32_t position);

@@ -94,6 +94,7 @@ struct shd_reshard_step {
     int64_t shift; /* of shd_reshard_shift(): elements by which `dim` is moved on; else 0 */
     struct shd_reach {
         int64_t by, first, extent;
+        int64_t apart, base, stride;
     } reach; /* of shd_reshard_reach(): what each index along `dim` gets; else 0 */
     struct shd_sharding from;
     struct shd_sharding to;
@@ -156,15 +157,21 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
                                              const int64_t *shape, enum shd_dtype dtype, int dim,
                                              int64_t by, struct shd_error *err);
 
-/* Another such step: index i along `dim`, which is cut, gets the elements
- * [i * by + first, i * by + first + extent) of the old array, as far as it has them: its own and
- * those of its neighbours (a halo).  Both lie as `sharding` says, and the new array has `extent`
- * elements along `dim` for each index (shd_reshard_step_shape()); those that the old one lacks are
- * not written.  An exchange, or a slice (local) where each index has what it gets.  `extent` is
- * at least 1.  Errors as above; SHD_EUNSUPPORTED for shards that are uneven or flat. */
+/* Another such step: index i along `dim` of the new sharding gets `extent` elements of the old
+ * array, numbers base + (n + t) * stride for t from 0 on, where n is (i * by + first) / apart,
+ * rounded up.  With the defaults, which are 1 for `apart` and `stride`, as zeros are, and 0 for
+ * `base`, these are the elements [i * by + first, i * by + first + extent): its own and those of
+ * its neighbours (a halo).  A slice along a cut dimension has by = extent, a stride, or a negative
+ * one, takes elements apart, and what lies between is not moved.  The shardings are equal but for
+ * the axes of `dim`; the new array has `extent` elements along `dim` for each index
+ * (shd_reshard_step_shape()), and those that the old one lacks are not written.  An exchange, in
+ * which each device receives just what it gets and does not hold, or a slice (local) where none
+ * receives anything.  `extent` and `apart` are at least 1.  Errors as above; SHD_EUNSUPPORTED for
+ * shards that are uneven or flat. */
 SHD_API SHD_MUST_CHECK int shd_reshard_reach(struct shd_reshard_step *out,
-                                             const struct shd_sharding *sharding,
-                                             const int64_t *shape, enum shd_dtype dtype, int dim,
+                                             const struct shd_sharding *from,
+                                             const struct shd_sharding *to, const int64_t *shape,
+                                             enum shd_dtype dtype, int dim,
                                              const struct shd_reach *reach, struct shd_error *err);
 
 /* The extents of the array that a step makes of one of `shape`: others only in a reach.  All other
@@ -222,6 +229,7 @@ struct shd_fetch {
     int64_t extent[SHD_RANK_MAX];
     int64_t source_offset[SHD_RANK_MAX]; /* inside the source's old shard */
     int64_t dest_offset[SHD_RANK_MAX];   /* inside the position's new shard */
+    int64_t source_stride[SHD_RANK_MAX]; /* from one to the next in the old shard; 0 is 1 */
 };
 
 /* The boxes that make up the new shard of a position (of the step's `to`), for any step that

@@ -139,6 +139,18 @@ static void add_origin(struct text *t, const struct program_buffer *b,
     text_add(t, " as ");
 }
 
+/* From the element that a shard's first place is for, and a box of the shard, to the box's first
+ * element in the whole array, and its extents there, with what lies between. */
+static void add_places(int64_t *start, uint32_t rank, struct shd_fetch *box)
+{
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t stride = box->source_stride[d], last = (box->extent[d] - 1) * stride;
+
+        start[d] += box->dest_offset[d] * stride + (last < 0 ? last : 0);
+        box->extent[d] = (last < 0 ? -last : last) + 1;
+    }
+}
+
 /* Tell which box of the array comes from which device, for steps that copy boxes. */
 static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
 {
@@ -158,8 +170,7 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
         }
         shd_reshard_fetch(&op->reshard, b->shape, l->position, i, &box);
         shd_reshard_step_offset(&op->reshard, b->shape, l->position, start);
-        for (uint32_t d = 0; d < b->rank; d++)
-            start[d] += box.dest_offset[d];
+        add_places(start, b->rank, &box);
         add_origin(&t, b, &op->reshard, start, &box);
         add_box(&t, b, start, box.extent);
         if (box.source == l->position)
@@ -629,9 +640,10 @@ static void add_head(struct text *out, const struct program *program, const stru
         return;
     }
     if (op->kind == PROGRAM_RESHARD && (op->reshard.shift > 0 || op->reshard.reach.extent > 0)) {
-        const struct shd_dim_axes *along = &op->reshard.to.dims[op->reshard.dim];
+        uint8_t along[SHD_MESH_AXES_MAX];
 
-        program_axes_print(program, along->axes, along->naxes, axes, sizeof axes);
+        program_axes_print(program, along, (uint8_t)shd_reshard_step_axes(&op->reshard, along),
+                           axes, sizeof axes);
     } else if (op->kind == PROGRAM_RESHARD) {
         program_axes_print(program, op->reshard.axes, op->reshard.naxes, axes, sizeof axes);
     }

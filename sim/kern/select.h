@@ -78,13 +78,18 @@ struct kern_repeat {
 
 /* out[outer][out_extent][inner]: input i's elements from[i] + k * from_step[i], k < count[i], of
  * [outer][in_extent[i]][inner] go to to[i] + k * to_step[i] of out; what no input covers is
- * `fill`.  A step may be negative; 0 stands for 1. */
+ * `fill`.  A step may be negative; 0 stands for 1.
+ *
+ * `cut`: places and counts are of whole arrays; a device has the result's places from offsets[0]
+ * on, and of each input one behind the other the elements k that go there, from the first k on that
+ * would if there were more elements.  `to_step` is then not negative. */
 struct kern_window {
     enum shd_dtype dtype;
     uint32_t ninputs; /* 1 or 2 */
     int64_t outer, inner, out_extent;
     int64_t in_extent[2], from[2], to[2], count[2], from_step[2], to_step[2];
     double fill;
+    bool cut;
 };
 
 /* out[outer][windows][taps][inner]: tap t of window w of the whole is element w * stride +

@@ -35,6 +35,31 @@ static int64_t step_of(int64_t step)
     return step ? step : 1;
 }
 
+static int64_t quotient_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+/* The same work on a device's arrays alone. */
+static struct kern_window on_device(const struct kern_window *w, const int64_t *offsets)
+{
+    struct kern_window own = *w;
+
+    for (uint32_t i = 0; i < w->ninputs && w->cut; i++) {
+        int64_t step = step_of(w->to_step[i]), begin = offsets[0] - w->to[i];
+        int64_t first = quotient_up(begin, step), end = quotient_up(begin + w->out_extent, step);
+        int64_t k = first > 0 ? first : 0;
+
+        end = end < w->count[i] ? end : w->count[i];
+        own.from[i] = k - first;
+        own.from_step[i] = 1;
+        own.to[i] = k * step - begin;
+        own.count[i] = end > k ? end - k : 0;
+    }
+    own.cut = false;
+    return own;
+}
+
 /* Copy an input's elements along the dimension; `size` is in bytes. */
 static void copy(const struct kern_window *w, uint32_t i, char *out, const char *in, size_t size)
 {
@@ -86,7 +111,8 @@ static uint64_t task(void *arg, int64_t id)
 
 static uint64_t run_window(const union kern_desc *desc, const struct kern_args *args)
 {
-    struct window_run run = {.window = &desc->window, .in = args->in, .out = args->out[0]};
+    const struct kern_window own = on_device(&desc->window, args->offsets);
+    struct window_run run = {.window = &own, .in = args->in, .out = args->out[0]};
 
     if (desc->window.inner == 0 || desc->window.out_extent == 0)
         return 0;
@@ -95,8 +121,7 @@ static uint64_t run_window(const union kern_desc *desc, const struct kern_args *
 
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)offsets;
-    const struct kern_window *w = &desc->window;
+    const struct kern_window own = on_device(&desc->window, offsets), *w = &own;
     const int64_t extent[] = {w->outer, w->inner};
     uint64_t along = kern_elements(1, &w->out_extent, 1);
 
@@ -108,7 +133,7 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 /* Variances move with the elements; an exact operand has none. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
-    const struct kern_window *w = &desc->window;
+    const struct kern_window own = on_device(&desc->window, e->args->offsets), *w = &own;
 
     e->kept = true;
     for (uint32_t i = 0; i < w->ninputs; i++)

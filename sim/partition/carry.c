@@ -31,8 +31,8 @@ double carry_cost(const struct placement *p, uint32_t node)
 
     if (!carry_find(&h, p, node))
         return 0;
-    if (shd_reshard_reach(&step, h.sharding, h.shape, n->dtype, (int)h.dim, &h.pieces[0], NULL) !=
-        SHD_OK)
+    if (shd_reshard_reach(&step, h.sharding, h.sharding, h.shape, n->dtype, (int)h.dim,
+                          &h.pieces[0], NULL) != SHD_OK)
         return PRICE_IMPOSSIBLE;
     return n->ninputs * price_step(p->price, &step, h.shape, n->dtype);
 }

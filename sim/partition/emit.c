@@ -12,6 +12,7 @@
 #include "partition/emit_rows.h"
 #include "partition/fuse.h"
 #include "partition/halo.h"
+#include "partition/slices.h"
 #include "partition/versions.h"
 
 /* ---- ops ---- */
@@ -261,6 +262,7 @@ static int emit_op(struct emit *e, uint32_t node)
     const struct placement_node *c = &e->placement->nodes[node];
     struct program_op op = op_of(e, node);
     struct fused fused;
+    struct slices slices;
     struct halo halo;
     int status;
 
@@ -283,6 +285,8 @@ static int emit_op(struct emit *e, uint32_t node)
                      ? set_shift(&op, e, node)
                      : set_kernel(&op, e->placement, node, &fused, e->err);
     hold(&op, e, node);
+    if (status == SHD_OK && slices_find(&slices, e->placement, node))
+        return slices_emit(e, node, &slices, &op);
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
@@ -404,6 +408,25 @@ static int emit_rows_alone(struct emit *e, uint32_t node, struct program_op *op)
     return status == SHD_OK ? emit_rows(e, node, op) : status;
 }
 
+/* Emit the steps that bring a value's elements to an op on slices. */
+static int emit_slices_alone(struct emit *e, uint32_t node, uint32_t value,
+                             const struct program_op *op)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    struct slices slices;
+    int status = SHD_OK;
+
+    if (!slices_find(&slices, e->placement, node))
+        return SHD_OK;
+    for (uint32_t k = 0; k < n->ninputs && status == SHD_OK; k++) {
+        uint32_t buffer = op->inputs[k];
+
+        if (n->inputs[k] == value)
+            status = slices_emit_step(e, node, &slices, k, PROGRAM_NONE, &buffer);
+    }
+    return status;
+}
+
 static int emit_readers(struct emit *e, uint32_t value)
 {
     int status = emit_outputs(e, value);
@@ -418,6 +441,8 @@ static int emit_readers(struct emit *e, uint32_t value)
         if (status == SHD_OK && rule_of(e->graph->nodes[reader].op)->moves_rows &&
             fused.inputs[0] == value)
             status = emit_rows_alone(e, reader, &op);
+        else if (status == SHD_OK)
+            status = emit_slices_alone(e, reader, value, &op);
     }
     return status;
 }

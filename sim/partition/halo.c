@@ -66,7 +66,8 @@ bool halo_find(struct halo *h, const struct placement *p, uint32_t node)
         find_pieces(h, nshards);
     } else {
         h->npieces = 1;
-        h->pieces[0] = (struct shd_reach){windows * how->stride, h->first, h->around};
+        h->pieces[0] =
+            (struct shd_reach){.by = windows * how->stride, .first = h->first, .extent = h->around};
     }
     return true;
 }
@@ -83,8 +84,8 @@ double halo_cost(const struct placement *p, uint32_t node)
     if (h.too_far)
         return PRICE_IMPOSSIBLE;
     for (uint32_t k = 0; k < h.npieces; k++) {
-        if (shd_reshard_reach(&step, h.sharding, h.shape, dtype, (int)h.dim, &h.pieces[k], NULL) !=
-            SHD_OK)
+        if (shd_reshard_reach(&step, h.sharding, h.sharding, h.shape, dtype, (int)h.dim,
+                              &h.pieces[k], NULL) != SHD_OK)
             return PRICE_IMPOSSIBLE;
         if (step.kind != SHD_RESHARD_SLICE)
             cost += price_step(p->price, &step, h.shape, dtype);
@@ -119,8 +120,9 @@ int halo_add_reach(struct emit *e, uint32_t node, const struct halo *h, uint32_t
     op.ninputs = op.noutputs = 1;
     op.inputs[0] = *buffer;
     if (status == SHD_OK)
-        status = shd_reshard_reach(&op.reshard, h->sharding, e->program->buffers[*buffer].shape,
-                                   n->dtype, (int)h->dim, &h->pieces[piece], e->err);
+        status = shd_reshard_reach(&op.reshard, h->sharding, h->sharding,
+                                   e->program->buffers[*buffer].shape, n->dtype, (int)h->dim,
+                                   &h->pieces[piece], e->err);
     if (status != SHD_OK)
         return status;
     if (op.reshard.kind != SHD_RESHARD_SLICE)

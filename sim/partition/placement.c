@@ -53,12 +53,16 @@ static void take_home(struct shd_sharding *s, const struct placement *p, uint32_
 {
     const struct rule *rule = &p->nodes[node].rule;
     uint32_t number = p->nodes[p->graph->nodes[node].inputs[k]].home;
-    uint32_t elsewhere = shd_sharding_axes(s) | s->partial;
     const struct shd_sharding *home;
+    uint32_t elsewhere;
 
     if (number == PLACEMENT_UNKNOWN)
         return;
     home = price_sharding(p->price, number);
+    for (uint32_t d = 0; d < s->rank; d++)
+        if (rule->factors[rule->operand[k][d]].as_it_lies)
+            s->dims[d] = (struct shd_dim_axes){0};
+    elsewhere = shd_sharding_axes(s) | s->partial;
     for (uint32_t d = 0; d < s->rank; d++)
         for (uint8_t i = 0;
              rule->factors[rule->operand[k][d]].as_it_lies && i < home->dims[d].naxes; i++)
@@ -79,7 +83,8 @@ static void settle_operand(struct placement *p, uint32_t node, uint32_t k)
 
 bool placement_takes_home(const struct placement *p, uint32_t node, uint32_t k)
 {
-    return k == 0 && rule_of(p->graph->nodes[node].op)->moves_rows;
+    return rule_takes_home(&p->nodes[node].rule, k,
+                           p->graph->nodes[p->graph->nodes[node].inputs[k]].rank);
 }
 
 void placement_settle_aliases(struct placement *p, uint32_t node)

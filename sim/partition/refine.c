@@ -41,7 +41,8 @@ static void cut_followers(struct cuts *cuts, const struct rule *rule, const stru
         for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
             int8_t follows = rule->factors[f].follows;
 
-            if (follows != RULE_FREE && (!placed || placed->place[a] == follows))
+            if (follows != RULE_FREE && !rule->factors[f].as_it_lies &&
+                (!placed || placed->place[a] == follows))
                 add_cut(&cuts[a], shd_mesh_axis_size(mesh, a),
                         divisor_common(shd_mesh_axis_size(mesh, a), rule->factors[f].size));
         }

@@ -48,6 +48,14 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node)
         name_factors(out, graph, n->inputs[k], dims, out->operand[k]);
 }
 
+bool rule_takes_home(const struct rule *rule, uint32_t operand, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++)
+        if (rule->factors[rule->operand[operand][d]].as_it_lies)
+            return true;
+    return false;
+}
+
 /* Whether an array is a scalar, or its dimensions are factors 0 to rank - 1. */
 static bool has_all_or_none(const struct graph_node *array, const int8_t *factors, uint32_t rank)
 {

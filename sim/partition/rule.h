@@ -26,7 +26,7 @@
 struct rule_factor {
     int64_t size;
     bool whole;     /* no axis may cut it */
-    bool as_it_lies; /* whole for the op, but an operand is taken with its home's cut: rows are
+    bool as_it_lies; /* an operand is taken with its home's cut: rows, or elements of a slice, are
                         pulled from wherever they are */
     int8_t follows; /* another factor whose axes also cut this factor, as far as they divide its
                        size; or RULE_FREE */
@@ -66,6 +66,9 @@ void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node)
 
 /* The factor of a dimension number in an operand or result 0; -1: none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
+
+/* Whether an operand has a factor that is taken as it lies. */
+bool rule_takes_home(const struct rule *rule, uint32_t operand, uint32_t rank);
 
 /* For rules that differ from the rule by names: append a factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);

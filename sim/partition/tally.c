@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "partition/carry.h"
+#include "partition/slices.h"
 
 /* Cost of doing something `times` times. */
 static double cost_of_all(double cost, uint32_t times)
@@ -87,7 +88,10 @@ double tally_rows(const struct placement *p, uint32_t reader, uint32_t operand)
 {
     if (!placement_takes_home(p, reader, operand))
         return 0;
-    return cost_of_all(cost_of_rows(p, reader), placement_times(p, reader));
+    return cost_of_all(rule_of(p->graph->nodes[reader].op)->moves_rows
+                           ? cost_of_rows(p, reader)
+                           : slices_cost(p, reader, operand),
+                       placement_times(p, reader));
 }
 
 double tally_outputs(struct placement *p, uint32_t node, struct tally_versions *v)

@@ -34,6 +34,8 @@ uint64_t relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch
     for (size_t d = 0; d < rank; d++) {
         to += box->dest_offset[d] * to_stride[d];
         from += box->source_offset[d] * from_stride[d];
+        if (box->source_stride[d] != 0)
+            from_stride[d] *= box->source_stride[d];
     }
     return size * kern_copy_box(size, (uint32_t)rank, box->extent, (char *)dest + (size_t)to * size,
                                 to_stride, (const char *)source + (size_t)from * size, from_stride);
@@ -52,7 +54,7 @@ static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int3
         from[step->dim] += step->shift;
     for (size_t d = 0; d < step->to.rank; d++)
         same &= shape[d] > 0 && (from[d] + box->source_offset[d]) % shape[d] ==
-                                    to[d] + box->dest_offset[d];
+                                    to[d] + box->dest_offset[d] * box->source_stride[d];
     return same;
 }
 

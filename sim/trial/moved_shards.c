@@ -26,6 +26,8 @@ struct gathering {
                                 NULL if the result must be exact */
     bool combines;           /* elements have several parts; false: an element is a copy */
     bool in_order; /* parts are added in the group's order, each partial sum rounded */
+    uint32_t strided; /* dimension along which neighbours in the result are `stride` apart */
+    int64_t stride;
 };
 
 /* ---- sources of a result ---- */
@@ -104,6 +106,26 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
     }
 }
 
+/* The places of the result's shard whose elements along dimension `d` are in a shard that begins at
+ * element `there`: *start is the first one's element.  Returns how many. */
+static int64_t shared_places(const struct gathering *g, uint32_t d, int64_t there, int64_t *start,
+                             int64_t *place)
+{
+    int64_t stride = d == g->strided ? g->stride : 1, n = 0;
+
+    for (int64_t p = 0; p < g->out->local[d]; p++) {
+        int64_t at = g->offset[d] + p * stride;
+
+        if (at < there || at >= there + g->in->local[d])
+            continue;
+        if (n++ == 0) {
+            *start = at;
+            *place = p;
+        }
+    }
+    return n;
+}
+
 /* The box that a shard and the result's shard share, if the shard begins at `there` in the whole
  * array: its begin and strides in both (array 0 is the result).  False: they share nothing. */
 static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct gathering *g,
@@ -116,16 +138,15 @@ static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct ga
     *nest = (struct kern_nest){.narrays = 2};
     begin[0] = begin[1] = 0;
     for (uint32_t d = out->rank; d-- > 0;) {
-        int64_t start = there[d] > g->offset[d] ? there[d] : g->offset[d];
-        int64_t end = there[d] + in->local[d], own_end = g->offset[d] + out->local[d];
+        int64_t start = 0, place = 0;
 
-        extent[d] = (end < own_end ? end : own_end) - start;
-        if (extent[d] <= 0)
+        extent[d] = shared_places(g, d, there[d], &start, &place);
+        if (extent[d] == 0)
             return false;
-        begin[0] += (start - g->offset[d]) * stride[0];
+        begin[0] += place * stride[0];
         begin[1] += (start - there[d]) * stride[1];
         strides[d][0] = stride[0];
-        strides[d][1] = stride[1];
+        strides[d][1] = d == g->strided ? stride[1] * g->stride : stride[1];
         stride[0] *= out->local[d];
         stride[1] *= in->local[d];
     }
@@ -250,7 +271,8 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
                 int32_t device, uint32_t part, const void *const *const *shards)
 {
     struct gathering g = {.in = &program->buffers[op->inputs[part]],
-                          .out = &program->buffers[op->outputs[part]]};
+                          .out = &program->buffers[op->outputs[part]],
+                          .strided = PROGRAM_RANK_MAX};
     const struct shd_sharding *from = &g.in->sharding, *to = &g.out->sharding;
     uint32_t combined = from->partial & ~to->partial;
     bool adds = combined && from->partial_op != SHD_MAX && from->partial_op != SHD_MIN;
@@ -268,10 +290,13 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
     done = g.want && (!bounded || (g.squares && g.sizes));
     for (uint64_t i = 0; i < n && done && combined && !adds; i++)
         g.want[i] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
-    if (op->reshard.reach.extent > 0)
+    if (op->reshard.reach.extent > 0) {
         shd_reshard_step_offset(&op->reshard, g.in->shape, device, g.offset);
-    else
+        g.strided = (uint32_t)op->reshard.dim;
+        g.stride = op->reshard.reach.stride;
+    } else {
         shd_sharding_offset(to, g.out->shape, device, g.offset);
+    }
     if (done)
         add_shards(&g, program, op, device, part, shards);
     *out = (struct moved){.want = g.want};

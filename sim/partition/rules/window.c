@@ -1,4 +1,5 @@
-/* Sharding rule of slices and concatenations: their dimension is whole, all others may be cut.
+/* Sharding rule of slices, padding and concatenations: the result's dimension is cut as those of
+ * its operands are, which lie as they do: each device gets the elements that it lacks (slices.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +14,15 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     const struct graph_node *n = &graph->nodes[node];
 
     rule_by_names(out, graph, node);
-    out->factors[rule_find(out, graph, node, n->attr.window.to_dim)].whole = true;
-    for (uint32_t k = 0; k < n->ninputs; k++)
-        out->factors[rule_find(out, graph, node, n->attr.window.dim[k])].whole = true;
+    const uint32_t at = graph_place(n, n->attr.window.to_dim);
+
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        int8_t elements = rule_add_factor(out, graph->dims[n->attr.window.dim[k]].size);
+
+        out->factors[elements].as_it_lies = true;
+        out->factors[elements].follows = out->result[0][at];
+        out->operand[k][at] = elements;
+    }
 }
 
 static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
