@@ -311,13 +311,12 @@ static int emit_outputs(struct emit *e, uint32_t node)
                                          [GRAPH_NEXT] = "next step's"};
     uint32_t buffer;
 
-    for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
+    for (uint32_t o = e->placement->nodes[node].output; o != GRAPH_NONE;
+         o = e->placement->next_output[o]) {
         const struct graph_output *output = &e->graph->outputs[o];
         const char *asker;
         int status;
 
-        if (output->node != node)
-            continue;
         asker = program_text(e->program, "%s %s", askers[output->kind], output->name);
         status = emit_bring(e, node, placement_output_need(e->placement, o), emit_spot_of(e, node),
                             asker, &buffer);

@@ -182,7 +182,7 @@ static uint32_t place_of(const struct overlap *p, uint32_t i)
 }
 
 /* Sort ops by place with a counting sort, which keeps the order within a place. */
-static void move(struct overlap *p, struct program_op *sorted, uint32_t *begin)
+static void move(struct overlap *p, uint32_t *from, uint32_t *begin)
 {
     struct program *program = p->program;
 
@@ -191,8 +191,8 @@ static void move(struct overlap *p, struct program_op *sorted, uint32_t *begin)
     for (uint32_t g = 0; g < PLACES * p->groups.n; g++)
         begin[g + 1] += begin[g];
     for (uint32_t i = 0; i < program->nops; i++)
-        sorted[begin[place_of(p, i)]++] = program->ops[i];
-    memcpy(program->ops, sorted, program->nops * sizeof *sorted);
+        from[begin[place_of(p, i)]++] = i;
+    program_permute_ops(program, from);
 }
 
 int overlap_transfers(struct program *program, const struct overlap_layers *layers,
@@ -200,28 +200,28 @@ int overlap_transfers(struct program *program, const struct overlap_layers *laye
 {
     size_t nops = program->nops, nbuffers = program->nbuffers;
     struct overlap p = {.program = program};
-    struct program_op *sorted = malloc((nops + 1) * sizeof *sorted);
-    uint32_t *numbers = calloc((2 + PLACES) * nops + nbuffers + PLACES + 1, sizeof *numbers);
+    uint32_t *numbers = calloc((3 + PLACES) * nops + nbuffers + PLACES + 1, sizeof *numbers);
     int status = layer_groups_init(&p.groups, program, err);
+    uint32_t *from;
 
     p.ready = calloc(nbuffers + 1, sizeof *p.ready);
     p.waits = calloc(nops + 1, sizeof *p.waits);
-    if (status == SHD_OK && !(sorted && numbers && p.ready && p.waits))
+    if (status == SHD_OK && !(numbers && p.ready && p.waits))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     if (status == SHD_OK) {
         p.target = numbers;
         p.later = p.target + nops;
-        p.maker = p.later + nops;
+        from = p.later + nops;
+        p.maker = from + nops;
         memset(p.target, 0xff, 2 * nops * sizeof *p.target); /* and later: PROGRAM_NONE */
         find_ready(&p);
         if (layers->gathers > 0 || layers->host > 0)
             find_targets(&p, layers);
         find_waiting(&p);
         find_later(&p);
-        move(&p, sorted, p.maker + nbuffers);
+        move(&p, from, p.maker + nbuffers);
     }
     layer_groups_fini(&p.groups);
-    free(sorted);
     free(numbers);
     free(p.ready);
     free(p.waits);

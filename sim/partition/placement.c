@@ -83,8 +83,7 @@ static void settle_operand(struct placement *p, uint32_t node, uint32_t k)
 
 bool placement_takes_home(const struct placement *p, uint32_t node, uint32_t k)
 {
-    return rule_takes_home(&p->nodes[node].rule, k,
-                           p->graph->nodes[p->graph->nodes[node].inputs[k]].rank);
+    return p->nodes[node].rule.takes_home >> k & 1;
 }
 
 void placement_settle_aliases(struct placement *p, uint32_t node)
@@ -121,13 +120,35 @@ void placement_settle(struct placement *p, uint32_t node)
     }
 }
 
+/* Settle a node as an alike one is: equal rules and assignments give equal shardings, unless
+ * operands are taken as they lie.  Layers are many, and far apart in memory. */
+static void settle_like(struct placement *p, uint32_t node, uint32_t like)
+{
+    struct placement_node *n = &p->nodes[node];
+    const struct placement_node *l = &p->nodes[like];
+
+    n->assign = l->assign;
+    if (n->rule.takes_home || memcmp(&n->rule, &l->rule, sizeof n->rule) != 0) {
+        placement_settle(p, node);
+        return;
+    }
+    memcpy(n->needs, l->needs, sizeof n->needs);
+    for (uint32_t r = 0; r < n->rule.nresults; r++) {
+        uint32_t result = assign_result_node(p->graph, node, r);
+        uint32_t home = p->nodes[assign_result_node(p->graph, like, r)].home;
+
+        if (p->nodes[result].home == home)
+            continue;
+        p->nodes[result].home = home;
+        placement_settle_aliases(p, result);
+    }
+}
+
 void placement_settle_alike(struct placement *p, uint32_t node)
 {
     placement_settle(p, node);
-    for (uint32_t n = p->nodes[node].next_alike; n != node; n = p->nodes[n].next_alike) {
-        p->nodes[n].assign = p->nodes[node].assign;
-        placement_settle(p, n);
-    }
+    for (uint32_t n = p->nodes[node].next_alike; n != node; n = p->nodes[n].next_alike)
+        settle_like(p, n, node);
 }
 
 /* ---- setting up ---- */
@@ -227,6 +248,7 @@ static void set_rule(struct placement *p, uint32_t node)
         return;
     row->rule(&p->nodes[node].rule, p->graph, node);
     rule_find_flat(&p->nodes[node].rule, p->graph, node);
+    rule_find_home(&p->nodes[node].rule, p->graph, node);
     p->nodes[node].works = row->lower || row->fuses;
 }
 
@@ -237,7 +259,8 @@ static int set_up(struct placement *p, struct shd_error *err)
 
     p->price = price_create(g, p->mesh, p->request->algos, p->request->hardware);
     p->nodes = calloc((size_t)g->nnodes + 1, sizeof *p->nodes);
-    if (!p->price || !p->nodes)
+    p->next_output = malloc(((size_t)g->noutputs + 1) * sizeof *p->next_output);
+    if (!p->price || !p->nodes || !p->next_output)
         return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
     for (uint32_t node = 0; node < g->nnodes; node++) {
         p->nodes[node].home = PLACEMENT_UNKNOWN;
@@ -250,8 +273,10 @@ static int set_up(struct placement *p, struct shd_error *err)
         set_rule(p, node);
         assign_init(&p->nodes[node].assign);
     }
-    for (uint32_t o = g->noutputs; o-- > 0;)
+    for (uint32_t o = g->noutputs; o-- > 0;) {
+        p->next_output[o] = p->nodes[g->outputs[o].node].output;
         p->nodes[g->outputs[o].node].output = o;
+    }
     mark_live(p);
     for (uint32_t node = 0; node < g->nnodes; node++) {
         status = set_fixed(p, node, err);
@@ -286,5 +311,6 @@ void placement_fini(struct placement *placement)
     price_destroy(placement->price);
     free(placement->nodes);
     free(placement->readers);
+    free(placement->next_output);
     memset(placement, 0, sizeof *placement);
 }

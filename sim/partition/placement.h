@@ -49,7 +49,7 @@ struct placement_node {
     uint32_t next_alike;              /* ring of nodes with equal assignments: alike.h */
     bool first_alike, stands_for;     /* in the ring: the first node; the middle node, which
                                          chooses for all */
-    uint32_t output; /* index of the first output that delivers the node, or GRAPH_NONE */
+    uint32_t output;                  /* the first output that delivers the node, or GRAPH_NONE */
 };
 
 struct placement {
@@ -59,6 +59,7 @@ struct placement {
     struct price *price;
     struct placement_node *nodes;
     struct placement_reader *readers; /* storage of all nodes' lists */
+    uint32_t *next_output;            /* by output: the next one of its node, or GRAPH_NONE */
     bool scatters;                    /* partial values may be scattered to shardings that nobody
                                          asked for */
     bool gradients_free;              /* gradients of constraints need not have the constraint's

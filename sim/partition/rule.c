@@ -48,12 +48,14 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node)
         name_factors(out, graph, n->inputs[k], dims, out->operand[k]);
 }
 
-bool rule_takes_home(const struct rule *rule, uint32_t operand, uint32_t rank)
+void rule_find_home(struct rule *rule, const struct graph *graph, uint32_t node)
 {
-    for (uint32_t d = 0; d < rank; d++)
-        if (rule->factors[rule->operand[operand][d]].as_it_lies)
-            return true;
-    return false;
+    const struct graph_node *n = &graph->nodes[node];
+
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        for (uint32_t d = 0; d < graph->nodes[n->inputs[k]].rank; d++)
+            if (rule->factors[rule->operand[k][d]].as_it_lies)
+                rule->takes_home |= (uint8_t)(1u << k);
 }
 
 /* Whether an array is a scalar, or its dimensions are factors 0 to rank - 1. */

@@ -39,6 +39,7 @@ struct rule {
     int8_t operand[GRAPH_INPUTS_MAX][GRAPH_RANK_MAX]; /* factor of each dimension */
     int8_t result[RULE_RESULTS_MAX][GRAPH_RANK_MAX];
     enum shd_reduce_op reduce; /* how partial results are combined */
+    uint8_t takes_home;        /* bit k: operand k has a factor that is taken as it lies */
     bool flat; /* all arrays with dimensions have the same ones, factors 0, 1, ...: an axis may
                   cut them flat (shd/sharding.h), since elements meet only in a sum of all */
 };
@@ -67,8 +68,8 @@ void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node)
 /* The factor of a dimension number in an operand or result 0; -1: none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
 
-/* Whether an operand has a factor that is taken as it lies. */
-bool rule_takes_home(const struct rule *rule, uint32_t operand, uint32_t rank);
+/* Set `takes_home`. */
+void rule_find_home(struct rule *rule, const struct graph *graph, uint32_t node);
 
 /* For rules that differ from the rule by names: append a factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);

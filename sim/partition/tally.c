@@ -103,9 +103,8 @@ double tally_outputs(struct placement *p, uint32_t node, struct tally_versions *
     add_version(p, v, n->home, TALLY_ALWAYS);
     if (n->gift != PLACEMENT_UNKNOWN)
         add_version(p, v, n->gift, TALLY_ALWAYS);
-    for (uint32_t o = n->output; o < p->graph->noutputs; o++)
-        if (p->graph->outputs[o].node == node)
-            cost += tally_bring(p, node, v, placement_output_need(p, o), placement_times(p, node));
+    for (uint32_t o = n->output; o != GRAPH_NONE; o = p->next_output[o])
+        cost += tally_bring(p, node, v, placement_output_need(p, o), placement_times(p, node));
     return cost;
 }
 

@@ -63,10 +63,11 @@ int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t
 /* Use of an array that the next step reads: the use of the argument that it replaces. */
 static enum program_use use_of_next(const struct emit *e, uint32_t node, enum program_use otherwise)
 {
-    for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
+    for (uint32_t o = e->placement->nodes[node].output; o != GRAPH_NONE;
+         o = e->placement->next_output[o]) {
         const struct graph_output *output = &e->graph->outputs[o];
 
-        if (output->node == node && output->kind == GRAPH_NEXT)
+        if (output->kind == GRAPH_NEXT)
             return e->graph->nodes[output->of].op == GRAPH_PARAM ? PROGRAM_PARAMETERS
                                                                  : PROGRAM_OPTIMIZER;
     }

@@ -43,25 +43,43 @@ static int compare(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
+void program_permute_ops(struct program *program, uint32_t *from)
+{
+    struct program_op *ops = program->ops, first;
+
+    for (uint32_t i = 0; i < program->nops; i++) {
+        uint32_t at = i, next = from[i];
+
+        if (next == i)
+            continue;
+        for (first = ops[i]; next != i; at = next, next = from[at]) {
+            ops[at] = ops[next];
+            from[at] = at;
+        }
+        ops[at] = first;
+        from[at] = at;
+    }
+}
+
 int program_sort_ops(struct program *program, struct shd_error *err)
 {
     size_t n = program->nops;
     struct sorted *order = malloc((n + 1) * sizeof *order);
-    struct program_op *ops = malloc((n + 1) * sizeof *ops);
+    uint32_t *from = malloc((n + 1) * sizeof *from);
 
-    if (!order || !ops) {
+    if (!order || !from) {
         free(order);
-        free(ops);
+        free(from);
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     }
     for (uint32_t i = 0; i < n; i++)
         order[i] = (struct sorted){place_of(program, &program->ops[i]), i};
     qsort(order, n, sizeof *order, compare);
-    memcpy(ops, program->ops, n * sizeof *ops);
     for (size_t i = 0; i < n; i++)
-        program->ops[i] = ops[order[i].op];
+        from[i] = order[i].op;
+    program_permute_ops(program, from);
     free(order);
-    free(ops);
+    free(from);
     return SHD_OK;
 }
 

@@ -354,6 +354,9 @@ struct program_stages {
 SHD_MUST_CHECK int program_set_order(struct program *program, uint32_t microbatches,
                                      const struct program_stages *stages, struct shd_error *err);
 
+/* Let op i be the one that was from[i], in place: ops are large.  Overwrites `from`. */
+void program_permute_ops(struct program *program, uint32_t *from);
+
 /* Sort ops by part and stage, stably.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_sort_ops(struct program *program, struct shd_error *err);
 
