@@ -1191,7 +1191,7 @@ static const struct {
      "3:16: error: a dim is 'b/c'; expected a name of letters, digits, '_' and '.'"},
     {"dims of an array",
      "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: b}, ops: [y = x]}\n",
-     "3:35: error: dims of 'x' are 'b'; expected a list of at most 8 dims"},
+     "3:35: error: dims of 'x' are 'b'; expected a list of at most 12 dims"},
     {"no dims of an array",
      "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {below: b}}, ops: [y = x]}\n",
      "3:35: error: 'x' has no dims; expected dims: [...] in it"},

@@ -150,6 +150,10 @@ DISCRETE: Dict[str, Case] = {
     "one hot": (lambda i: [F.one_hot(i, 7), F.one_hot(i, num_classes=9).float()], [ints(7, 3, 4)]),
     "constants": (lambda x: [torch.arange(2, 8), torch.ones(4, 6) * 3, torch.eye(4) @ x, torch.linspace(0, 1, 6), torch.full((2,), 7)], [X]),
     "scatter of values": (lambda x: [x.scatter(1, ints(6, 4, 2), 9.0), torch.zeros(4, 6).scatter(1, ints(6, 4, 1), 1.0)], [X]),
+    "reduced at ids": (
+        lambda x, i: [torch.zeros(3, 6).scatter_reduce(0, i[:, None].expand_as(x), x, r, include_self=s) for r in ("sum", "mean", "amax")
+                      for s in (True, False)], [normal(8, 6), ints(3, 8)],
+    ),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),

@@ -53,6 +53,14 @@ class Dims(unittest.TestCase):
         self.assertEqual(sizes(a), [2, 2, 6])
         self.assertEqual(a.factors(), b.factors())
 
+    def test_an_axis_is_not_cut_across_its_pieces(self) -> None:
+        d = Axis(12)
+        d.pieces.add(4)
+        self.assertFalse(match([d], [Axis(3), Axis(4)]))
+        self.assertEqual(sizes(d), [12])
+        self.assertTrue(match([d], [Axis(2), Axis(6)]))
+        self.assertEqual([f.pieces for f in d.factors()], [set(), {2}])
+
     def test_no_common_factors(self) -> None:
         self.assertFalse(match([Axis(6), Axis(4)], [Axis(4), Axis(6)]))
 
@@ -141,6 +149,24 @@ class Executed(unittest.TestCase):
         x = p.leaf("x", (4, 6), "float32", normal(4, 6), ("dp",))
         first, rest = p.slice(x, 1, 0, 2), p.slice(x, 1, 2, 4)
         self.check(p, {"dp": 2}, p.concat([rest, first], 1), p.pad(x, 1, 1, 2, 3.0), p.slice(x, 0, 1, 1))
+
+    def test_columns_sharded_across_what_a_reshape_makes(self) -> None:
+        p = Program("fused")
+        x = p.leaf("x", (2, 6), "float32", normal(2, 6), ("dp",))
+        w = p.leaf("w", (6, 12), "float32", normal(6, 12), (None, "tp"))
+        qkv = p.reshape(p.einsum(x, w, "bd", "de", "be"), (2, 3, 2, 2))
+        step = self.check(p, {"dp": 2, "tp": 4}, p.map("exp", qkv))
+        self.assertEqual(sum("reshape(" in line for line in step.scenario()["graph"]["ops"]), 1)
+
+    def test_values_of_axes_of_one_element_and_options(self) -> None:
+        p = Program("ones")
+        x = p.leaf("x", (1, 4, 1, 6), "float32", normal(1, 4, 1, 6))
+        self.check(p, {"dp": 2}, p.along("cumsum", p.reshape(x, (2, 2, 2, 3)), 3, reverse=True))
+
+    def test_arrays_of_many_dimensions(self) -> None:
+        p = Program("many")
+        x = p.leaf("x", (2,) * 10, "float32", normal(*(2,) * 10), (None, "a"))
+        self.check(p, {"a": 2}, p.map("exp", p.transpose(x, list(range(10))[::-1])))
 
     def test_a_reshape_without_common_factors(self) -> None:
         p = Program("odd")

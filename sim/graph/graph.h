@@ -30,7 +30,7 @@
 #include "kern/routing.h"
 
 #define GRAPH_NONE UINT32_MAX
-#define GRAPH_RANK_MAX 8   /* dimensions of an array; attention has four */
+#define GRAPH_RANK_MAX 12 /* dimensions of an array; attention has four */
 #define GRAPH_INPUTS_MAX 8 /* operands; attention and its gradient have 8 */
 #define GRAPH_EXTRAS_MAX 2 /* further results; the gradient of attention has 2 */
 

@@ -22,8 +22,8 @@
 
 #include "kern/sight.h"
 
-/* Three arrays of 8 dimensions each, none of them shared. */
-#define KERN_DIMS_MAX 24
+/* Three arrays of 12 dimensions each, none of them shared. */
+#define KERN_DIMS_MAX 36
 
 struct file_bytes;   /* base/file.h */
 struct stored_array; /* base/stored_array.h */

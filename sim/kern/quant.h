@@ -21,7 +21,7 @@
 
 #include "kern/kern.h"
 
-#define KERN_QUANT_DIMS_MAX 8
+#define KERN_QUANT_DIMS_MAX 12
 #define KERN_NF4_LEVELS 16
 #define KERN_QUANT_BOXED_MAX 2 /* dimensions along which a box has several elements */
 

@@ -20,7 +20,7 @@
 
 #include "kern/rotation.h"
 
-#define KERN_SELECT_DIMS_MAX 8 /* dimensions of an array of a program */
+#define KERN_SELECT_DIMS_MAX 12 /* dimensions of an array of a program */
 
 /* Rotate pairs along `pair_dim` by the position (offset + position0 + index) times the pair's
  * frequency: (a, b) -> factor * (a cos - b sin, b cos + a sin); the elements behind the pairs are

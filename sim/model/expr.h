@@ -25,7 +25,7 @@
 
 #include "base/text.h"
 
-#define EXPR_DIMS_MAX 8    /* of one array; equals GRAPH_RANK_MAX */
+#define EXPR_DIMS_MAX 12   /* of one array; equals GRAPH_RANK_MAX */
 #define EXPR_ARGS_MAX 8    /* of one call; an einsum of several factors has the most, but fewer */
 #define EXPR_DEPTH_MAX 64  /* nesting of calls, brackets and signs: the parser is recursive */
 #define EXPR_NODES_MAX 1000 /* operators, calls and names of one line; people write a few dozen */

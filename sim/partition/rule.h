@@ -19,7 +19,7 @@
 #include "graph/graph.h"
 #include "program/program.h"
 
-#define RULE_FACTORS_MAX 16
+#define RULE_FACTORS_MAX (2 * GRAPH_RANK_MAX) /* a product, or a reshape, of all other dims */
 #define RULE_RESULTS_MAX (1 + GRAPH_EXTRAS_MAX)
 #define RULE_FREE (-1)
 

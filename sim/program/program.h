@@ -38,7 +38,7 @@
 #include "kern/kernel.h"
 
 #define PROGRAM_NONE UINT32_MAX /* in place of a buffer or op number: none */
-#define PROGRAM_RANK_MAX 8      /* maximum dimensions of an array */
+#define PROGRAM_RANK_MAX 12     /* maximum dimensions of an array */
 
 /* Maximum bytes of a shard, 32 PiB.  The bytes that any algorithm brings to a device then fit a
  * uint64_t, for as many buffers as one op can have. */

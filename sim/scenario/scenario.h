@@ -306,7 +306,7 @@ struct scenario_dim {
     struct place place; /* of the size */
 };
 
-#define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`; equals GRAPH_RANK_MAX */
+#define SCENARIO_ARRAY_RANK_MAX 12 /* dims of an array of `graph:`; equals GRAPH_RANK_MAX */
 
 /* `x: [b, s, d]`, `ids: {dims: [b, s], below: v}` or `w: {dims: [d, f], dtype: bfloat16, values:
  * layers/0/w}`. */

@@ -44,6 +44,10 @@ class Array:
 TYPES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "uint32", "bool")
 
 
+#: Elements of the largest array that a maximum at ids makes.
+EXTREME_MOST = 1 << 24
+
+
 class Gap(InputError):
     """What cannot be traced: the operation, the place in the user's source, and what would do."""
 
@@ -154,6 +158,15 @@ class Program:
             kept = iter([a for a in range(x.rank) if x.shape[a] != 1])
             return self.view(x, [None if n == 1 else next(kept) for n in shape], shape)
         return self._add("reshape", shape, x.dtype, [x], x.carrier)
+
+    def repeat(self, x: Array, times: Sequence[int]) -> Array:
+        """Copies one behind the other along each axis: an axis more, and then both as one."""
+        source: List[Optional[int]] = []
+        shape: List[int] = []
+        for axis, count in enumerate(times):
+            source += [None, axis]
+            shape += [count, x.shape[axis]]
+        return self.reshape(self.view(x, source, shape), [n * m for n, m in zip(times, x.shape)])
 
     # ---- elementwise
 
@@ -471,6 +484,26 @@ class Program:
         shape.insert(axis, size)
         axes.insert(axis, Axis(size) if size != 1 else None)
         return self._add("pick_add", shape, grad.dtype, [grad, ids], axes=axes, axis=axis, choices=choices)
+
+    def extreme_at(self, rows: Array, ids: Array, count: int, fn: str) -> Array:
+        """Of the rows at each of so many ids the largest or smallest element, and infinity where there is none.
+
+        Every row is looked at for every id.
+        """
+        kept = list(range(ids.rank, rows.rank))
+        wide = [*ids.shape, count, *(rows.shape[a] for a in kept)]
+        if math.prod(wide) > EXTREME_MOST:
+            raise Gap(f"the {fn} of {math.prod(ids.shape)} rows at {count} ids, each looked at for each; a sum at ids is known")
+        first = list(range(ids.rank))
+        places = [*first, *range(ids.rank + 1, len(wide))]
+        here = self.compare(
+            "equal", self.broadcast(ids, wide, first), self.broadcast(self.iota(count, "int32"), wide, [ids.rank])
+        )
+        none = -math.inf if fn == "max" else math.inf
+        if not is_float(rows.dtype):
+            none = -(2**31) if fn == "max" else 2**31 - 1
+        chosen = self.select(here, self.broadcast(rows, wide, places), self.number(none, rows.dtype))
+        return self.reduce(fn, chosen, first)
 
     # ---- placement
 

@@ -2,25 +2,33 @@
 
 Axes that meet in an op are joined.  A reshape says that the product of some axes is that of others, which cuts them
 into common factors: [B, S, D] as [B, S, H, K] makes D = H x K wherever D is.  Then a reshape only regroups
-factors, and nothing is left to do.
+factors, and nothing is left to do.  An axis that is asked to be sharded is only cut where its pieces are: 3 x 32
+columns of queries, keys and values over 4 devices stay 96, and the reshape stays an op.
 """
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from typing import List, Sequence
+from typing import Iterator, List, Sequence, Set, Tuple
+
+#: Factors of one array: the program has no more dimensions (GRAPH_RANK_MAX).
+FACTORS_MOST = 12
 
 
 class Axis:
-    """A class of axes, by union and find; `parts` are its factors, major first, once it was cut."""
+    """A class of axes, by union and find; `parts` are its factors, major first, once it was cut.
 
-    __slots__ = ("size", "_up", "_parts", "name")
+    `pieces`: into how many it is asked to be sharded, by one mesh axis, by two, ...
+    """
+
+    __slots__ = ("size", "_up", "_parts", "name", "pieces")
 
     def __init__(self, size: int) -> None:
         self.size = int(size)
         self.name = ""
         self._up: "Axis | None" = None
         self._parts: "List[Axis] | None" = None
+        self.pieces: Set[int] = set()
 
     def root(self) -> "Axis":
         at = self
@@ -47,13 +55,56 @@ class Axis:
             a, b = b, a  # b has no parts now, if one of them has none
         if b._parts is not None:
             match(a.factors(), b.factors())
+        a.pieces |= b.pieces
         b._up = a
 
     def _cut(self, first: "Axis") -> "Axis":
         """Cut a factor into `first` and the rest, which is returned."""
         rest = Axis(self.size // first.size)
+        inner, rest.pieces = divided(self.pieces, first.size)
+        first.root().pieces |= inner
         self._parts = [first, rest]
         return rest
+
+
+def divided(pieces: Set[int], size: int) -> "Tuple[Set[int], Set[int]]":
+    """Pieces of an axis as those of its first factor, of this size, and of the rest."""
+    return {n for n in pieces if n <= size}, {n // size for n in pieces if n > size}
+
+
+def agree(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
+    """Whether two lists of factors have common ones, that pieces allow and that are few enough."""
+    a = [(f.size, f.root().pieces) for f in reversed(one)]
+    b = [(f.size, f.root().pieces) for f in reversed(two)]
+    count = 0
+    while a and b:
+        x, y = a.pop(), b.pop()
+        large, small, rest = (x, y[0], a) if x[0] > y[0] else (y, x[0], b)
+        if large[0] % small or any(n % small and small % n for n in large[1]):
+            return False
+        if large[0] != small:
+            rest.append((large[0] // small, divided(large[1], small)[1]))
+        count += 1
+    return count <= FACTORS_MOST
+
+
+#: A range of axes of one array, and the range of another's that are the same elements.
+Block = Tuple[range, range]
+
+
+def blocks(one: Sequence[int], two: Sequence[int]) -> Iterator[Block]:
+    """The shortest ranges of two lists of sizes, none of them 1, of which the products are equal."""
+    i = j = 0
+    while i < len(one) and j < len(two):
+        first, second = i, j
+        a, b = one[i], two[j]
+        i, j = i + 1, j + 1
+        while a != b:
+            if a < b:
+                a, i = a * one[i], i + 1
+            else:
+                b, j = b * two[j], j + 1
+        yield range(first, i), range(second, j)
 
 
 def match(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
@@ -61,6 +112,8 @@ def match(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
 
     False where a common factor would begin inside of a factor of both: [6, 4] and [4, 6].
     """
+    if not agree([f for x in one for f in x.factors()], [f for x in two for f in x.factors()]):
+        return False
     a: List[Axis] = [f for x in reversed(one) for f in reversed(x.factors())]
     b: List[Axis] = [f for x in reversed(two) for f in reversed(x.factors())]
     while a and b:

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .arrays import Array, Gap, Program, uniform
+from .arrays import Array, Gap, Program, is_float, uniform
 from .jax_reader import Reader, Value, handles, operands
 
 
@@ -23,10 +23,10 @@ def _gather(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return at.take(eqn.outvars[0].aval.shape)
 
 
-@handles("scatter-add", "scatter_add", "scatter")
+@handles("scatter-add", "scatter_add", "scatter-sub", "scatter", "scatter-max", "scatter-min")
 def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, ids, updates = operands(reader, eqn, values)
-    numbers, p = eqn.params["dimension_numbers"], reader.program
+    numbers, p, name = eqn.params["dimension_numbers"], reader.program, eqn.primitive.name
     sizes = [1] * x.rank
     rest = [a for a in range(x.rank) if a not in (*numbers.inserted_window_dims, *numbers.operand_batching_dims)]
     for place, a in zip(numbers.update_window_dims, rest):
@@ -35,21 +35,26 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         p, x, ids, numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims, sizes,
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, numbers.update_window_dims,
     )  # fmt: skip
-    added = at.add(updates)
-    if eqn.primitive.name != "scatter":
+    if name in ("scatter-max", "scatter-min"):
+        return p.map(name[-3:], x, at.extreme(updates, name[-3:]))
+    added = at.add(p.map("neg", updates) if name == "scatter-sub" else updates)
+    if name != "scatter":
         return added if uniform(x) == 0 else p.map("add", x, added)
     # Elements that are set: where several are, which one stays is not said, and the result is no number.
     one = p.broadcast(p.number(1.0, "float32"), updates.shape, [])
-    count = p.convert(at.add(p.materialise(one)), x.dtype)
-    once = p.select(p.compare("less", count, p.number(1.5, x.dtype)), added, p.number(math.nan, x.dtype))
-    return p.select(p.compare("less", count, p.number(0.5, x.dtype)), x, once)
+    count, none = at.add(p.materialise(one)), p.number(math.nan if is_float(x.dtype) else -(2**31), x.dtype)
+    if is_float(x.dtype):
+        count = p.convert(count, x.dtype)
+    once = p.select(p.compare("less", count, p.number(1.5, count.dtype)), added, none)
+    return p.select(p.compare("less", count, p.number(0.5, count.dtype)), x, once)
 
 
 class Indexed:
-    """x at ids, as JAX writes it: by one number for each of some axes of x.
+    """x at ids, as JAX writes it: from one number on for each of some axes of x.
 
     Axes of x that ids walk through in step with it (batching, or a column of ids that counts) are chosen along with
-    `pick`; several indexed axes become one, with ids to match; and all others are whole.
+    `pick`, as are then all others; several indexed axes become one, with ids to match.  A part of an axis is an
+    axis of ids more, which counts from the first on.
     """
 
     def __init__(
@@ -57,24 +62,27 @@ class Indexed:
         batching: Sequence[int], ids_batching: Sequence[int], offset: Sequence[int],
     ) -> None:  # fmt: skip
         self.p, self.x, self.offset = p, x, tuple(offset)
-        self.shape = ids.shape[:-1]
-        columns = _columns(p, ids)
+        self.inner = ids.rank - 1  # axes of ids that are the program's own
+        columns = {a: column for a, column in zip(indexed, _columns(p, ids)) if sizes[a] == 1 or sizes[a] != x.shape[a]}
+        self.parts = [a for a in range(x.rank) if a not in batching and sizes[a] not in (1, x.shape[a])]
+        for axis in range(x.rank):
+            if axis not in columns and axis not in batching and sizes[axis] != x.shape[axis]:
+                columns[axis] = p.broadcast(p.number(0, "int32"), ids.shape[:-1], [])  # the first so many of it
+        self.shape = (*ids.shape[:-1], *(sizes[a] for a in self.parts))
         self.batch: List[Tuple[int, int]] = list(zip(batching, ids_batching))
         keys: List[Tuple[int, Array]] = []
-        for axis, column in zip(indexed, columns):
-            if sizes[axis] != 1 and sizes[axis] != x.shape[axis]:
-                raise Gap("ids of parts of rows; jnp.take or jnp.take_along_axis along one axis is known")
+        for axis, column in columns.items():
             step = _counts_along(column, x.shape[axis]) if len(columns) > 1 else None
-            if step is not None and all(step != a for _, a in self.batch):
+            if step is not None and sizes[axis] == 1 and all(step != a for _, a in self.batch):
                 self.batch.append((axis, step))
             else:
-                keys.append((axis, column))
+                keys.append((axis, self._extended(axis, column)))
+        if not columns:
+            raise Gap("a gather without ids")
+        if not keys:
+            axis, _ = self.batch.pop()
+            keys.append((axis, self._extended(axis, columns[axis])))
         taken = [a for a, _ in self.batch] + [a for a, _ in keys]
-        for axis in range(x.rank):
-            if axis not in taken and sizes[axis] != x.shape[axis]:
-                raise Gap("ids of parts of rows; jnp.take or jnp.take_along_axis along one axis is known")
-        if not keys or (self.batch and len(taken) != x.rank):
-            raise Gap("ids of rows of several axes at once; jnp.take or jnp.take_along_axis along one axis is known")
         self.keys = [axis for axis, _ in keys]
         self.rows = math.prod(x.shape[a] for a in self.keys)
         self.others = [a for a in range(x.rank) if a not in taken]
@@ -84,34 +92,59 @@ class Indexed:
             scaled = p.map("mul", self.ids, p.number(x.shape[axis], "int32"))
             self.ids = p.map("add", scaled, column)
 
+    def _extended(self, axis: int, column: Array) -> Array:
+        """The numbers of an axis with axes more, one for each part."""
+        p, places = self.p, list(range(self.inner))
+        if axis in self.parts:
+            last = self.x.shape[axis] - self.shape[self.inner + self.parts.index(axis)]
+            column = _within(p, column, last)
+        column = p.broadcast(p.convert(column, "int32"), self.shape, places)
+        if axis not in self.parts:
+            return column
+        at = self.inner + self.parts.index(axis)
+        return p.map("add", column, p.broadcast(p.iota(self.shape[at], "int32"), self.shape, [at]))
+
     def _table(self) -> Array:
         """x with its indexed axes first, as one."""
         order = [*self.keys, *self.others]
         table = self.p.transpose(self.x, order)
         return self.p.reshape(table, [self.rows, *(self.x.shape[a] for a in self.others)])
 
-    def _ids_order(self) -> List[int]:
-        """Axes of ids: first those in step with x, in the order of x."""
-        first = [at for _, at in sorted(self.batch)]
+    def _in_step(self) -> List[int]:
+        """Axes of [ids, others] as they are where each element is picked: those of x but its keys, then the rest."""
+        steps = dict(self.batch)
+        steps.update((a, len(self.shape) + k) for k, a in enumerate(self.others))
+        first = [steps[a] for a in sorted(steps)]
         return [*first, *(a for a in range(len(self.shape)) if a not in first)]
 
+    def _every(self) -> Array:
+        """An id for each element."""
+        others = [self.x.shape[a] for a in self.others]
+        ids = self.p.broadcast(self.ids, [*self.shape, *others], list(range(len(self.shape))))
+        return self.p.transpose(ids, self._in_step())
+
     def _places(self, rank: int) -> List[Optional[int]]:
-        """For each axis of the result (or of updates) the axis of [ids, rows] that it is."""
+        """For each axis of the result (or of updates) the axis of [ids, others] that it is."""
         places: List[Optional[int]] = [None] * rank
-        first = iter(range(len(self.shape)))
+        first = iter(range(self.inner))
         for place in range(rank):
             if place not in self.offset:
                 places[place] = next(first)
         for place, a in zip(self.offset, self.slots):
-            places[place] = len(self.shape) + self.others.index(a) if a in self.others else None
+            if a in self.parts:
+                places[place] = self.inner + self.parts.index(a)
+            elif a in self.others:
+                places[place] = len(self.shape) + self.others.index(a)
         return places
 
     def take(self, shape: Sequence[int]) -> Array:
         p = self.p
         if self.batch:
-            order = self._ids_order()
-            (key,) = self.keys
-            picked = p.pick(self.x, p.transpose(self.ids, order), key)
+            order = self._in_step()
+            rest = [a for a in range(self.x.rank) if a not in self.keys]
+            x = p.transpose(self.x, [*rest, *self.keys])
+            x = p.reshape(x, [*(self.x.shape[a] for a in rest), self.rows])
+            picked = p.pick(x, self._every(), x.rank - 1)
             rows = p.transpose(picked, [order.index(a) for a in range(len(order))])
         elif (row := uniform(self.ids)) is not None and 0 <= row < self.rows:
             one = p.slice(self._table(), 0, int(row), 1)
@@ -122,30 +155,42 @@ class Indexed:
             rows = p.embed(self._table(), self.ids)
         return p.view(rows, self._places(len(shape)), shape)
 
-    def add(self, updates: Array) -> Array:
-        """Zeros like x with updates added at the ids."""
-        p, x = self.p, self.x
-        places = self._places(updates.rank)
-        source: List[int] = [0] * (len(self.shape) + len(self.others))
-        for place, at in enumerate(places):
+    def _rows(self, updates: Array) -> Array:
+        """Updates with the axes [ids, others]."""
+        source: List[Optional[int]] = [None] * (len(self.shape) + len(self.others))
+        for place, at in enumerate(self._places(updates.rank)):
             if at is not None:
                 source[at] = place
-        rows = p.view(updates, source, [updates.shape[a] for a in source])
+        shape = [*self.shape, *(self.x.shape[a] for a in self.others)]
+        return self.p.view(updates, source, shape)
+
+    def _as_x(self, made: Array) -> Array:
+        """Keys as one axis, then the others, in the order of x."""
+        order = [*self.keys, *self.others]
+        made = self.p.reshape(made, [self.x.shape[a] for a in order])
+        return self.p.transpose(made, [order.index(a) for a in range(self.x.rank)])
+
+    def add(self, updates: Array) -> Array:
+        """Zeros like x with updates added at the ids."""
+        p, x, rows = self.p, self.x, self._rows(updates)
         if self.batch:
-            order = self._ids_order()
-            (key,) = self.keys
-            choices = len(order) - len(self.batch)
-            return p.pick_add(p.transpose(rows, order), p.transpose(self.ids, order), key, x.shape[key], choices)
+            order = self._in_step()
+            rest = [a for a in range(x.rank) if a not in self.keys]
+            made = p.pick_add(p.transpose(rows, order), self._every(), len(rest), self.rows, len(order) - len(rest))
+            made = p.reshape(made, [*(x.shape[a] for a in rest), *(x.shape[a] for a in self.keys)])
+            return p.transpose(made, [[*rest, *self.keys].index(a) for a in range(x.rank)])
         row = uniform(self.ids)
         if row is not None and 0 <= row < self.rows:
             one = p.reduce("sum", rows, list(range(len(self.shape))))
             one = p.view(one, [None, *range(one.rank)], [1, *one.shape])
-            added = p.pad(one, 0, int(row), self.rows - int(row) - 1)
-        else:
-            added = p.embed_add(rows, self.ids, self.rows)
-        order = [*self.keys, *self.others]
-        added = p.reshape(added, [x.shape[a] for a in order])
-        return p.transpose(added, [order.index(a) for a in range(x.rank)])
+            return self._as_x(p.pad(one, 0, int(row), self.rows - int(row) - 1))
+        return self._as_x(p.embed_add(rows, self.ids, self.rows))
+
+    def extreme(self, updates: Array, fn: str) -> Array:
+        """The largest or smallest of the updates at each place, and infinity where there is none."""
+        if self.batch:
+            raise Gap(f"the {fn} at ids along a batch; of rows it is known")
+        return self._as_x(self.p.extreme_at(self._rows(updates), self.ids, self.rows, fn))
 
 
 def _columns(p: Program, ids: Array) -> List[Array]:

@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .arrays import Array, Gap, Program
 from .jax_reader import Reader, Value, handles, operands, shape_of, spec_of, spread
+from .special import erf_inv
 
 # ---- elementwise
 
@@ -73,6 +74,11 @@ def _square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.map("mul", x, x)
 
 
+@handles("erf_inv")
+def _erf_inv(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return erf_inv(reader.program, reader.lift(values[0]))
+
+
 @handles("integer_pow")
 def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, y, p = reader.lift(values[0]), eqn.params["y"], reader.program
@@ -121,6 +127,11 @@ def _as_it_is(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 @handles("broadcast_in_dim")
 def _broadcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.broadcast(reader.lift(values[0]), shape_of(eqn.outvars[0]), eqn.params["broadcast_dimensions"])
+
+
+@handles("tile")
+def _tile(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.repeat(reader.lift(values[0]), eqn.params["reps"])
 
 
 @handles("reshape")
@@ -223,24 +234,58 @@ def _reverse(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 # ---- products and sums
 
 
-@handles("dot_general")
-def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    a, b = operands(reader, eqn, values)
-    (a_sum, b_sum), (a_batch, b_batch) = eqn.params["dimension_numbers"]
+Places = Tuple[Sequence[int], Sequence[int]]
+
+
+def dot(p: Program, a: Array, b: Array, summed: Places, batch: Places, dtype: str, first: Sequence[int] = ()) -> Array:
+    """A product over axes of both; `first` are axes of a that are the result's first."""
     letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     a_labels, b_labels = [""] * a.rank, [""] * b.rank
-    for i, j in [*zip(a_batch, b_batch), *zip(a_sum, b_sum)]:
+    for i, j in [*zip(*batch), *zip(*summed)]:
         a_labels[i] = b_labels[j] = next(letters)
     for labels in (a_labels, b_labels):
         for i, label in enumerate(labels):
             labels[i] = label or next(letters)
-    out = [a_labels[i] for i in a_batch]
-    out += [c for i, c in enumerate(a_labels) if i not in a_batch and i not in a_sum]
-    out += [c for i, c in enumerate(b_labels) if i not in b_batch and i not in b_sum]
-    dtype = str(eqn.outvars[0].aval.dtype)
-    p = reader.program
+    out = [a_labels[i] for i in (*first, *batch[0])]
+    out += [c for i, c in enumerate(a_labels) if i not in batch[0] and i not in summed[0] and i not in first]
+    out += [c for i, c in enumerate(b_labels) if i not in batch[1] and i not in summed[1]]
     a, b = p.convert(a, dtype), p.convert(b, dtype)
     return p.einsum(a, b, "".join(a_labels), "".join(b_labels), "".join(out), dtype)
+
+
+@handles("dot_general")
+def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    a, b = operands(reader, eqn, values)
+    summed, batch = eqn.params["dimension_numbers"]
+    return dot(reader.program, a, b, summed, batch, str(eqn.outvars[0].aval.dtype))
+
+
+@handles("ragged_dot_general", "ragged_dot")
+def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """Rows of groups, each with its own matrix; or the products of the rows of each group.
+
+    A group more before the rows, in which those of others are 0: it is summed with the columns, or it is the first of
+    the result's axes.
+    """
+    a, b, sizes = operands(reader, eqn, values)
+    p, numbers = reader.program, eqn.params["ragged_dot_dimension_numbers"]
+    (a_sum, b_sum), (a_batch, b_batch) = numbers.dot_dimension_numbers
+    (ragged,) = numbers.lhs_ragged_dimensions
+    if ragged in a_batch or sizes.rank != 1:
+        raise Gap("groups along a batch of products; jax.lax.ragged_dot of rows is known")
+    ends = p.along("cumsum", sizes, 0)
+    place = p.broadcast(p.iota(a.shape[ragged], "int32"), (sizes.shape[0], a.shape[ragged]), [1])
+    begun = p.compare("greater_equal", place, p.broadcast(p.map("sub", ends, sizes), place.shape, [0]))
+    inside = p.logic("and", begun, p.compare("less", place, p.broadcast(ends, place.shape, [0])))
+    wide = (sizes.shape[0], *a.shape)
+    masked = p.select(
+        p.broadcast(inside, wide, [0, 1 + ragged]), p.broadcast(a, wide, list(range(1, len(wide)))), p.number(0.0, a.dtype)
+    )
+    a_sum, a_batch = [d + 1 for d in a_sum], [d + 1 for d in a_batch]
+    if ragged + 1 in a_sum:
+        return dot(p, masked, b, (a_sum, b_sum), (a_batch, b_batch), str(eqn.outvars[0].aval.dtype), first=[0])
+    (group,) = numbers.rhs_group_dimensions
+    return dot(p, masked, b, ([*a_sum, 0], [*b_sum, group]), (a_batch, b_batch), str(eqn.outvars[0].aval.dtype))
 
 
 @handles("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
@@ -264,6 +309,10 @@ def _cumulative(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return p.along(eqn.primitive.name, x, axis)
 
 
-@handles("sharding_constraint")
+@handles("sharding_constraint", "reshard")
 def _constraint(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    return reader.program.constraint(reader.lift(values[0]), spec_of(tuple(eqn.params["sharding"].spec)))
+    sharding = eqn.params["sharding"] if "sharding" in eqn.params else eqn.params["dst_sharding"]
+    x, spec = reader.lift(values[0]), spec_of(tuple(sharding.spec))
+    if eqn.primitive.name == "reshard" and not any(spec):
+        return x  # a mesh of which no axis is explicit: JAX notes its types, and asks for nothing
+    return reader.program.constraint(x, spec)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .arrays import Array, Gap, is_float
-from .dims import Axis, match
+from .dims import Axis, blocks, match
 from .shardings import Shardings
-from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, readable
+from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, option_text, readable
 
 Names = Tuple[str, ...]
 
@@ -205,6 +205,7 @@ class Writer:
     def write(self, outputs: Sequence[Array], names: Sequence[str]) -> List[Value]:
         """Write down what the outputs need, and the outputs by their names, with all their axes in order."""
         needed = self._needed(outputs)
+        self._note_pieces(needed)
         self._match(needed)
         self._count_readers(needed, outputs)
         self._name_leaves(needed)
@@ -243,12 +244,30 @@ class Writer:
                 times[x.number] += times[array.number] if passes else 1 if simple else 2
         self._read_once = {number: count == 1 for number, count in times.items()}
 
+    def _note_pieces(self, needed: Sequence[Array]) -> None:
+        """Tell axes into how many pieces they are to be cut."""
+        for array in needed:
+            for axis, entry in zip(array.axes, array.attrs.get("spec", ())):
+                for count in self.shardings.pieces(entry):
+                    if axis is not None and axis.size % count == 0:
+                        axis.root().pieces.add(count)
+
     def _match(self, needed: Sequence[Array]) -> None:
         """Cut axes into factors, until every reshape that can regroups them."""
         for array in needed:
             if array.op == "reshape":
-                source = [a for a in array.inputs[0].axes if a is not None]
-                array.attrs["regroups"] = match(source, [a for a in array.axes if a is not None])
+                array.attrs["blocks"] = [
+                    (x, y, match([a for p in x if (a := source.axes[p])], [a for p in y if (a := array.axes[p])]))
+                    for source in array.inputs
+                    for x, y in self._blocks(source.shape, array.shape)
+                ]
+
+    @staticmethod
+    def _blocks(one: Sequence[int], two: Sequence[int]) -> Iterator[Tuple[List[int], List[int]]]:
+        """Places of two shapes that are the same elements."""
+        first, second = ([place for place, n in enumerate(shape) if n != 1] for shape in (one, two))
+        for x, y in blocks([one[p] for p in first], [two[p] for p in second]):
+            yield first[x.start : x.stop], second[y.start : y.stop]
 
     def _name_leaves(self, needed: Sequence[Array]) -> None:
         """Dimensions are named after the arguments that have them, of which the shortest path."""
@@ -324,42 +343,39 @@ class Writer:
         return self.materialised(array, self.value(array.inputs[0]), array.axes)
 
     def _reshape(self, array: Array) -> Value:
-        source = array.inputs[0]
+        """Factors are only regrouped; where that cannot be, elements move, in an op that keeps all other dimensions."""
+        source, blocks = array.inputs[0], array.attrs["blocks"]
         x = self.value(source)
-        if not array.attrs["regroups"]:
-            return self._opaque(array)
-        # Each factor of the source, with its name there; None where the array is the same along it.
-        factors: List[Tuple[Axis, Optional[str]]] = []
-        for axis, names in zip(source.axes, x.dims):
-            if axis is not None:
-                parts = axis.factors()
-                factors += zip(parts, names if names else [None] * len(parts))
-        dims: List[Optional[Names]] = []
-        at = 0
-        mixed = False
-        for axis in array.axes:
-            count = len(axis.factors()) if axis is not None else 0
-            taken = [name for _, name in factors[at : at + count]]
-            at += count
-            if any(n is None for n in taken) and any(n is not None for n in taken):
-                mixed = True
-            dims.append(None if taken and taken[0] is None and not mixed else tuple(n or "" for n in taken))
-        if mixed:
-            x = self.materialised(source, x, source.axes)
-            self._values[source.number] = x
-            return self._reshape(array)
-        return Value(x.text, dims, x.number)
+        moves = not all(matched for _, _, matched in blocks)
+        if moves:
+            x = self.ordered(source, x)
+        dims: List[Optional[Names]] = [() for _ in array.shape]
+        for before, after, matched in blocks:
+            names = self._factor_names(source, x, before)
+            if matched and None in names and any(names):
+                self._values[source.number] = self.materialised(source, x, source.axes)
+                return self._reshape(array)
+            for place in after if matched else ():
+                count = len(self.axis_names(array.axes[place]))
+                taken, names = names[:count], names[count:]
+                dims[place] = None if None in taken else tuple(n or "" for n in taken)
+        if not moves:
+            return Value(x.text, dims, x.number)
+        used = [*x.names(), *flat(dims)]
+        for _, after, matched in blocks:
+            for place in () if matched else after:
+                dims[place] = self.apart_all(self.axis_names(array.axes[place]), used)
+                used += dims[place] or ()
+        return Value(self.line(array, flat(dims), f"reshape({x.text}){bracket(flat(dims))}"), dims)
 
-    def _opaque(self, array: Array) -> Value:
-        x = self.ordered(array.inputs[0], self.value(array.inputs[0]))
-        used: List[str] = []
-        dims: List[Optional[Names]] = []
-        before = set(x.names())
-        for axis in array.axes:
-            names = self.apart_all(self.axis_names(axis), [*used, *before])
-            used += names
-            dims.append(names)
-        return Value(self.line(array, used, f"reshape({x.text}){bracket(used)}"), dims)
+    @staticmethod
+    def _factor_names(array: Array, value: Value, places: Sequence[int]) -> List[Optional[str]]:
+        """The names of an array's factors; None where it is the same along them."""
+        found: List[Optional[str]] = []
+        for place in places:
+            axis, names = array.axes[place], value.dims[place]
+            found += names if names else [None] * len(axis.factors() if axis is not None else ())
+        return found
 
     def _map(self, array: Array) -> Value:
         operands = [self.value(x) for x in array.inputs]
@@ -667,7 +683,7 @@ class Writer:
     def _keys(options: Dict[str, Any]) -> str:
         """Options that are not what they are by default."""
         default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0}
-        return "".join(f", {k}={number_text(v)}" for k, v in options.items() if v != default.get(k))
+        return "".join(f", {k}={option_text(v)}" for k, v in options.items() if v != default.get(k))
 
     def _constraint(self, array: Array) -> Value:
         x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)

@@ -7,7 +7,9 @@ axes, of which each cuts one: devices are numbered as before.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -54,6 +56,11 @@ class Shardings:
         parts = self._parts[axis]
         return [(axis if len(parts) == 1 else f"{axis}_{k}", size) for k, size in enumerate(parts)]
 
+    def pieces(self, entry: Any) -> List[int]:
+        """Into how many pieces an entry of a spec cuts, by its first axis, by its first two, ..."""
+        sizes = [math.prod(self._parts.get(axis, [1])) for axis in axes_of(entry)]
+        return [n for n in itertools.accumulate(sizes, operator.mul) if n > 1]
+
     def resolve(self) -> List[str]:
         """Set `specs`, of what has any; returns what cannot be done."""
         gaps: List[str] = []
@@ -79,8 +86,7 @@ class Shardings:
         out: List[Any] = []
         for place, names in enumerate(asked.dims):
             entry = asked.spec[place] if place < len(asked.spec) else None
-            axes = [] if entry is None else [entry] if isinstance(entry, str) else list(entry)
-            cuts = self._cuts(asked, place, names or (), axes)
+            cuts = self._cuts(asked, place, names or (), axes_of(entry))
             if cuts is None:
                 return None
             out += [None if not c else c[0] if len(c) == 1 else c for c in cuts]
@@ -119,6 +125,11 @@ class Shardings:
             f"{asked.what}: axis {place}, of {asked.shape[place]} elements{factors}, is not cut evenly by '{axis}' of "
             f"{math.prod(self._parts[axis])}"
         )
+
+
+def axes_of(entry: Any) -> List[str]:
+    """The mesh axes of an entry of a spec."""
+    return [] if entry is None else [entry] if isinstance(entry, str) else list(entry)
 
 
 def _factors(sizes: Sequence[int]) -> str:

@@ -43,6 +43,25 @@ FOLDED: Dict[str, Callable[..., Any]] = {
     "log": math.log,
     "pow": lambda a, b: a**b,
     "convert": lambda a: a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "expm1": math.expm1,
+    "log1p": math.log1p,
+    "rem": math.fmod,
+    "less": lambda a, b: int(a < b),
+    "less_equal": lambda a, b: int(a <= b),
+    "greater": lambda a, b: int(a > b),
+    "greater_equal": lambda a, b: int(a >= b),
+    "equal": lambda a, b: int(a == b),
+    "not_equal": lambda a, b: int(a != b),
+    "bit_xor": lambda a, b: int(a) ^ int(b),
+    "bit_and": lambda a, b: int(a) & int(b),
+    "bit_or": lambda a, b: int(a) | int(b),
+    "select": lambda p, a, b: a if p else b,
 }
 
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -51,6 +70,10 @@ OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 def number_of(text: str) -> float:
     """The number that `number_text` wrote."""
     return math.nan if text == "(inf - inf)" else float(text.strip("()"))
+
+
+def option_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else number_text(value)
 
 
 def number_text(value: Any) -> str:

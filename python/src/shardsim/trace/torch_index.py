@@ -219,6 +219,58 @@ def _scatter(c: Call) -> Array:
     return p.select(there, c.array(c.value, c.dtype), x)
 
 
+@handles("scatter_reduce")
+def _scatter_reduce(c: Call) -> Array:
+    """Sums, means and extremes at ids along one axis; the ids of one row are those of all others, or it is a gap."""
+    p, x, ids = c.program, c.array(c.self), c.array(c.index)
+    axis, reduce = c.dim % x.rank, c.reduce
+    if reduce in ("amax", "amin"):
+        return _extreme_at(c, x, ids, axis, reduce[1:])
+    if reduce not in ("sum", "mean"):
+        raise Gap(f"scatter_reduce by {reduce}; sum, mean, amax and amin are known")
+    added = _added(c, _cut(p, c.array(c.src, c.dtype), ids), ids, axis)
+    count = _added(c, p.broadcast(p.number(1.0, c.dtype), ids.shape, []), ids, axis) if reduce == "mean" or not c.include_self else None
+    none = p.number(0.0, c.dtype)
+    if count is not None and not c.include_self:
+        x = p.select(p.compare("greater", count, none), p.broadcast(none, x.shape, []), x)
+    made = mapped(c, "add", x, added)
+    if reduce == "sum":
+        return made
+    assert count is not None
+    total = mapped(c, "add", count, 1.0) if c.include_self else mapped(c, "max", count, 1.0)
+    return mapped(c, "div", made, total)
+
+
+def _cut(p: Program, x: Array, ids: Array) -> Array:
+    for a in range(ids.rank):
+        x = p.slice(x, a, 0, ids.shape[a])
+    return x
+
+
+def _repeated(x: Array, axis: int) -> bool:
+    """Whether an array is a view that is the same all along an axis."""
+    at = x.attrs["source"][axis] if x.op == "view" else axis
+    return at is None or (x.op == "view" and x.inputs[0].shape[at] == 1)
+
+
+def _extreme_at(c: Call, x: Array, ids: Array, axis: int, fn: str) -> Array:
+    """Of rows whose ids are those of the first element, as `expand` makes them."""
+    p, src = c.program, _cut(c.program, c.array(c.src, c.dtype), ids)
+    if any(n != m for a, (n, m) in enumerate(zip(ids.shape, x.shape)) if a != axis):
+        raise Gap("an extreme at ids of a part of an array")
+    if any(a != axis and n != 1 and not _repeated(ids, a) for a, n in enumerate(ids.shape)):
+        raise Gap("an extreme at ids of their own for each element; of rows it is known")
+    first = ids
+    for a in range(ids.rank):
+        first = p.slice(first, a, 0, 1) if a != axis else first
+    first = p.reshape(first, [ids.shape[axis]])
+    order = [axis, *(a for a in range(x.rank) if a != axis)]
+    found = p.transpose(p.extreme_at(p.transpose(src, order), first, c.shape[axis], fn), list(np.argsort(order)))
+    if c.include_self:
+        return mapped(c, fn, x, found)
+    return p.select(p.map("finite", found, dtype="bool", carrier=found.carrier), found, x)
+
+
 # ---- diagonals
 
 

@@ -127,7 +127,8 @@ class Traced:
             value = leaf.array.attrs["value"]
             if value is not None:
                 check_range(leaf, np.asarray(value))
-                out[name] = np.ascontiguousarray(np.asarray(value)).astype(stored(leaf.array.carrier))
+                sizes = [self._writer.dims[dim] for dim in leaf.dims]
+                out[name] = np.ascontiguousarray(np.asarray(value)).astype(stored(leaf.array.carrier)).reshape(sizes)
         return out
 
     # ---- done

@@ -1,0 +1,76 @@
+"""Functions in JAX: what they compute when traced, by the interpreter in numpy."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import unittest
+from typing import Any, Callable, Dict, List, Tuple
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax import lax
+except ImportError as error:
+    raise unittest.SkipTest("JAX and numpy are not installed") from error
+
+from interpret import evaluate
+
+from shardsim.trace.jax import from_jax
+
+Case = Tuple[Callable[..., Any], List[Any]]
+
+
+def normal(*shape: int) -> Any:
+    return np.random.RandomState(sum(shape)).randn(*shape).astype(np.float32)
+
+
+def ints(high: int, *shape: int) -> Any:
+    return np.random.RandomState(sum(shape) + high).randint(0, high, shape).astype(np.int32)
+
+
+X, T, B = normal(4, 6), normal(8, 6), normal(3, 5, 4)
+AT = np.array([3, 0, 1], np.int32)
+SIZES = np.array([2, 0, 5], np.int32)
+
+
+def grouped(x: Any, w: Any, sizes: Any) -> Any:
+    return jax.grad(lambda x, w: jnp.sum(lax.ragged_dot(x, w, sizes) ** 2), (0, 1))(x, w)
+
+
+CASES: Dict[str, Case] = {
+    "copies": (lambda x: jnp.tile(x, (2, 3)), [X]),
+    "rows of a batch": (lambda x, i: jnp.take_along_axis(x, i[..., None], 1), [B, ints(5, 3, 2)]),
+    "rows of a batch, flowing back": (
+        lambda x, i: jax.grad(lambda x: jnp.sum(jnp.take_along_axis(x, i[..., None], 1) ** 2))(x), [B, ints(5, 3, 2)],
+    ),
+    "a row of each": (lambda x, i: x[jnp.arange(3), i], [B, AT]),
+    "parts of rows": (lambda x, i: jax.vmap(lambda i: lax.dynamic_slice(x, (i, 1), (2, 3)))(i), [T, AT]),
+    "parts of a batch": (lambda x, i: jax.vmap(lambda x, i: lax.dynamic_slice(x, (i, 0), (2, 4)))(x, i), [B, AT]),
+    "parts, flowing back": (
+        lambda x, i: jax.grad(lambda x: jnp.sum(jax.vmap(lambda i: lax.dynamic_slice(x, (i, 1), (2, 3)))(i) ** 2))(x), [T, AT],
+    ),
+    "a part past the end": (lambda x, i: jax.vmap(lambda i: lax.dynamic_slice(x, (i,), (4,)))(i), [T[:, 0], AT + 3]),
+    "two indexed axes": (lambda x, i: x[i, :, i], [B, np.array([1, 2], np.int32)]),
+    "largest at ids": (lambda x, i: jax.ops.segment_max(x, i, 3), [T, ints(3, 8)]),
+    "whole numbers set": (lambda x, i: jnp.asarray(x).at[i].set(7) + jnp.asarray(x).at[i].add(-2), [ints(9, 6), AT]),
+    "taken away": (lambda x, i: jnp.asarray(x).at[i].subtract(2.0), [T, AT]),
+    "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
+    "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),
+    "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
+}  # fmt: skip
+
+
+class Operations(unittest.TestCase):
+    def test_values(self) -> None:
+        for name, (fn, args) in CASES.items():
+            with self.subTest(name):
+                traced = from_jax(fn, *args, mesh={"a": 2})
+                wants = [np.asarray(v) for v in jax.tree.leaves(fn(*args))]
+                for got, want in zip(evaluate(traced._arrays, {}), wants, strict=True):
+                    self.assertEqual(got.shape, want.shape)
+                    np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
