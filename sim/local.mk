@@ -441,17 +441,18 @@ libsim_la_SOURCES = \
 	%D%/import/job.h \
 	%D%/import/job_model.c \
 	%D%/import/job_print.c \
+	%D%/import/launch_script.c \
+	%D%/import/launch_script.h \
 	%D%/import/layer_freq.c \
 	%D%/import/list.c \
 	%D%/import/megatron.c \
 	%D%/import/megatron.h \
+	%D%/import/megatron_command.c \
 	%D%/import/megatron_offload.c \
 	%D%/import/megatron_options.c \
 	%D%/import/megatron_options.h \
 	%D%/import/megatron_program.c \
 	%D%/import/megatron_recompute.c \
-	%D%/import/megatron_script.c \
-	%D%/import/megatron_script.h \
 	%D%/import/megatron_test.c \
 	%D%/import/products.c \
 	%D%/import/products.h \

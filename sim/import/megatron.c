@@ -10,7 +10,6 @@
 
 #include "import/megatron.h"
 #include "import/megatron_options.h"
-#include "import/megatron_script.h"
 #include "import/products.h"
 #include "import/tokenizers.h"
 
@@ -364,7 +363,7 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
     if (megatron_is_test(text))
         megatron_read_test(job, first, text, diag);
     else
-        megatron_read_script(job, first, text, diag);
+        launch_script_read(job, &megatron_system, first, text, diag);
     finish(job, diag);
     tell_unread(job, diag);
 }

@@ -9,6 +9,9 @@
 #define IMPORT_MEGATRON_H
 
 #include "import/job.h"
+#include "import/launch_script.h"
+
+extern const struct launch_system megatron_system;
 
 /* Look for a program in a word of a command, or in the path of a test's folder: "a/pretrain_t5.py".
  * The program's model is noted; a model that no scenario has is an error, with a remedy. */

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "import/megatron_script.h"
+#include "import/launch_script.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/words.h"
-#include "import/megatron.h"
-#include "import/megatron_options.h"
-#include "import/shell.h"
 #include "import/shell_expand.h"
-
-#define PRINTED                                                                             \
-    "expected the command with its values, as it is printed with torchrun() { echo torchrun " \
-    "\"$@\"; } on top of the script"
 
 /* A script being read, and the command that the script launches. */
 struct script {
     struct import_job *job;
+    const struct launch_system *system;
     struct text launched; /* words of the command, a line each */
     struct place place;
     bool offered; /* options come from variables that no command uses */
@@ -26,9 +21,13 @@ struct script {
 
 /* ---- doubts ---- */
 
-static bool is_option(const struct shell *s, size_t word)
+/* A number below 0 is no option. */
+static bool is_option(const struct launch_system *system, const struct shell *s, size_t word)
 {
-    return !strncmp(shell_words_text(&s->words, word), "--", 2);
+    const char *text = shell_words_text(&s->words, word);
+
+    return !strncmp(text, "--", 2) ||
+           (system->argparse && text[0] == '-' && isalpha((unsigned char)text[1]));
 }
 
 static const char *why_unknown(const char *from)
@@ -44,7 +43,8 @@ static const char *why_unknown(const char *from)
 }
 
 /* Report a condition, or a part of a word, that is not known; `what` is its text. */
-static void report_doubt(const struct shell *s, struct shell_origin origin, const char *what)
+static void report_doubt(const struct script *script, const struct shell *s,
+                         struct shell_origin origin, const char *what)
 {
     const char *from = s->text + origin.at;
     char *name = shell_deciding(s, origin);
@@ -58,7 +58,8 @@ static void report_doubt(const struct shell *s, struct shell_origin origin, cons
     if (name)
         text_addf(&remedy, "give it, as --set %s=VALUE", name);
     diag_error(s->diag, shell_place_at(s, origin.at), "'%.*s' %s; %s",
-               (int)(length < 40 ? length : 40), text, why, name ? text_get(&remedy) : PRINTED);
+               (int)(length < 40 ? length : 40), text, why,
+               name ? text_get(&remedy) : script->system->printed);
     text_fini(&remedy);
     free(name);
 }
@@ -81,21 +82,71 @@ static void report_under(const struct shell *s, size_t word, const char *option)
 }
 
 /* Report the first doubt in a part of a word; false: no doubt. */
-static bool report_part(const struct shell *s, size_t word, size_t first, size_t end)
+static bool report_part(const struct script *script, const struct shell *s, size_t word,
+                        size_t first, size_t end)
 {
     size_t at = shell_words_doubt(&s->words, word, first, end);
 
     if (at == end)
         return false;
-    report_doubt(s, shell_words_origin(&s->words, word, at),
+    report_doubt(script, s, shell_words_origin(&s->words, word, at),
                  shell_words_text(&s->words, word) + first);
     return true;
 }
 
 /* ---- options ---- */
 
+/* Whether a flag is turned off by its name, as by --no-enable-prefix-caching. */
+static bool is_negated(const struct launch_system *system, const char *name)
+{
+    return system->argparse && !strncmp(name, "--no-", 5);
+}
+
+static bool is_row_name(const struct import_option *option, const char *name)
+{
+    return words_has(option->name, name);
+}
+
+/* The only row with a name that begins so; NULL: none, or several. */
+static const struct import_option *find_begun(const struct import_option *options, const char *name)
+{
+    const struct import_option *found = NULL;
+    size_t length, n = strlen(name);
+
+    for (; n > 2 && options->name; options++)
+        for (const char *at = options->name, *one; (one = words_next(&at, &length));)
+            if (length > n && !strncmp(one, name, n)) {
+                if (found && found != options)
+                    return NULL;
+                found = options;
+            }
+    return found;
+}
+
+/* The row of an option, whose name gets dashes for underscores where the system reads both. */
+static const struct import_option *find_option(const struct launch_system *system,
+                                               struct text *name)
+{
+    const struct import_option *option;
+    char *c = name->data;
+
+    for (size_t i = 0; system->argparse && i < name->length && c[i] != '.'; i++)
+        if (c[i] == '_')
+            c[i] = '-';
+    option = import_option_find(system->options, text_get(name));
+    if (!option && is_negated(system, text_get(name))) {
+        struct text plain = TEXT_INIT;
+
+        text_addf(&plain, "--%s", text_get(name) + 5);
+        option = import_option_find(system->options, text_get(&plain));
+        name->failed |= plain.failed;
+        text_fini(&plain);
+    }
+    return option || !system->argparse ? option : find_begun(system->options, text_get(name));
+}
+
 /* Note a word that is neither an option nor a value, and may stand for options. */
-static void read_other(struct import_job *job, const struct shell *s, size_t word)
+static void read_other(struct script *script, const struct shell *s, size_t word)
 {
     size_t length = s->words.list[word].length;
     struct shell_origin origin = shell_words_origin(&s->words, word, 0);
@@ -106,21 +157,21 @@ static void read_other(struct import_job *job, const struct shell *s, size_t wor
         return;
     name = shell_deciding(s, origin);
     if (name && !strcmp(why_unknown(from), "is not set in this file"))
-        text_addf(&job->unknown, " $%s", name);
+        text_addf(&script->job->unknown, " $%s", name);
     else
-        report_doubt(s, origin, "");
+        report_doubt(script, s, origin, "");
     free(name);
 }
 
 /* Set an option to the value in a word, from a byte on. */
-static void set_value(struct import_job *job, const struct shell *s,
+static void set_value(struct script *script, const struct shell *s,
                       const struct import_option *option, const char *name, size_t word,
                       size_t byte)
 {
     if (option->type != IMPORT_QUIET &&
-        report_part(s, word, byte, s->words.list[word].length))
+        report_part(script, s, word, byte, s->words.list[word].length))
         return;
-    import_job_set(job, megatron_options, option, name,
+    import_job_set(script->job, script->system->options, option, name,
                    shell_words_text(&s->words, word) + byte,
                    shell_place_at(s, shell_words_at(&s->words, word, byte)), s->diag);
 }
@@ -131,20 +182,21 @@ struct values {
     size_t first, end, byte; /* words; first byte of the value in the first word */
 };
 
-static struct values values_of(const struct shell *s, size_t word, size_t length)
+static struct values values_of(const struct script *script, const struct shell *s, size_t word,
+                               size_t length)
 {
     struct values v = {word, word + 1, length + 1};
 
     if (shell_words_text(&s->words, word)[length] == '=')
         return v;
     v = (struct values){word + 1, word + 1, 0};
-    while (v.end < s->words.count && !is_option(s, v.end))
+    while (v.end < s->words.count && !is_option(script->system, s, v.end))
         v.end++;
     return v;
 }
 
 /* Set an option that takes several values. */
-static void set_list(struct import_job *job, const struct shell *s,
+static void set_list(struct script *script, const struct shell *s,
                      const struct import_option *option, const char *name, size_t word,
                      const struct values *v)
 {
@@ -154,11 +206,11 @@ static void set_list(struct import_job *job, const struct shell *s,
     for (size_t i = v->first; i < v->end && known; i++) {
         size_t byte = i == v->first ? v->byte : 0;
 
-        known = !report_part(s, i, byte, s->words.list[i].length);
+        known = !report_part(script, s, i, byte, s->words.list[i].length);
         text_addf(&all, "%s%s", i == v->first ? "" : " ", shell_words_text(&s->words, i) + byte);
     }
     if (known)
-        import_job_set(job, megatron_options, option, name,
+        import_job_set(script->job, script->system->options, option, name,
                        v->end > v->first ? text_get(&all) : NULL,
                        shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
     text_fini(&all);
@@ -187,7 +239,7 @@ static void add_known(struct text *out, const struct shell *s, const struct valu
 
 /* Set a hint.  A hint that may not be given is ignored; of its possible values the known ones
  * count. */
-static void set_hint(struct import_job *job, const struct shell *s,
+static void set_hint(struct script *script, const struct shell *s,
                      const struct import_option *option, const char *name, size_t word,
                      size_t length, struct values v)
 {
@@ -199,19 +251,21 @@ static void set_hint(struct import_job *job, const struct shell *s,
         v.end = v.first + 1;
     if (sure)
         add_known(&known, s, &v);
-    import_job_set(job, megatron_options, option, name, sure ? text_get(&known) : NULL,
+    import_job_set(script->job, script->system->options, option, name,
+                   sure ? text_get(&known) : NULL,
                    shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
     text_fini(&known);
 }
 
 /* Whether an option is certainly given; a doubt is reported. */
-static bool is_given(const struct shell *s, const struct import_option *option, size_t word,
-                     size_t length, const char *name)
+static bool is_given(const struct script *script, const struct shell *s,
+                     const struct import_option *option, size_t word, size_t length,
+                     const char *name)
 {
     size_t at = shell_words_doubt(&s->words, word, 0, length);
 
     if (at < length) {
-        report_doubt(s, shell_words_origin(&s->words, word, at), name);
+        report_doubt(script, s, shell_words_origin(&s->words, word, at), name);
         return false;
     }
     if (s->under > 0 || s->doubtful) {
@@ -222,64 +276,68 @@ static bool is_given(const struct shell *s, const struct import_option *option, 
 }
 
 /* Whether a quiet option was left out before: by its name, or by another with its prefix. */
-static bool is_named(const struct import_job *job, const struct import_option *option,
+static bool is_named(const struct script *script, const struct import_option *option,
                      const char *name)
 {
     return option->name[strlen(option->name) - 1] == '-'
-               ? job->said[option - megatron_options]
-               : words_has(text_get(&job->left_out), name);
+               ? script->job->said[option - script->system->options]
+               : words_has(text_get(&script->job->left_out), name);
 }
 
 /* Take the option in a word, with a name of `length` bytes, and its value if any. */
-static void take_option(struct import_job *job, const struct shell *s,
+static void take_option(struct script *script, const struct shell *s,
                         const struct import_option *option, const char *name, size_t word,
                         size_t length, bool follows)
 {
     struct place place = shell_place_at(s, shell_words_at(&s->words, word, 0));
-    struct values values = values_of(s, word, length);
+    struct values values = values_of(script, s, word, length);
 
     if (option->type == IMPORT_HINT) {
-        set_hint(job, s, option, name, word, length, values);
+        set_hint(script, s, option, name, word, length, values);
     } else if (option->type == IMPORT_QUIET) {
-        if (!is_named(job, option, name))
-            import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
-    } else if (!is_given(s, option, word, length, name)) {
+        if (!is_named(script, option, name))
+            import_job_set(script->job, script->system->options, option, name, NULL, place,
+                           s->diag);
+    } else if (!is_given(script, s, option, word, length, name)) {
         return;
     } else if (option->type == IMPORT_LIST) {
-        set_list(job, s, option, name, word, &values);
+        set_list(script, s, option, name, word, &values);
     } else if (shell_words_text(&s->words, word)[length] == '=') {
-        set_value(job, s, option, name, word, length + 1);
+        set_value(script, s, option, name, word, length + 1);
     } else if (option->type == IMPORT_FLAG || !follows) {
-        import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
+        import_job_set(script->job, script->system->options, option, name,
+                       is_negated(script->system, name) && !is_row_name(option, name) ? "false"
+                                                                                      : NULL,
+                       place, s->diag);
     } else {
-        set_value(job, s, option, name, word + 1, 0);
+        set_value(script, s, option, name, word + 1, 0);
     }
 }
 
 /* Read an option and its value, after `=` or in the next word; returns the word after both.
  * Unknown options before the launcher's name belong to another program. */
-static size_t read_option(struct import_job *job, const struct shell *s, size_t word, bool ours)
+static size_t read_option(struct script *script, const struct shell *s, size_t word, bool ours)
 {
     const char *text = shell_words_text(&s->words, word);
     size_t length = strcspn(text, "="), next = word + 1, doubt;
-    bool follows = next < s->words.count && !is_option(s, next);
+    bool follows = next < s->words.count && !is_option(script->system, s, next);
     const struct import_option *option;
     struct text name = TEXT_INIT;
 
     text_add_bytes(&name, text, length);
-    option = import_option_find(megatron_options, text_get(&name));
+    option = find_option(script->system, &name);
     doubt = shell_words_doubt(&s->words, word, 0, length);
     if (name.failed)
         diag_no_memory(s->diag);
     else if (doubt < length && shell_words_origin(&s->words, word, doubt).doubt == SHELL_UNKNOWN)
-        report_doubt(s, shell_words_origin(&s->words, word, doubt), "");
+        report_doubt(script, s, shell_words_origin(&s->words, word, doubt), "");
     else if (option)
-        take_option(job, s, option, text_get(&name), word, length, follows);
+        take_option(script, s, option, text_get(&name), word, length, follows);
     else if (ours)
-        import_job_unknown(job, megatron_options, text_get(&name),
+        import_job_unknown(script->job, script->system->options, text_get(&name),
                            shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
     if (option && option->type == IMPORT_LIST)
-        next = values_of(s, word, length).end;
+        next = values_of(script, s, word, length).end;
     else if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
         next++;
     text_fini(&name);
@@ -287,43 +345,6 @@ static size_t read_option(struct import_job *job, const struct shell *s, size_t 
 }
 
 /* ---- commands ---- */
-
-/* Whether a command has an option that affects the layout. */
-static bool launches(const struct shell *s)
-{
-    for (size_t i = 0; i < s->words.count; i++) {
-        const char *text = shell_words_text(&s->words, i);
-        size_t length = strcspn(text, "=");
-        struct text name = TEXT_INIT;
-        const struct import_option *option = NULL;
-
-        if (is_option(s, i)) {
-            text_add_bytes(&name, text, length);
-            option = import_option_find(megatron_options, text_get(&name));
-        }
-        text_fini(&name);
-        if (option && option->type != IMPORT_QUIET)
-            return true;
-    }
-    return false;
-}
-
-/* The word that names torchrun, Python or a Python program; 0: the first word, or none. */
-static size_t find_launcher(const struct shell *s)
-{
-    for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
-        const char *text = shell_words_text(&s->words, i);
-
-        if (strstr(text, "torchrun") || strstr(text, "python") ||
-            (text_ends_with(text, ".py") && text[3]))
-            return i;
-    }
-    for (size_t i = 0; i < s->words.count; i++)
-        if (!strcmp(shell_words_text(&s->words, i), "torchrun") ||
-            !strncmp(shell_words_text(&s->words, i), "python", 6))
-            return i;
-    return 0;
-}
 
 static void add_words(struct text *out, const struct shell *s)
 {
@@ -349,9 +370,9 @@ static bool is_first(struct script *script, const struct shell *s)
     text_fini(&words);
     if (!same)
         diag_error(s->diag, place,
-                   "a second command with options of Megatron-LM, unlike that of line %d; expected "
-                   "a file with one",
-                   script->place.line);
+                   "a second command with options of %s, unlike that of line %d; expected a file "
+                   "with one",
+                   script->system->name, script->place.line);
     return false;
 }
 
@@ -359,21 +380,26 @@ static bool is_first(struct script *script, const struct shell *s)
 static void read_command(void *context, struct shell *s)
 {
     struct script *script = context;
-    size_t launcher = find_launcher(s);
+    const struct launch_system *system = script->system;
+    size_t program;
 
-    if (!launches(s) || !is_first(script, s))
+    if (!system->find(s, &program) || !is_first(script, s))
         return;
-    for (size_t i = 0; i < s->words.count; i++)
-        megatron_read_program(script->job, shell_words_text(&s->words, i),
-                              shell_place_at(s, shell_words_at(&s->words, i, 0)), s->diag);
-    for (size_t i = 0; i < s->words.count && !diag_is_full(s->diag);)
-        if (is_option(s, i))
-            i = read_option(script->job, s, i, i >= launcher);
+    for (size_t i = 0; i < s->words.count && system->read_word; i++)
+        system->read_word(script->job, s, i);
+    for (size_t i = system->argparse ? program : 0; i < s->words.count && !diag_is_full(s->diag);)
+        if (is_option(system, s, i))
+            i = read_option(script, s, i, i >= program);
         else
-            read_other(script->job, s, i++);
+            read_other(script, s, i++);
 }
 
 /* ---- the whole ---- */
+
+void launch_script_add_known(struct text *out, const struct shell *s)
+{
+    add_known(out, s, &(struct values){0, s->words.count, 0});
+}
 
 static void report_nothing(const struct script *script, const struct shell *s)
 {
@@ -383,28 +409,8 @@ static void report_nothing(const struct script *script, const struct shell *s)
                    "there, as --set VAR=VALUE",
                    s->left_line);
     else
-        diag_error(s->diag, script->job->end,
-                   "no command with options of Megatron-LM; expected one, as torchrun "
-                   "pretrain_gpt.py --num-layers N");
-}
-
-/* Take the tokenizer that a file of variables sets for another file. */
-static void take_tokenizer(struct import_job *job, struct shell *s)
-{
-    static const char name[] = "TOKENIZER_MODEL";
-    struct shell_variable *v = shell_state_find(&s->state, name, strlen(name));
-    struct text known = TEXT_INIT;
-
-    if (!v || !v->set || job->tokenizer_model.text)
-        return;
-    v->used = true;
-    shell_words_clear(&s->words);
-    shell_put_variable(s, &s->words, v);
-    add_known(&known, s, &(struct values){0, s->words.count, 0});
-    job->tokenizer_model.text = text_take(&known);
-    job->tokenizer_by = name;
-    if (!job->tokenizer_model.text)
-        diag_no_memory(s->diag);
+        diag_error(s->diag, script->job->end, "no command with options of %s; expected one, as %s",
+                   script->system->name, script->system->example);
 }
 
 /* Variables without a command are meant for another file: take the options in them. */
@@ -421,8 +427,8 @@ static void offer_variables(struct script *script, struct shell *s)
     text_fini(&names);
     if (script->launched.length == 0 && s->diag->nerrors == 0)
         report_nothing(script, s);
-    else
-        take_tokenizer(script->job, s);
+    else if (script->system->take_variables)
+        script->system->take_variables(script->job, s);
 }
 
 static void give_variables(struct import_job *job, struct shell *s)
@@ -435,10 +441,10 @@ static void give_variables(struct import_job *job, struct shell *s)
                        job->given[i]);
 }
 
-void megatron_read_script(struct import_job *job, struct place first, const char *text,
-                          struct diag *diag)
+void launch_script_read(struct import_job *job, const struct launch_system *system,
+                        struct place first, const char *text, struct diag *diag)
 {
-    struct script script = {.job = job};
+    struct script script = {.job = job, .system = system};
     struct shell s;
 
     if (!shell_reader_init(&s, first, text, diag))

@@ -1,0 +1,45 @@
+/* import/launch_script.h - finds the options of a system's command in the script that launches the
+ * command.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_LAUNCH_SCRIPT_H
+#define IMPORT_LAUNCH_SCRIPT_H
+
+#include "import/job.h"
+#include "import/shell.h"
+
+/* How commands of a system are told from other commands, and read. */
+struct launch_system {
+    const char *name;                    /* for messages */
+    const struct import_option *options; /* ended by a row without a name */
+    const char *example;                 /* a command */
+    const char *printed;                 /* the remedy for values that only a shell knows */
+    bool argparse; /* as Python's argparse reads: options with one dash, beginnings of names,
+                      --no-NAME; words before the program are of other programs */
+    /* Whether the words of a command are of the system; *program becomes the word from which on
+     * options are the system's. */
+    bool (*find)(const struct shell *shell, size_t *program);
+    /* Look at a word of a command before its options are read; NULL: no need. */
+    void (*read_word)(struct import_job *job, const struct shell *shell, size_t word);
+    /* Take variables of a file without a command; NULL: none. */
+    void (*take_variables)(struct import_job *job, struct shell *shell);
+};
+
+/* The remedy of a system whose command begins with `program`. */
+#define LAUNCH_PRINTED(program)                                                                 \
+    "expected the command with its values, as it is printed with " program "() { echo " program \
+    " \"$@\"; } on top of the script"
+
+/* Read a command, or the script that launches one, with the given variables of the job.  Faults are
+ * reported, and unknown values that matter. */
+void launch_script_read(struct import_job *job, const struct launch_system *system,
+                        struct place first, const char *text, struct diag *diag);
+
+/* Append the known parts of all words, separated by spaces; a part with an unknown byte is left
+ * out. */
+void launch_script_add_known(struct text *out, const struct shell *shell);
+
+#endif /* IMPORT_LAUNCH_SCRIPT_H */

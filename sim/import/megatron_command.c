@@ -1,0 +1,94 @@
+/* Tells commands of Megatron-LM from others: by their options, whatever the program is called.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "import/megatron.h"
+#include "import/megatron_options.h"
+#include "import/shell_expand.h"
+
+static bool is_option(const struct shell *s, size_t word)
+{
+    return !strncmp(shell_words_text(&s->words, word), "--", 2);
+}
+
+/* Whether a command has an option that affects the layout. */
+static bool launches(const struct shell *s)
+{
+    for (size_t i = 0; i < s->words.count; i++) {
+        const char *text = shell_words_text(&s->words, i);
+        size_t length = strcspn(text, "=");
+        struct text name = TEXT_INIT;
+        const struct import_option *option = NULL;
+
+        if (is_option(s, i)) {
+            text_add_bytes(&name, text, length);
+            option = import_option_find(megatron_options, text_get(&name));
+        }
+        text_fini(&name);
+        if (option && option->type != IMPORT_QUIET)
+            return true;
+    }
+    return false;
+}
+
+/* The word that names torchrun, Python or a Python program; 0: the first word, or none. */
+static size_t find_launcher(const struct shell *s)
+{
+    for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
+        const char *text = shell_words_text(&s->words, i);
+
+        if (strstr(text, "torchrun") || strstr(text, "python") ||
+            (text_ends_with(text, ".py") && text[3]))
+            return i;
+    }
+    for (size_t i = 0; i < s->words.count; i++)
+        if (!strcmp(shell_words_text(&s->words, i), "torchrun") ||
+            !strncmp(shell_words_text(&s->words, i), "python", 6))
+            return i;
+    return 0;
+}
+
+/* Unknown options before the launcher's name belong to another program. */
+static bool find(const struct shell *s, size_t *program)
+{
+    *program = find_launcher(s);
+    return launches(s);
+}
+
+static void read_word(struct import_job *job, const struct shell *s, size_t word)
+{
+    megatron_read_program(job, shell_words_text(&s->words, word),
+                          shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
+}
+
+/* Take the tokenizer that a file of variables sets for another file. */
+static void take_tokenizer(struct import_job *job, struct shell *s)
+{
+    static const char name[] = "TOKENIZER_MODEL";
+    struct shell_variable *v = shell_state_find(&s->state, name, strlen(name));
+    struct text known = TEXT_INIT;
+
+    if (!v || !v->set || job->tokenizer_model.text)
+        return;
+    v->used = true;
+    shell_words_clear(&s->words);
+    shell_put_variable(s, &s->words, v);
+    launch_script_add_known(&known, s);
+    job->tokenizer_model.text = text_take(&known);
+    job->tokenizer_by = name;
+    if (!job->tokenizer_model.text)
+        diag_no_memory(s->diag);
+}
+
+const struct launch_system megatron_system = {
+    .name = "Megatron-LM",
+    .options = megatron_options,
+    .example = "torchrun pretrain_gpt.py --num-layers N",
+    .printed = LAUNCH_PRINTED("torchrun"),
+    .find = find,
+    .read_word = read_word,
+    .take_variables = take_tokenizer};
