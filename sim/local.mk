@@ -472,6 +472,12 @@ libsim_la_SOURCES = \
 	%D%/import/rules_spec.c \
 	%D%/import/rules_spec.h \
 	%D%/import/rules_t5x.c \
+	%D%/import/serving.c \
+	%D%/import/serving.h \
+	%D%/import/serving_models.c \
+	%D%/import/serving_print.c \
+	%D%/import/sglang.c \
+	%D%/import/sglang_options.c \
 	%D%/import/shell.c \
 	%D%/import/shell.h \
 	%D%/import/shell_assign.c \
@@ -516,6 +522,8 @@ libsim_la_SOURCES = \
 	%D%/import/torchtitan_stages.c \
 	%D%/import/value.c \
 	%D%/import/value.h \
+	%D%/import/vllm.c \
+	%D%/import/vllm_options.c \
 	%D%/jobs/array_names.c \
 	%D%/jobs/array_names.h \
 	%D%/jobs/ask.c \

@@ -35,6 +35,8 @@ static const struct {
     [FILE_RUNS] = {"a database of kept runs",
                    "'shardsim runs --file=FILE' reads it, and --save=FILE, with '=', adds to it"},
     [FILE_SCENARIO] = {"a scenario", "'shardsim plan FILE' reads it"},
+    [FILE_SERVER] = {"a command of a server",
+                     "'shardsim import --from vllm FILE', or sglang, makes a scenario of it"},
     [FILE_STEPS] = {"a list of measured steps, a JSON object a line",
                     "'shardsim calibrate --steps FILE' reads it"},
     [FILE_TORCHTITAN] = {"a file of options of torchtitan",
@@ -121,6 +123,8 @@ static enum file_kind guess_lines(struct head head)
         return FILE_TITAN_PYTHON;
     if (has(head, "get_partition_rules") || has(head, "partition_rules ="))
         return FILE_RULES;
+    if (has(head, "vllm serve") || has(head, "vllm.entrypoints") || has(head, "sglang"))
+        return FILE_SERVER;
     if (has_any_line(head, of_python))
         return FILE_PYTHON;
     return has(head, "--tensor-model-parallel-size") || has(head, "--num-layers") ? FILE_MEGATRON

@@ -26,11 +26,12 @@ enum file_kind {
     FILE_NCCL,     /* the output of nccl-tests */
     FILE_PAGE,     /* HTML */
     FILE_PYTHON,
+    FILE_SERVER, /* a command of vLLM or SGLang */
     FILE_RESULT, /* printed by --json */
     FILE_RULES,  /* a list of EasyDeL partition rules */
     FILE_RUNS,   /* the database of --save */
     FILE_SCENARIO,
-    FILE_STEPS,      /* measured steps, for calibrate */
+    FILE_STEPS,        /* measured steps, for calibrate */
     FILE_TITAN_PYTHON, /* torchtitan options as Python functions */
     FILE_TORCHTITAN,   /* torchtitan options as TOML or JSON */
     FILE_TRACE

@@ -17,11 +17,13 @@ static const struct conversion_source sources[] = {
     {"easydel", FILE_RULES, NULL, import_easydel},
     {"eformer", FILE_RULES, NULL, import_easydel},
     {"megatron", FILE_MEGATRON, import_megatron, NULL},
+    {"sglang", FILE_SERVER, import_sglang, NULL},
     {"t5x", FILE_GIN, NULL, import_t5x},
     {"torchtitan", FILE_TORCHTITAN, import_torchtitan, NULL},
+    {"vllm", FILE_SERVER, import_vllm, NULL},
 };
 
-#define SOURCES "easydel|eformer|megatron|t5x|torchtitan"
+#define SOURCES "easydel|eformer|megatron|sglang|t5x|torchtitan|vllm"
 #define NAMES "easydel|easydel-apart|shardsim"
 
 #define SIZE_LIMIT (1L << 30)
@@ -68,6 +70,9 @@ static const struct args_row rows[] = {
     {"allow-unknown", 0, NULL, args_switch, AT(allow_unknown), 0, 0,
      "All is well, too, where options are not known here, or other files not read: they are "
      "named on the first line"},
+    {"batch", 0, "N", args_size, AT(request.batch), 1, SIZE_LIMIT,
+     "Of rules and servers: sequences of a step, on all devices (of rules 8 a device, where the "
+     "file does not say; of servers as many as they take)"},
     {"devices", 0, "N", args_count, AT(request.devices), 1, INT32_MAX,
      "Of the job, where the file does not say"},
     {"from", 0, SOURCES, take_source, AT(source), 0, 0,
@@ -76,6 +81,8 @@ static const struct args_row rows[] = {
      "A published model, as model.size of scenarios, instead of the file's; of rules also a "
      "map, as '{size: llama3-8b, layers: 4}'"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
+    {"seq", 0, "N", args_size, AT(request.seq), 1, SIZE_LIMIT,
+     "Of rules and servers: tokens of a sequence, of rules where the file does not say"},
     {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct conversion, given, ngiven), 0,
      IMPORT_GIVEN_MAX,
      "Of a launch script: a variable that it does not set, or that has this value whatever it "
@@ -89,8 +96,6 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args_row rule_rows[] = {
-    {"batch", 0, "N", args_size, AT(request.batch), 1, SIZE_LIMIT,
-     "Of rules: sequences of a step, on all devices, where the file does not say (8 a device)"},
     {"mesh", 0, "AXES", args_text, AT(request.mesh), 0, 0,
      "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of the "
      "devices"},
@@ -100,8 +105,6 @@ static const struct args_row rule_rows[] = {
     {"names", 0, NAMES, take_names, AT(request.names), 0, 0,
      "Of rules with patterns: whose names of parameters they are for (easydel; easydel-apart "
      "where each expert has arrays of its own)"},
-    {"seq", 0, "N", args_size, AT(request.seq), 1, SIZE_LIMIT,
-     "Of rules: tokens of a sequence, where the file does not say"},
     {0}};
 
 static const struct args_part of_rules = {.rows = rule_rows};
@@ -129,10 +132,14 @@ static void check(const struct args_line *line, void *input)
     if (rule && !o->source->read_rules)
         args_error(line, "--%s is for rules: of easydel, eformer, t5x; %s says that in its file",
                    rule, o->source->name);
-    if (o->ngiven > 0 && o->source->read_job != import_megatron)
-        args_error(line, "--set is for the variables of a script: of megatron");
-    if (o->nwith > 0 && o->source->read_job != import_megatron)
-        args_error(line, "--with is for the files that a script reads: of megatron");
+    if (o->ngiven > 0 && o->source->kind != FILE_SERVER && o->source->kind != FILE_MEGATRON)
+        args_error(line, "--set is for the variables of a script: of megatron, sglang, vllm");
+    if (o->nwith > 0 && o->source->kind != FILE_SERVER && o->source->kind != FILE_MEGATRON)
+        args_error(line, "--with is for the files that a script reads: of megatron, sglang, vllm");
+    if ((o->request.batch || o->request.seq) && !o->source->read_rules &&
+        o->source->kind != FILE_SERVER)
+        args_error(line, "--%s is for rules and servers; %s says that in its file",
+                   o->request.batch ? "batch" : "seq", o->source->name);
     if (o->vocab && o->source->read_job != import_megatron)
         args_error(line, "--vocab is for megatron; %s says that in its file", o->source->name);
     if (o->source->read_rules == import_t5x &&

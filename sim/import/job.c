@@ -39,6 +39,13 @@ void import_job_init(struct import_job *job)
                                .replicas = 1,
                                .shards = -1,
                                .every = 1,
+                               .server = {.tensor = 1,
+                                          .replicas = 1,
+                                          .stages = 1,
+                                          .batch_parts = 1,
+                                          .cache_parts = 1,
+                                          .prefill_parts = 1,
+                                          .expert_devices = 1},
                                .recompute_layers = 1,
                                .mtp_weight = 0.1, /* Megatron-LM's own */
                                .offload_fraction = 1,
@@ -54,11 +61,12 @@ void import_job_init(struct import_job *job)
 void import_job_fini(struct import_job *job)
 {
     const struct import_text *const texts[] = {
-        &job->layer_freq,   &job->window_size,     &job->every_layer,  &job->converters,
-        &job->fp8_filter,   &job->modules,         &job->rampup,       &job->batches,
-        &job->tokenizer,    &job->tokenizer_model, &job->merge_file,   &job->model_name,
-        &job->flavor,       &job->schedule_name,   &job->stage_layout, &job->stage_modules,
-        &job->split_points, &job->offload_modules};
+        &job->layer_freq,     &job->window_size,     &job->every_layer,  &job->converters,
+        &job->fp8_filter,     &job->modules,         &job->rampup,       &job->batches,
+        &job->tokenizer,      &job->tokenizer_model, &job->merge_file,   &job->model_name,
+        &job->flavor,         &job->schedule_name,   &job->stage_layout, &job->stage_modules,
+        &job->split_points,   &job->offload_modules, &job->server.model, &job->server.length,
+        &job->server.transfer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]->text);
@@ -66,6 +74,8 @@ void import_job_fini(struct import_job *job)
     text_fini(&job->recompute_modules);
     text_fini(&job->offload_values);
     text_fini(&job->products);
+    text_fini(&job->unsaid);
+    text_fini(&job->scenario);
     text_fini(&job->left_out);
     text_fini(&job->unknown);
     text_fini(&job->taken);
@@ -191,14 +201,28 @@ static void set_text(struct import_text *at, const char *value, struct place pla
         diag_no_memory(diag);
 }
 
-static void refuse(const struct import_option *o, const char *name, const char *value,
-                   struct place place, struct diag *diag)
+/* Whether a value is one of the words that are planned anyway. */
+static bool is_planned(const struct import_option *o, const char *value)
 {
     for (size_t i = 0; value && o->words && o->words[i]; i++)
         if (!strcmp(o->words[i], value))
-            return;
-    diag_error(diag, place, "%.60s%s%.60s: %s", name, value ? " " : "", value ? value : "",
-               o->refused);
+            return true;
+    return false;
+}
+
+static void refuse(const struct import_option *o, const char *name, const char *value,
+                   struct place place, struct diag *diag)
+{
+    if (!is_planned(o, value))
+        diag_error(diag, place, "%.60s%s%.60s: %s", name, value ? " " : "", value ? value : "",
+                   o->refused);
+}
+
+static void add_unsaid(struct import_job *job, const struct import_option *option, const char *name,
+                       const char *value)
+{
+    if (!is_planned(option, value))
+        text_addf(&job->unsaid, "# Otherwise than there, %.60s: %s.\n", name, option->refused);
 }
 
 void import_job_set(struct import_job *job, const struct import_option *table,
@@ -210,6 +234,8 @@ void import_job_set(struct import_job *job, const struct import_option *table,
     job->said[option - table] = true;
     if (option->type == IMPORT_QUIET)
         text_addf(&job->left_out, " %s", name);
+    else if (option->type == IMPORT_UNSAID)
+        add_unsaid(job, option, name, value);
     else if (option->refused)
         refuse(option, name, value, place, diag);
     else if (option->type == IMPORT_FLAG)

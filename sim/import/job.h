@@ -36,6 +36,24 @@ struct import_text {
     struct place place;
 };
 
+/* Options of a server that generates tokens, in the words of vLLM and SGLang. */
+struct import_server {
+    int64_t tensor, replicas, stages;
+    int64_t batch_parts; /* SGLang: parts of the batch in which attention is done apart, inside of
+                            tensor parallelism */
+    int64_t cache_parts,
+        prefill_parts; /* devices over which a sequence's cache, its prompt, is cut */
+    int64_t expert_devices, dense_devices;
+    bool experts_apart;                         /* each expert is whole on a device */
+    bool attention_apart;                       /* `replicas` counts batch_parts */
+    bool local_head, local_shared, local_dense; /* these are sharded as attention is */
+    const char *exchange;                       /* how tokens get to experts */
+    const char *phase, *dtype, *cache_type;
+    int64_t sequences;   /* at once */
+    int64_t step_tokens; /* the most of a step */
+    struct import_text model, length, transfer;
+};
+
 /* Sizes are 0 and words NULL if no option gave them; words point into the tables. */
 struct import_job {
     const char *const *given; /* "NAME=VALUE" for variables of a script; not owned */
@@ -128,6 +146,9 @@ struct import_job {
                                      stage */
     bool by_ops;                  /* selective recomputation is by ops if no option says how */
     struct import_text model_name, flavor, schedule_name;
+    struct import_server server;
+    struct text scenario; /* of a server, written by its reader; else empty */
+    struct text unsaid;   /* what is planned otherwise than there, a line each with its reason */
     /* Texts for comments in the scenario: options without effect on the layout; unknown options and
      * unread files; options that were not given, with their assumed values; differences of the
      * system, a line each. */
@@ -147,7 +168,9 @@ enum import_type {
     IMPORT_LIST, /* a struct import_text of all words up to the next option, separated by spaces */
     IMPORT_HINT, /* a struct import_text of one word; a doubtful value counts as not given, without
                     an error */
-    IMPORT_QUIET /* known to have no effect on the layout: left out, and named */
+    IMPORT_UNSAID, /* changes memory or time, and a scenario does not say it: `refused` tells what
+                      is planned instead; no error */
+    IMPORT_QUIET   /* known to have no effect on the layout: left out, and named */
 };
 
 struct import_option {
@@ -214,6 +237,8 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
                      struct diag *diag);
 void import_torchtitan(struct import_job *job, struct place first, const char *text,
                        struct diag *diag);
+void import_vllm(struct import_job *job, struct place first, const char *text, struct diag *diag);
+void import_sglang(struct import_job *job, struct place first, const char *text, struct diag *diag);
 
 /* Write the scenario of a job; nothing if there were faults.  Sizes that do not fit together, and
  * faults that the reader of scenarios finds in the text, are reported at the end of the file. */

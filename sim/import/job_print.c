@@ -540,6 +540,7 @@ static void add_head(const struct import_job *j, const char *from, struct text *
 {
     add_comment(out, "Left out, as it is not known here; look whether it changes the layout", "",
                 &j->unknown);
+    text_add(out, text_get(&j->unsaid));
     text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
     add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
     add_comment(out, "Not said, taken as in ", j->system, &j->taken);
@@ -564,18 +565,15 @@ static void check_scenario(const struct import_job *job, struct text *out, struc
     diag_fini(&faults);
 }
 
-void import_job_print(const struct import_job *job, const char *from, struct text *out,
-                      struct diag *diag)
+static void add_training(const struct import_job *job, struct text *out, struct diag *diag)
 {
     struct shape shape = {0};
 
-    if (diag->nerrors == 0)
-        find_data(&shape, job, diag);
+    find_data(&shape, job, diag);
     if (diag->nerrors == 0)
         find_batch(&shape, job, diag);
     if (diag->nerrors > 0)
         return;
-    add_head(job, from, out);
     add_mesh(job, &shape, out);
     add_model(job, out);
     add_experts(job, &shape, out);
@@ -590,9 +588,26 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_zero(job, &shape, out);
     add_recompute(job, out);
     add_offload(job, out);
-    if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
-        job->programs.failed || job->stage_layers.failed || job->recompute_modules.failed ||
-        job->offload_values.failed || job->unread.failed || job->products.failed)
+}
+
+void import_job_print(const struct import_job *job, const char *from, struct text *out,
+                      struct diag *diag)
+{
+    if (diag->nerrors > 0)
+        return;
+    add_head(job, from, out);
+    if (job->scenario.length > 0)
+        text_add(out, text_get(&job->scenario));
+    else
+        add_training(job, out, diag);
+    if (diag->nerrors > 0) {
+        text_clear(out);
+        return;
+    }
+    if (job->scenario.failed || job->unsaid.failed || job->left_out.failed || job->unknown.failed ||
+        job->taken.failed || job->notes.failed || job->programs.failed ||
+        job->stage_layers.failed || job->recompute_modules.failed || job->offload_values.failed ||
+        job->unread.failed || job->products.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

@@ -123,6 +123,18 @@ static const struct import_option *find_begun(const struct import_option *option
     return found;
 }
 
+/* The row of an option of which a part is given, as --speculative-config.method. */
+static const struct import_option *find_part(const struct import_option *options, const char *name)
+{
+    struct text whole = TEXT_INIT;
+    const struct import_option *option;
+
+    text_add_bytes(&whole, name, strcspn(name, "."));
+    option = import_option_find(options, text_get(&whole));
+    text_fini(&whole);
+    return option;
+}
+
 /* The row of an option, whose name gets dashes for underscores where the system reads both. */
 static const struct import_option *find_option(const struct launch_system *system,
                                                struct text *name)
@@ -142,6 +154,8 @@ static const struct import_option *find_option(const struct launch_system *syste
         name->failed |= plain.failed;
         text_fini(&plain);
     }
+    if (!option && system->argparse && strchr(text_get(name), '.'))
+        option = find_part(system->options, text_get(name));
     return option || !system->argparse ? option : find_begun(system->options, text_get(name));
 }
 
@@ -292,7 +306,10 @@ static void take_option(struct script *script, const struct shell *s,
     struct place place = shell_place_at(s, shell_words_at(&s->words, word, 0));
     struct values values = values_of(script, s, word, length);
 
-    if (option->type == IMPORT_HINT) {
+    if (option->type != IMPORT_FLAG && is_negated(script->system, name) &&
+        !is_row_name(option, name)) {
+        text_addf(&script->job->left_out, " %s", name);
+    } else if (option->type == IMPORT_HINT) {
         set_hint(script, s, option, name, word, length, values);
     } else if (option->type == IMPORT_QUIET) {
         if (!is_named(script, option, name))
@@ -395,6 +412,14 @@ static void read_command(void *context, struct shell *s)
 }
 
 /* ---- the whole ---- */
+
+void launch_script_set(struct import_job *job, const struct launch_system *system,
+                       const char *option, const struct shell *s, size_t word)
+{
+    struct script script = {.job = job, .system = system};
+
+    set_value(&script, s, import_option_find(system->options, option), option, word, 0);
+}
 
 void launch_script_add_known(struct text *out, const struct shell *s)
 {

@@ -38,6 +38,10 @@ struct launch_system {
 void launch_script_read(struct import_job *job, const struct launch_system *system,
                         struct place first, const char *text, struct diag *diag);
 
+/* Set an option to the value in a word, unless the value is in doubt, which is reported. */
+void launch_script_set(struct import_job *job, const struct launch_system *system,
+                       const char *option, const struct shell *shell, size_t word);
+
 /* Append the known parts of all words, separated by spaces; a part with an unknown byte is left
  * out. */
 void launch_script_add_known(struct text *out, const struct shell *shell);

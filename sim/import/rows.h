@@ -27,6 +27,14 @@
     {                                                        \
         .name = options, .type = IMPORT_FLAG, .refused = why \
     }
+#define UNSAID(options, instead)                                   \
+    {                                                              \
+        .name = options, .type = IMPORT_UNSAID, .refused = instead \
+    }
+#define UNSAID_UNLESS(option, all, instead)                                     \
+    {                                                                           \
+        .name = option, .type = IMPORT_UNSAID, .words = all, .refused = instead \
+    }
 #define UNLESS(option, all, why)                                          \
     {                                                                     \
         .name = option, .type = IMPORT_WORD, .words = all, .refused = why \

@@ -11,7 +11,8 @@
 #include "base/file.h"
 #include "jobs/command.h"
 
-/* Whether something in the file is not known here, which is named on the first line. */
+/* Whether something in the file is not known here, or is planned otherwise, which the first lines
+ * name. */
 static bool convert_job(const struct conversion *o, const struct text *file, struct text *out,
                         struct diag *diag)
 {
@@ -21,6 +22,8 @@ static bool convert_job(const struct conversion *o, const struct text *file, str
     import_job_init(&job);
     job.size = o->request.model;
     job.devices = o->request.devices;
+    job.batch = o->request.batch;
+    job.seq = o->request.seq;
     job.given = o->given;
     job.ngiven = o->ngiven;
     job.files = o->with;
@@ -28,7 +31,7 @@ static bool convert_job(const struct conversion *o, const struct text *file, str
     job.tokenizer_vocab = o->vocab;
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
-    unknown = job.unknown.length > 0;
+    unknown = job.unknown.length > 0 || job.unsaid.length > 0;
     import_job_fini(&job);
     return unknown;
 }

@@ -473,6 +473,11 @@ const char *scenario_model_name(size_t n)
     return n < NMODELS ? models[n].name : NULL;
 }
 
+const char *scenario_model_repository(size_t n, size_t i)
+{
+    return i < sizeof models[n].hub / sizeof models[n].hub[0] ? models[n].hub[i] : NULL;
+}
+
 bool scenario_find_model(size_t *out, const char *name, struct nearest *nearest)
 {
     for (size_t i = 0; i < NMODELS; i++) {

@@ -863,6 +863,9 @@ const char *scenario_model_name(size_t n);
  * offered to `nearest` until it is found. */
 bool scenario_find_model(size_t *n, const char *name, struct nearest *nearest);
 
+/* Name i of the repositories of published model n; NULL after the last. */
+const char *scenario_model_repository(size_t n, size_t i);
+
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);
 

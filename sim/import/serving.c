@@ -1,0 +1,199 @@
+/* What options of servers come to: the program, the model and the load (serving.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "import/serving.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "scenario/published.h"
+
+#define SEQUENCES 256    /* at once, where nothing says how many: vLLM's own on small devices */
+#define STEP_TOKENS 8192 /* of a prefill */
+#define TOKENS 1024      /* of a sequence, where nothing says how long it may be */
+
+/* ---- the program ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+/* Find an image that "docker run" or the like runs. */
+static bool find_image(const struct shell *s, const char *image, size_t *first)
+{
+    bool runs = false;
+
+    for (size_t i = 0; i < s->words.count; i++) {
+        *first = i + 1;
+        if (runs && strstr(shell_words_text(&s->words, i), image))
+            return true;
+        runs |= !strcmp(shell_words_text(&s->words, i), "run");
+    }
+    return false;
+}
+
+bool serving_find_program(const struct shell *s, const struct serving_program *p, size_t *first)
+{
+    size_t n = s->words.count;
+
+    for (size_t i = 0; i + 1 < n; i++) {
+        const char *word = shell_words_text(&s->words, i);
+        const char *next = shell_words_text(&s->words, i + 1);
+
+        *first = i + 2;
+        if ((!strcmp(file_name(word), p->program) && !strcmp(next, "serve")) ||
+            (!strcmp(word, "-m") && begins(next, p->module)))
+            return true;
+    }
+    return p->image && find_image(s, p->image, first);
+}
+
+/* ---- the model ---- */
+
+static const char *find_size(struct import_job *job, struct diag *diag)
+{
+    const struct import_text *name = &job->server.model;
+    const char *size = job->size ? job->size : name->text ? serving_model_size(name->text) : NULL;
+
+    if (!size && !name->text)
+        diag_error(diag, job->end, "no model; expected its name in the command, or --model SIZE");
+    else if (!size)
+        diag_error(diag, name->place,
+                   "'%.80s' is the name of no model with published sizes here; expected --model "
+                   "SIZE of one that has them ('shardsim show options model.size')",
+                   name->text);
+    return size;
+}
+
+static void find_dtype(struct import_job *job, struct scenario_model *model)
+{
+    const char *dtype = job->server.dtype;
+
+    if (!dtype || !strcmp(dtype, "auto"))
+        text_add(&job->taken, " --dtype bfloat16");
+    model->dtype = !dtype || !strcmp(dtype, "auto") || !strcmp(dtype, "bfloat16") ? SHD_BF16
+                   : !strcmp(dtype, "half") || !strcmp(dtype, "float16")          ? SHD_F16
+                                                                                  : SHD_F32;
+}
+
+void serving_find_model(struct serving *out, struct import_job *job, struct diag *diag)
+{
+    const char *size = find_size(job, diag);
+    struct nearest nearest;
+    size_t n;
+
+    if (!size)
+        return;
+    nearest_init(&nearest, size);
+    if (!scenario_find_model(&n, size, &nearest)) {
+        diag_error(diag, job->end, "--model %.60s is no published size%s", size,
+                   nearest_hint(&nearest).text);
+        return;
+    }
+    job->size = scenario_model_name(n);
+    if (!published_model(&out->model, n, INT32_MAX, diag))
+        return;
+    find_dtype(job, &out->model);
+    if (serving_model_is_narrow(job->size, job->server.model.text))
+        text_addf(&job->unsaid,
+                  "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
+                  "in model.dtype.\n",
+                  job->size);
+}
+
+/* ---- the load ---- */
+
+/* Note a size that nothing says. */
+static void take(struct import_job *job, const char *what, int64_t size)
+{
+    text_addf(&job->taken, "%s %lld %s", job->taken.length > 0 ? "," : "", (long long)size, what);
+}
+
+/* Read "16384", "16k" (16000) or "16K" (16384); 0: not known by the text. */
+static int64_t read_length(const struct import_text *length, struct diag *diag)
+{
+    static const char units[] = "kKmMgG";
+    const int64_t factors[] = {1000, 1 << 10, 1000000, 1 << 20, 1000000000, 1 << 30};
+    const char *unit;
+    double number;
+    char *end;
+
+    if (!length->text || !strcmp(length->text, "auto") || !strcmp(length->text, "-1"))
+        return 0;
+    number = isdigit((unsigned char)*length->text) ? strtod(length->text, &end) : 0;
+    if (number > 0) {
+        unit = *end ? strchr(units, *end) : NULL;
+        number *= unit ? (double)factors[unit - units] : 1;
+        end += unit != NULL;
+    }
+    if (number >= 2 && !*end && number <= INT32_MAX)
+        return (int64_t)number;
+    diag_error(diag, length->place,
+               "the most tokens of a sequence are '%.40s'; expected a whole number of at least 2",
+               length->text);
+    return 0;
+}
+
+/* The tokens of a sequence: those of the longest, a decode's last token not counted. */
+static void find_seq(struct import_job *job, const struct serving *v, struct diag *diag)
+{
+    int64_t longest = read_length(&job->server.length, diag);
+
+    if (job->seq == 0 && longest > 0) {
+        job->seq = longest - !v->prefill;
+        text_add(&job->notes, "# Each sequence is as long as it may get; batch.seq has yours.\n");
+    } else if (job->seq == 0) {
+        job->seq = TOKENS;
+        take(job, "tokens of a sequence", TOKENS);
+    } else if (longest > 0 && job->seq + !v->prefill > longest) {
+        diag_error(diag, job->end,
+                   "--seq %" PRId64 ": a sequence has at most %" PRId64 " tokens there", job->seq,
+                   longest);
+    }
+}
+
+/* A prefill takes as many prompts as have the tokens of a step, at least one in each part of the
+ * batch. */
+static int64_t prompts(const struct import_job *job, int64_t ways, int64_t parts)
+{
+    int64_t tokens = job->server.step_tokens > 0 ? job->server.step_tokens : STEP_TOKENS;
+    int64_t each = tokens * ways / (parts * job->seq);
+
+    return parts * (each > 0 ? each : 1);
+}
+
+void serving_find_load(struct import_job *job, const struct serving *v, int64_t ways,
+                       struct diag *diag)
+{
+    const char *cache = job->server.cache_type;
+    int64_t parts = v->copies * v->parts;
+
+    find_seq(job, v, diag);
+    if (job->batch == 0 && v->prefill) {
+        job->batch = prompts(job, ways, parts);
+        text_add(&job->notes, "# As many prompts as the tokens of a step; batch.size has yours.\n");
+    } else if (job->batch == 0 && job->server.sequences > 0) {
+        job->batch = job->server.sequences * ways;
+        text_add(&job->notes, "# As many sequences as it takes at once; batch.size has yours.\n");
+    } else if (job->batch == 0) {
+        job->batch = SEQUENCES * parts;
+        take(job, "sequences at once", job->batch);
+    }
+    if (job->batch % parts)
+        diag_error(diag, job->end,
+                   "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
+                   "expected --batch N that does",
+                   job->batch, parts);
+    if (cache && strcmp(cache, "auto") != 0 &&
+        !strstr(cache, v->model.dtype == SHD_BF16 ? "bf" : "float16"))
+        text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
+                               "model.dtype.\n");
+}

@@ -1,0 +1,73 @@
+/* import/serving.h - what the readers of vLLM's and SGLang's options share: the layout that a
+ * server's options come to, and its scenario.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_SERVING_H
+#define IMPORT_SERVING_H
+
+#include "import/launch_script.h"
+#include "scenario/scenario.h"
+
+#define NUMBER(option, field) FIELD(option, IMPORT_INT, field, .min = 1)
+#define FLAG(option, field) FIELD(option, IMPORT_FLAG, field, .min = 0)
+
+#define NOT_SERVED "a scenario serves a model that generates text; expected a command that does"
+#define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
+
+extern const struct import_option vllm_options[];   /* ended by a row without a name */
+extern const struct import_option sglang_options[]; /* ended by a row without a name */
+
+/* Over which of a server's devices widths are sharded. */
+enum serving_span {
+    SERVING_INSIDE, /* those with one part of the batch, as attention is */
+    SERVING_ALL,    /* all, to which the tokens of all parts of the batch are gathered */
+    SERVING_NONE    /* each device has all of them */
+};
+
+/* The layout of a server.  Devices are numbered with its copies outermost, then the parts of the
+ * batch, then tensor parallelism. */
+struct serving {
+    int64_t copies;  /* of the whole server */
+    int64_t devices; /* of a copy */
+    int64_t parts;   /* of the batch in a copy */
+    int64_t cache_parts;
+    int64_t experts; /* devices among which whole experts are dealt out, the outermost; their widths
+                        are sharded over the rest */
+    bool gathers;    /* tokens of all parts of the batch are gathered for experts, not each sent */
+    enum serving_span dense, shared;
+    bool prefill; /* else decode */
+    struct scenario_model model;
+};
+
+/* Find the program in a command: behind the word `program` and "serve", or behind -m and a module
+ * that begins with `module`, or an image of containers with `image`, unless NULL, in its name. */
+struct serving_program {
+    const char *program, *module, *image;
+};
+
+bool serving_find_program(const struct shell *shell, const struct serving_program *program,
+                          size_t *first);
+
+/* Find the model of the options, and its types; a fault is reported. */
+void serving_find_model(struct serving *out, struct import_job *job, struct diag *diag);
+
+/* The published size that a name stands for, which may be a repository's or a path's, of other
+ * types or versions; NULL: none. */
+const char *serving_model_size(const char *name);
+
+/* Whether the published weights of a size, or of a name, have fewer than 16 bits. */
+bool serving_model_is_narrow(const char *size, const char *name);
+
+/* Find the sequences of a step and their tokens, where `ways` schedulers have as many each as the
+ * options say; a fault is reported. */
+void serving_find_load(struct import_job *job, const struct serving *serving, int64_t ways,
+                       struct diag *diag);
+
+/* Write the scenario, without its comments, to job->scenario.  Sizes that do not fit together are
+ * reported. */
+void serving_print(struct import_job *job, const struct serving *serving, struct diag *diag);
+
+#endif /* IMPORT_SERVING_H */

@@ -1,0 +1,124 @@
+/* Reads a command of SGLang's server, or the script that launches it.
+ *
+ * The size of tensor parallelism counts all devices of a copy.  With attention done apart for parts
+ * of the batch ("DP attention") heads are sharded inside of a part, and widths over all devices;
+ * experts are dealt out over the outermost devices, as many as --ep-size says.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "import/serving.h"
+
+static bool find(const struct shell *s, size_t *program)
+{
+    static const struct serving_program sglang = {"sglang", "sglang.launch_server", NULL};
+
+    return serving_find_program(s, &sglang, program);
+}
+
+static const struct launch_system sglang_system = {
+    .name = "SGLang",
+    .options = sglang_options,
+    .example = "python3 -m sglang.launch_server --model-path MODEL",
+    .printed = LAUNCH_PRINTED("python3"),
+    .argparse = true,
+    .find = find};
+
+static bool sends(const struct import_server *o)
+{
+    return (o->exchange && strcmp(o->exchange, "none") != 0) || o->experts_apart;
+}
+
+/* An exchange that sends tokens to experts has experts on all devices, and shared ones whole. */
+static void find_spans(struct serving *v, const struct import_server *o)
+{
+    bool sent = sends(o);
+
+    v->experts = v->model.moe.experts == 0 ? 1 : sent ? o->tensor : o->expert_devices;
+    v->gathers = !sent;
+    v->dense = o->dense_devices == 1 ? SERVING_NONE : o->local_dense ? SERVING_INSIDE : SERVING_ALL;
+    v->shared = !sent ? SERVING_ALL : o->local_shared ? SERVING_INSIDE : SERVING_NONE;
+}
+
+static void find_layout(struct serving *v, struct import_job *job)
+{
+    const struct import_server *o = &job->server;
+    int64_t parts = o->attention_apart && o->batch_parts == 1 ? o->replicas : o->batch_parts;
+
+    v->copies = o->attention_apart ? 1 : o->replicas;
+    v->parts = parts;
+    v->devices = o->tensor;
+    v->cache_parts = o->cache_parts;
+    v->prefill = o->phase && !strcmp(o->phase, "prefill");
+    find_spans(v, o);
+    if (parts > 1 && !o->local_head)
+        text_add(&job->notes, "# The head is sharded over tp alone here, there over dp, too, "
+                              "without --enable-dp-lm-head.\n");
+}
+
+static void check_sizes(const struct import_job *job, const struct serving *v, struct diag *diag)
+{
+    const struct import_server *o = &job->server;
+
+    if (v->devices % v->parts)
+        diag_error(diag, job->end,
+                   "attention apart for %" PRId64 " parts of the batch: --tp-size counts all "
+                   "devices, and is %" PRId64 "; expected a multiple",
+                   v->parts, v->devices);
+    if (v->parts > 1 && o->batch_parts > 1 && o->replicas > 1 && !o->attention_apart)
+        diag_error(diag, job->end,
+                   "--dp-size %" PRId64 " beside --attn-dp-size: SGLang has one of them",
+                   o->replicas);
+    if (v->experts > v->devices || v->devices % v->experts)
+        diag_error(diag, job->end,
+                   "--ep-size %" PRId64 ": expected a divisor of --tp-size %" PRId64 ", which "
+                   "counts all devices",
+                   v->experts, v->devices);
+    if (job->devices > 0 && job->devices != v->copies * v->devices)
+        diag_error(diag, job->end,
+                   "--devices %" PRId64 ": the command has %" PRId64 " of its sizes", job->devices,
+                   v->copies * v->devices);
+}
+
+static void check(const struct import_job *job, struct diag *diag)
+{
+    const struct import_server *o = &job->server;
+
+    if (o->stages > 1)
+        diag_error(diag, job->end,
+                   "--pp-size %" PRId64 ": stages of layers are not served here; expected tensor "
+                   "parallelism alone",
+                   o->stages);
+    if (o->prefill_parts > 1)
+        diag_error(diag, job->end,
+                   "--attn-cp-size %" PRId64 ": a prompt is not cut over devices of its own here; "
+                   "leave it out",
+                   o->prefill_parts);
+    if (o->dense_devices > 1)
+        diag_error(diag, job->end, "--moe-dense-tp-size %" PRId64 ": expected 1, or none",
+                   o->dense_devices);
+}
+
+void import_sglang(struct import_job *job, struct place first, const char *text, struct diag *diag)
+{
+    struct serving v = {.copies = 1};
+
+    job->system = "SGLang";
+    launch_script_read(job, &sglang_system, first, text, diag);
+    if (diag->nerrors == 0)
+        check(job, diag);
+    if (diag->nerrors == 0)
+        serving_find_model(&v, job, diag);
+    if (diag->nerrors > 0)
+        return;
+    find_layout(&v, job);
+    check_sizes(job, &v, diag);
+    if (diag->nerrors == 0)
+        serving_find_load(job, &v, v.copies, diag);
+    if (diag->nerrors == 0)
+        serving_print(job, &v, diag);
+}

@@ -1,0 +1,107 @@
+/* Reads a command of vLLM's server, or the script that launches it.
+ *
+ * Devices are numbered with data parallelism outermost and tensor parallelism innermost.  Experts
+ * are sharded over both: their widths, or with --enable-expert-parallel the experts themselves.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "import/serving.h"
+
+static const struct launch_system vllm_system;
+
+static bool find(const struct shell *s, size_t *program)
+{
+    static const struct serving_program vllm = {"vllm", "vllm.entrypoints.openai.api_server",
+                                                "vllm/vllm-openai"};
+
+    return serving_find_program(s, &vllm, program);
+}
+
+/* The model may be the first word behind the program. */
+static void read_word(struct import_job *job, const struct shell *s, size_t word)
+{
+    size_t first;
+
+    if (find(s, &first) && word == first && *shell_words_text(&s->words, word) != '-')
+        launch_script_set(job, &vllm_system, "--model", s, word);
+}
+
+static const struct launch_system vllm_system = {.name = "vLLM",
+                                                 .options = vllm_options,
+                                                 .example = "vllm serve MODEL",
+                                                 .printed = LAUNCH_PRINTED("vllm"),
+                                                 .argparse = true,
+                                                 .find = find,
+                                                 .read_word = read_word};
+
+/* A server that hands its caches on does the prefill, one that is given them the decode. */
+static void find_phase(struct serving *v, const struct import_job *job)
+{
+    const char *transfer = job->server.transfer.text;
+
+    v->prefill = transfer && strstr(transfer, "kv_producer");
+}
+
+/* Whether each token is sent to its experts, by an exchange that is asked for. */
+static bool sends(const struct import_server *o)
+{
+    return o->experts_apart && o->exchange && strcmp(o->exchange, "naive") != 0 &&
+           strcmp(o->exchange, "allgather_reducescatter") != 0;
+}
+
+static void find_layout(struct serving *v, const struct import_server *o)
+{
+    bool mixed = v->model.moe.experts > 0;
+
+    v->copies = mixed ? 1 : o->replicas;
+    v->parts = mixed ? o->replicas : 1;
+    v->devices = v->parts * o->tensor;
+    v->cache_parts = o->cache_parts;
+    v->experts = mixed && o->experts_apart ? v->devices : 1;
+    v->gathers = !sends(o);
+}
+
+static void check(const struct import_job *job, struct diag *diag)
+{
+    const struct import_server *o = &job->server;
+
+    if (o->stages > 1)
+        diag_error(diag, job->end,
+                   "--pipeline-parallel-size %" PRId64 ": stages of layers are not served here; "
+                   "expected tensor parallelism alone",
+                   o->stages);
+    if (o->prefill_parts > 1)
+        diag_error(diag, job->end,
+                   "--prefill-context-parallel-size %" PRId64 ": a prompt is not cut over devices "
+                   "of its own here; leave it out",
+                   o->prefill_parts);
+    if (job->devices > 0 && job->devices != o->replicas * o->tensor)
+        diag_error(diag, job->end,
+                   "--devices %" PRId64 ": the command has %" PRId64 " of tensor times data "
+                   "parallelism",
+                   job->devices, o->replicas * o->tensor);
+}
+
+void import_vllm(struct import_job *job, struct place first, const char *text, struct diag *diag)
+{
+    struct serving v = {.dense = SERVING_INSIDE, .shared = SERVING_INSIDE};
+
+    job->system = "vLLM";
+    launch_script_read(job, &vllm_system, first, text, diag);
+    if (diag->nerrors == 0)
+        check(job, diag);
+    if (diag->nerrors == 0)
+        serving_find_model(&v, job, diag);
+    if (diag->nerrors > 0)
+        return;
+    find_layout(&v, &job->server);
+    find_phase(&v, job);
+    serving_find_load(job, &v, v.copies * v.parts, diag);
+    if (diag->nerrors == 0)
+        serving_print(job, &v, diag);
+}
