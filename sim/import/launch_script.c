@@ -39,6 +39,8 @@ static const char *why_unknown(const char *from)
     if (from[0] == '`' || (from[0] == '$' && from[1] == '(') ||
         (brace && *rest && !strchr("}:?-=+", *rest)))
         return "is worked out by a shell, and no shell is run";
+    if (from[0] == '<')
+        return "stands for a value";
     return from[0] == '$' ? "is not set in this file" : "is not known here";
 }
 

@@ -81,7 +81,11 @@ static void read_words(struct shell *s)
         size_t element = begins ? shell_element_length(shell_here(s)) : 0;
         size_t redirected = shell_redirect_length(shell_here(s));
 
-        if (redirected > 0) {
+        size_t placeholder = shell_placeholder_length(shell_here(s));
+
+        if (placeholder > 0) {
+            shell_read_placeholder(s, placeholder);
+        } else if (redirected > 0) {
             shell_read_redirect(s, redirected);
         } else if (assigned > 0) {
             shell_assign(s, assigned);

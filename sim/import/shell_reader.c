@@ -185,6 +185,8 @@ size_t shell_unknown_length(const char *text)
 {
     size_t n;
 
+    if (text[0] == '<')
+        return strcspn(text, ">") + 1;
     if (text[0] == '`')
         return strcspn(text + 1, "`\n") + 2;
     if (text[0] == '$' && (text[1] == '(' || text[1] == '{')) {

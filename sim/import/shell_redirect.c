@@ -3,6 +3,7 @@
 
 #include "import/shell_redirect.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "import/shell_expand.h"
@@ -37,6 +38,30 @@ size_t shell_redirect_length(const char *text)
     if (m == 0 || (*text == '&' && text[n] != '>'))
         return 0;
     return n + (m > 3 ? 3 : m);
+}
+
+size_t shell_placeholder_length(const char *text)
+{
+    size_t n = 1;
+
+    if (*text != '<' || !isalpha((unsigned char)text[1]))
+        return 0;
+    while (isalnum((unsigned char)text[n]) || (text[n] && strchr("-_./", text[n])))
+        n++;
+    return text[n] == '>' && (!text[n + 1] || strchr(" \t\n\r\\:", text[n + 1])) ? n + 1 : 0;
+}
+
+void shell_read_placeholder(struct shell *s, size_t length)
+{
+    struct shell_origin origin = shell_origin(s, s->in.at);
+
+    origin.doubt = SHELL_UNKNOWN;
+    shell_words_open(&s->words, origin.at);
+    shell_words_put(&s->words, '?', origin);
+    s->in.at += length;
+    if (*shell_here(s) == ':')
+        shell_read_word(s, &s->words, SHELL_PARTED);
+    shell_words_close(&s->words);
 }
 
 void shell_read_redirect(struct shell *s, size_t length)

@@ -13,6 +13,13 @@ size_t shell_redirect_length(const char *text);
 /* Pass a redirection with its file; for <<END keep the end mark of the here-document. */
 void shell_read_redirect(struct shell *shell, size_t length);
 
+/* Length of a placeholder of people who wrote a command for others, as <MODEL>; 0: none.  A shell
+ * would take it for redirections. */
+size_t shell_placeholder_length(const char *text);
+
+/* Read a placeholder as a word that is not known. */
+void shell_read_placeholder(struct shell *shell, size_t length);
+
 /* Pass all redirections that come next. */
 void shell_read_redirects(struct shell *shell);
 
