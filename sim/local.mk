@@ -315,10 +315,14 @@ libsim_la_SOURCES = \
 	%D%/export/roles.h \
 	%D%/export/rounding.c \
 	%D%/export/rounding.h \
+	%D%/export/serving.c \
+	%D%/export/serving.h \
+	%D%/export/sglang.c \
 	%D%/export/stage_layers.c \
 	%D%/export/stage_layers.h \
 	%D%/export/targets.h \
 	%D%/export/torchtitan.c \
+	%D%/export/vllm.c \
 	%D%/graph/arithmetic.c \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \

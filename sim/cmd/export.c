@@ -23,7 +23,9 @@ struct options {
 static void check(const struct args_line *line, void *input)
 {
     if (!((struct options *)input)->target)
-        args_error(line, "to what? expected --to deepspeed, jax, megatron, pytorch or torchtitan");
+        args_error(
+            line,
+            "to what? expected --to deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm");
 }
 
 static int export_trial(const struct options *o)
@@ -40,7 +42,7 @@ static int export_trial(const struct options *o)
 
 static const struct args_row rows[] = {
     {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
-    {"to", 0, "deepspeed|jax|megatron|pytorch|torchtitan", common_target,
+    {"to", 0, "deepspeed|jax|megatron|pytorch|sglang|torchtitan|vllm", common_target,
      ARGS_AT(struct options, target), 0, 0, "The system whose code is written"},
     {0}};
 
@@ -56,7 +58,7 @@ static const struct args args = {
         "the DeviceMesh and the DTensor placements of every parameter and input, and a main that "
         "checks local shapes; for Megatron-LM the command with its options, for torchtitan the "
         "TOML file, for DeepSpeed the JSON file, all three from what each axis of the mesh shards, "
-        "whatever it is called.\v"
+        "whatever it is called; of a step of serving the command of vLLM or SGLang.\v"
         "What a system cannot say is an error.\n\n"
         "Examples:\n"
         "  The layout as JAX code:\n"

@@ -27,11 +27,14 @@ struct export_layout {
     const struct model_shardings *shardings;
 };
 
+enum export_serving_kind { EXPORT_TRAINS, EXPORT_SERVES, EXPORT_BOTH };
+
 struct export_target {
     const char *name; /* as on the command line */
     const char *desc;
     /* SHD_EUNSUPPORTED: the target cannot express the layout; SHD_ENOMEM. */
     int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
+    enum export_serving_kind serves; /* which steps the target has words for */
     bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
 };
 

@@ -162,4 +162,5 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 const struct export_target export_pytorch = {
     .name = "pytorch",
     .desc = "Python: DeviceMesh and DTensor placements of every parameter and input",
-    .write = write};
+    .write = write,
+    .serves = EXPORT_BOTH};

@@ -11,6 +11,8 @@ extern const struct export_target export_deepspeed;
 extern const struct export_target export_jax;
 extern const struct export_target export_megatron;
 extern const struct export_target export_pytorch;
+extern const struct export_target export_sglang;
 extern const struct export_target export_torchtitan;
+extern const struct export_target export_vllm;
 
 #endif /* EXPORT_TARGETS_H */

@@ -51,6 +51,7 @@ struct import_server {
     const char *phase, *dtype, *cache_type;
     int64_t sequences;   /* at once */
     int64_t step_tokens; /* the most of a step */
+    int64_t page;        /* tokens of a page of the cache; 0: not given */
     struct import_text model, length, transfer;
 };
 

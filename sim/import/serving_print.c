@@ -283,7 +283,12 @@ static void add_step(struct text *out, const struct import_job *job, const struc
     text_addf(out, "step: [%s]\nbatch: {size: %" PRId64 ", seq: %" PRId64 "}\n",
               v->prefill ? "prefill" : "decode", job->batch, v->prefill ? job->seq : seq);
     if (!v->prefill && seq > job->seq)
-        text_addf(out, "decode: {context: %" PRId64 "}\n", job->seq);
+        text_addf(out, "decode: {context: %" PRId64 "%s", job->seq,
+                  job->server.page > 1 ? ", " : "}\n");
+    else if (job->server.page > 1)
+        text_add(out, "decode: {");
+    if (job->server.page > 1)
+        text_addf(out, "page: %" PRId64 "}\n", job->server.page);
 }
 
 void serving_print(struct import_job *job, const struct serving *v, struct diag *diag)

@@ -25,6 +25,7 @@ const struct import_option sglang_options[] = {
     TEXT("--model-path", server.model),
     TEXT("--model", server.model),
     WORD("--dtype", server.dtype, dtypes),
+    NUMBER("--page-size", server.page),
     TEXT("--context-length", server.length),
     NUMBER("--max-running-requests", server.sequences),
     FIELD("--chunked-prefill-size", IMPORT_INT, server.step_tokens, .min = -1),
@@ -206,7 +207,7 @@ const struct import_option sglang_options[] = {
           "--msprobe-dump-config --nccl-init-addr --nccl-port --nnodes --node-rank "
           "--nsa-decode-backend --nsa-prefill-backend --num-continuous-decode-steps "
           "--num-reserved-decode-tokens --numa-node --offload-prefetch-step "
-          "--online-quant-config --optimistic-prefill-attempts --page-size "
+          "--online-quant-config --optimistic-prefill-attempts "
           "--piecewise-cuda-graph-max-tokens --port --pp-async-batch-depth "
           "--pp-max-micro-batch-size --pre-warm-nccl --preferred-sampling-params "
           "--prefill-attention-backend --prefill-decode-interval "

@@ -37,6 +37,7 @@ const struct import_option vllm_options[] = {
     /* ---- the layout ---- */
     TEXT("--model", server.model),
     WORD("--dtype", server.dtype, dtypes),
+    NUMBER("--block-size", server.page),
     TEXT("--max-model-len", server.length),
     NUMBER("--max-num-seqs", server.sequences),
     NUMBER("--max-num-batched-tokens", server.step_tokens),
@@ -98,7 +99,7 @@ const struct import_option vllm_options[] = {
           "--allowed-media-domains --allowed-methods --allowed-origins "
           "--anthropic-disabled-thinking-effort --api-key --api-server-count --async-engine "
           "--async-scheduling --attention-backend --attention-config --aux-output-config "
-          "--block-size --calculate-kv-scales --chat-template --chat-template-content-format "
+          "--calculate-kv-scales --chat-template --chat-template-content-format "
           "--code-revision --cohere-format --cohere-is-reasoning-model "
           "--collect-detailed-traces --compilation-config --compile-mm-encoder --config-format "
           "--cpu-distributed-timeout-seconds --cuda-graph-sizes --cudagraph-capture-sizes "

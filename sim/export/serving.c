@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "export/serving.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "scenario/published.h"
+
+static const struct {
+    const char *dim;
+    enum serving_class which;
+} classes[] = {{"heads", SERVING_HEADS},    {"kv_heads", SERVING_KEY_HEADS},
+               {"mlp", SERVING_MLP},        {"shared_mlp", SERVING_SHARED},
+               {"expert", SERVING_EXPERTS}, {"expert_mlp", SERVING_EXPERT_WIDTHS},
+               {"vocab", SERVING_WORDS}};
+
+int export_serving_refuse(const struct export_serving *e, const char *what)
+{
+    return shd_error_set(e->err, SHD_EUNSUPPORTED, "%s %s", e->system, what);
+}
+
+int64_t export_serving_size(const struct export_serving *e, uint64_t axes)
+{
+    int64_t size = 1;
+
+    for (size_t a = 0; a < shd_mesh_naxes(e->layout->mesh); a++)
+        if (axes >> a & 1)
+            size *= shd_mesh_axis_size(e->layout->mesh, a);
+    return size;
+}
+
+bool export_serving_is(const struct export_serving *e, enum serving_class which, uint64_t axes)
+{
+    return !e->has[which] || e->of[which] == axes;
+}
+
+int64_t export_serving_tokens(const struct scenario *s)
+{
+    return scenario_kept_tokens(s) + scenario_new_tokens(s) +
+           (s->step.decode ? s->decode.tokens - 1 : 0);
+}
+
+/* ---- the axes ---- */
+
+static uint64_t axes_of(const struct export_serving *e, const struct shd_sharding *s, uint32_t d)
+{
+    uint64_t axes = 0;
+
+    for (uint8_t i = 0; s && i < s->dims[d].naxes; i++)
+        axes |= (uint64_t)1 << s->dims[d].axes[i];
+    return axes & e->all;
+}
+
+static const char *dim_name(const struct graph *graph, const struct graph_node *node, uint32_t d)
+{
+    return graph->dims[node->dims[d]].name;
+}
+
+/* Note over which axes a dimension of a parameter is sharded; all of a class are so alike, but for
+ * a vocabulary that does not divide, and routers and norms, which are whole. */
+static int note_dim(struct export_serving *e, uint32_t id, uint32_t d)
+{
+    const struct graph_node *node = &e->layout->graph->nodes[id];
+    const char *dim = dim_name(e->layout->graph, node, d);
+    uint64_t axes = axes_of(e, export_sharding(e->layout, id), d);
+    bool whole = strstr(node->name, "router") || strstr(node->name, "norm");
+    size_t c = 0;
+
+    while (c < sizeof classes / sizeof *classes && strcmp(classes[c].dim, dim) != 0)
+        c++;
+    if (whole || c == sizeof classes / sizeof *classes)
+        return axes == 0 ? SHD_OK
+                         : shd_error_set(e->err, SHD_EUNSUPPORTED,
+                                         "%s does not shard '%.60s' along %s; expected a rule "
+                                         "without it",
+                                         e->system, node->name, dim);
+    if (e->has[classes[c].which] && e->of[classes[c].which] != axes)
+        return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                             "'%.60s' is sharded along %s over other axes than other parameters "
+                             "are; %s has one layout for all",
+                             node->name, dim, e->system);
+    e->has[classes[c].which] = true;
+    e->of[classes[c].which] = axes;
+    return SHD_OK;
+}
+
+static int note_params(struct export_serving *e)
+{
+    const struct graph *graph = e->layout->graph;
+    int status = SHD_OK;
+
+    for (uint32_t i = 0; i < graph->nnodes && status == SHD_OK; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+
+        for (uint32_t d = 0; d < node->rank && status == SHD_OK; d++) {
+            if (export_is_leaf(node, GRAPH_PARAM))
+                status = note_dim(e, i, d);
+            else if (!strcmp(node->name, "tokens") && export_is_leaf(node, GRAPH_INPUT))
+                e->batch |= axes_of(e, export_sharding(e->layout, i), d);
+        }
+    }
+    return status;
+}
+
+/* Servers number devices with data parallelism outermost. */
+static int check_order(const struct export_serving *e)
+{
+    uint64_t inner = 0;
+
+    for (size_t a = shd_mesh_naxes(e->layout->mesh); a-- > 0;) {
+        uint64_t axis = (uint64_t)1 << a;
+
+        if (e->all & axis & ~e->batch && inner & e->batch)
+            return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                                 "'%.40s' lies outside of axes of the batch in `mesh`; %s has data "
+                                 "parallelism outermost",
+                                 shd_mesh_axis_name(e->layout->mesh, a), e->system);
+        inner |= axis;
+    }
+    return SHD_OK;
+}
+
+/* Whether a set has the outermost axes of another. */
+static bool is_outermost(uint64_t axes, uint64_t of)
+{
+    uint64_t highest = axes;
+
+    while (highest & (highest - 1))
+        highest &= highest - 1;
+    return !(axes & ~of) && (of & ~axes & (highest > 0 ? highest - 1 : 0)) == 0;
+}
+
+static int check_attention(const struct export_serving *e)
+{
+    const struct scenario_model *m = &e->layout->source->model;
+    int64_t heads = m->kv_heads > 0 ? m->kv_heads : m->heads;
+    int64_t inside = export_serving_size(e, e->inside);
+    int64_t keys = export_serving_size(e, e->of[SERVING_KEY_HEADS]);
+
+    if (!export_serving_is(e, SERVING_HEADS, e->inside))
+        return export_serving_refuse(
+            e, "shards heads over all axes but those of the batch; expected rules that do");
+    if (!export_serving_is(e, SERVING_WORDS, e->inside) &&
+        !(m->vocab % inside && e->of[SERVING_WORDS] == 0))
+        return export_serving_refuse(e, "shards the vocabulary as heads; expected rules that do");
+    if (e->has[SERVING_KEY_HEADS] && (!is_outermost(e->of[SERVING_KEY_HEADS], e->inside) ||
+                                      keys != (inside < heads ? inside : heads)))
+        return export_serving_refuse(e, "has a key head on each device, or several, or one on each "
+                                        "of several neighbours; expected rules that do");
+    return SHD_OK;
+}
+
+/* The cache is cut over the innermost devices, every n-th token on one. */
+static int check_context(struct export_serving *e)
+{
+    const struct scenario *s = e->layout->source;
+    int axis = s->context.axis ? shd_mesh_find_axis(e->layout->mesh, s->context.axis) : -1;
+    uint64_t cut = axis >= 0 ? e->all & (uint64_t)1 << axis : 0;
+
+    e->cache_parts = export_serving_size(e, cut);
+    if (e->cache_parts == 1)
+        return SHD_OK;
+    if (!(cut & e->inside) || cut & e->of[SERVING_KEY_HEADS] ||
+        is_outermost(cut, e->inside) != (cut == e->inside) ||
+        !is_outermost(e->inside & ~cut, e->inside))
+        return export_serving_refuse(e, "cuts the cache over the innermost devices of tensor "
+                                        "parallelism with the same key heads; expected such "
+                                        "a context.axis");
+    if (s->context.order != SCENARIO_STRIPED || s->step.prefill)
+        return export_serving_refuse(e, "deals out the tokens of a cache one by one, in a decode; "
+                                        "expected context.order striped");
+    return SHD_OK;
+}
+
+/* ---- the rest ---- */
+
+/* Whether a model has the sizes that were published with its name. */
+static bool is_as_published(const struct scenario_model *m)
+{
+    struct diag faults = DIAG_INIT;
+    struct scenario_model p = {.layers = 0};
+    bool known = published_model(&p, (size_t)m->size - 1, INT32_MAX, &faults);
+    bool mixed = m->moe.experts > 0;
+    const int64_t pairs[][2] = {{m->layers, p.layers},
+                                {m->d_model, p.d_model},
+                                {m->d_ff, p.d_ff},
+                                {m->heads, p.heads},
+                                {m->kv_heads, p.kv_heads},
+                                {m->head_dim, p.head_dim},
+                                {m->vocab, p.vocab},
+                                {m->window, p.window},
+                                {m->moe.experts, p.moe.experts},
+                                {mixed ? m->moe.top_k : 0, mixed ? p.moe.top_k : 0},
+                                {m->mla.kv_rank, p.mla.kv_rank},
+                                {mixed ? m->moe.d_ff : 0, mixed ? p.moe.d_ff : 0}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        known &= pairs[i][0] == pairs[i][1];
+    diag_fini(&faults);
+    return known;
+}
+
+/* The options of the step that no command says; those of the model are its name's. */
+static int check_option(void *arg, const char *option, const char *value)
+{
+    static const char *const said[] = {
+        "model.",       "moe.",          "mla.",        "batch.size",
+        "batch.seq",    "decode.tokens", "decode.page", "decode.context",
+        "context.axis", "context.order", NULL};
+    const struct export_serving *e = arg;
+
+    for (size_t i = 0; said[i]; i++)
+        if (!strncmp(option, said[i], strlen(said[i])))
+            return SHD_OK;
+    if (strchr(option, '.') == NULL)
+        return SHD_OK;
+    return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                         "a command of %s does not say %s %s; expected its default", e->system,
+                         option, value);
+}
+
+static int find_model(struct export_serving *e)
+{
+    const struct scenario_model *m = &e->layout->source->model;
+
+    if (m->size > 0 && !m->from && !is_as_published(m))
+        return export_serving_refuse(e, "loads a model as it was published; expected no other "
+                                        "sizes beside model.size");
+    e->model = m->from       ? m->from
+               : m->size > 0 ? scenario_model_repository((size_t)m->size - 1, 0)
+                             : NULL;
+    if (!e->model)
+        return export_serving_refuse(e, "loads a model by its repository, or from the folder of "
+                                        "its config.json; expected a model.size that has one, or "
+                                        "model.from");
+    e->model_length = m->from ? (size_t)(file_name(m->from) - m->from) : strlen(e->model);
+    if (m->from && e->model_length == 0) {
+        e->model = ".";
+        e->model_length = 1;
+    }
+    return SHD_OK;
+}
+
+int export_serving_find(struct export_serving *out, const struct export_layout *layout,
+                        const char *system, struct shd_error *err)
+{
+    int status;
+
+    *out = (struct export_serving){.layout = layout, .system = system, .err = err};
+    for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
+        if (shd_mesh_axis_size(layout->mesh, a) > 1)
+            out->all |= (uint64_t)1 << a;
+    status = scenario_each_given(layout->source, check_option, out);
+    if (status == SHD_OK)
+        status = find_model(out);
+    if (status == SHD_OK)
+        status = note_params(out);
+    out->inside = out->all & ~out->batch;
+    if (status == SHD_OK)
+        status = check_order(out);
+    if (status == SHD_OK)
+        status = check_attention(out);
+    return status == SHD_OK ? check_context(out) : status;
+}

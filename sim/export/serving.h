@@ -1,0 +1,56 @@
+/* export/serving.h - what each axis of the mesh shards in a step of serving, for targets that are
+ * commands of servers.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef EXPORT_SERVING_H
+#define EXPORT_SERVING_H
+
+#include "export/export.h"
+
+/* What is sharded alike in such systems. */
+enum serving_class {
+    SERVING_HEADS,
+    SERVING_KEY_HEADS,
+    SERVING_MLP,
+    SERVING_SHARED, /* shared experts */
+    SERVING_EXPERTS,
+    SERVING_EXPERT_WIDTHS,
+    SERVING_WORDS,
+    SERVING_NCLASSES
+};
+
+/* Sets of axes have a bit each. */
+struct export_serving {
+    const struct export_layout *layout;
+    const char *system;
+    uint64_t all, batch, inside; /* axes of more than one device; of the batch; the others */
+    uint64_t of[SERVING_NCLASSES];
+    bool has[SERVING_NCLASSES]; /* whether the model has such dimensions */
+    int64_t cache_parts;
+    const char *model; /* a repository, or the folder of a config.json, of folder_length bytes */
+    size_t model_length;
+    struct shd_error *err;
+};
+
+/* Find the axes, and refuse what no server has.  SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_serving_find(struct export_serving *out,
+                                       const struct export_layout *layout, const char *system,
+                                       struct shd_error *err);
+
+/* The number of devices along a set of axes. */
+int64_t export_serving_size(const struct export_serving *serving, uint64_t axes);
+
+/* Whether a class is sharded over these axes, or the model does not have it. */
+bool export_serving_is(const struct export_serving *serving, enum serving_class which,
+                       uint64_t axes);
+
+/* Fail with "SYSTEM WHAT"; SHD_EUNSUPPORTED. */
+int export_serving_refuse(const struct export_serving *serving, const char *what);
+
+/* The most tokens that a sequence has in the step. */
+int64_t export_serving_tokens(const struct scenario *scenario);
+
+#endif /* EXPORT_SERVING_H */

@@ -1,0 +1,140 @@
+/* Export target: a layout as the command of SGLang's server.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "export/serving.h"
+#include "export/targets.h"
+
+struct server {
+    struct export_serving axes;
+    uint64_t copies; /* axes of the batch along which devices have the same parameters */
+    uint64_t parts;  /* the other axes of the batch: attention is done apart for each part */
+    uint64_t copy;   /* axes of one copy */
+    bool sends;      /* tokens are sent to experts by an exchange, beside which shared experts are
+                        not sharded over all devices */
+};
+
+static void add_number(struct text *out, const char *option, int64_t value, int64_t standard)
+{
+    if (value != standard)
+        text_addf(out, " \\\n    %s %" PRId64, option, value);
+}
+
+/* Whether all axes of a set lie outside of those of another: they come first, and have lower
+ * bits. */
+static bool is_outside(uint64_t axes, uint64_t of)
+{
+    return of == 0 || axes < (of & (~of + 1));
+}
+
+static void find_copies(struct server *v)
+{
+    const struct export_serving *e = &v->axes;
+    uint64_t sharding = 0;
+
+    for (int c = 0; c < SERVING_NCLASSES; c++)
+        sharding |= e->of[c];
+    v->copies = e->batch & ~sharding;
+    v->parts = e->batch & sharding;
+    v->copy = e->all & ~v->copies;
+    v->sends = e->has[SERVING_SHARED] && e->of[SERVING_SHARED] != v->copy;
+}
+
+static int check(const struct server *v)
+{
+    const struct export_serving *e = &v->axes;
+    uint64_t experts = e->of[SERVING_EXPERTS];
+
+    if (!is_outside(v->copies, v->copy))
+        return export_serving_refuse(e, "has copies of the whole server outermost; expected such a "
+                                        "mesh");
+    if (!export_serving_is(e, SERVING_MLP, v->copy) && !export_serving_is(e, SERVING_MLP, 0) &&
+        !export_serving_is(e, SERVING_MLP, e->inside))
+        return export_serving_refuse(e, "shards mlps over all devices, as heads, or not at all; "
+                                        "expected rules that do");
+    if (v->sends && e->of[SERVING_SHARED] != 0 && e->of[SERVING_SHARED] != e->inside)
+        return export_serving_refuse(e, "shards shared experts over all devices, as heads, or not "
+                                        "at all; expected rules that do");
+    if (e->has[SERVING_EXPERTS] && ((experts | e->of[SERVING_EXPERT_WIDTHS]) != v->copy ||
+                                    experts & e->of[SERVING_EXPERT_WIDTHS] ||
+                                    !is_outside(experts, e->of[SERVING_EXPERT_WIDTHS])))
+        return export_serving_refuse(e, "deals out experts over the outermost devices, and shards "
+                                        "their widths over the others; expected rules that do");
+    if (v->sends && experts != v->copy)
+        return export_serving_refuse(e, "has experts on all devices where shared ones are not "
+                                        "sharded over all; expected rules that do");
+    return SHD_OK;
+}
+
+static void add_layout(struct text *out, const struct server *v)
+{
+    const struct export_serving *e = &v->axes;
+    int64_t parts = export_serving_size(e, v->parts);
+
+    add_number(out, "--tp-size", export_serving_size(e, v->copy), 0);
+    add_number(out, "--dp-size", export_serving_size(e, v->copies), 1);
+    add_number(out, "--attn-dp-size", parts, 1);
+    if (parts > 1)
+        text_add(out, " \\\n    --enable-dp-lm-head");
+    add_number(out, "--dcp-size", e->cache_parts, 1);
+    add_number(out, "--ep-size", export_serving_size(e, e->of[SERVING_EXPERTS]), 1);
+    if (v->sends)
+        text_add(out, " \\\n    --moe-a2a-backend deepep");
+    if (v->sends && e->of[SERVING_SHARED] != 0)
+        text_add(out, " \\\n    --enable-shared-experts-attn-tp");
+    if (v->copy && e->has[SERVING_MLP] && e->of[SERVING_MLP] == 0)
+        add_number(out, "--moe-dense-tp-size", 1, 0);
+    else if (parts > 1 && e->has[SERVING_MLP] && e->of[SERVING_MLP] == e->inside)
+        text_add(out, " \\\n    --enable-dense-mlp-attn-tp");
+}
+
+static void add_load(struct text *out, const struct server *v)
+{
+    const struct scenario *s = v->axes.layout->source;
+    int64_t each = s->batch.size / export_serving_size(&v->axes, v->copies);
+
+    add_number(out, "--context-length", export_serving_tokens(s), 0);
+    if (s->step.prefill) {
+        add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
+        text_add(out, " \\\n    --disaggregation-mode prefill");
+    } else {
+        add_number(out, "--max-running-requests", each, 0);
+    }
+    add_number(out, "--page-size", s->decode.page, 0);
+}
+
+static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
+{
+    struct server v = {.copies = 0};
+    int status = export_serving_find(&v.axes, layout, "SGLang", err);
+
+    if (status == SHD_OK) {
+        find_copies(&v);
+        status = check(&v);
+    }
+    if (status != SHD_OK)
+        return status;
+    text_add(out, "#!/bin/sh\n# Written by 'shardsim export --to sglang'; ports and the like are "
+                  "given as further options.\n");
+    export_add_title(out, layout);
+    if (v.parts)
+        text_addf(out, "# Releases without --attn-dp-size N have --dp-size N "
+                       "--enable-dp-attention.\n");
+    text_addf(out, "python3 -m sglang.launch_server --model-path %.*s", (int)v.axes.model_length,
+              v.axes.model);
+    text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
+    add_layout(out, &v);
+    add_load(out, &v);
+    text_add(out, " \"$@\"\n");
+    return SHD_OK;
+}
+
+const struct export_target export_sglang = {
+    .name = "sglang",
+    .desc = "a command of SGLang's server, from what each axis of the mesh shards",
+    .write = write,
+    .serves = EXPORT_SERVES};

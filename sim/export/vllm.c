@@ -1,0 +1,79 @@
+/* Export target: a layout as the command of vLLM's server.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "base/literal.h"
+#include "export/serving.h"
+#include "export/targets.h"
+
+static void add_number(struct text *out, const char *option, int64_t value, int64_t standard)
+{
+    if (value != standard)
+        text_addf(out, " \\\n    %s %" PRId64, option, value);
+}
+
+/* Experts are on all devices, whole or in parts of their widths. */
+static int check(const struct export_serving *e)
+{
+    bool apart = e->of[SERVING_EXPERTS] == e->all && e->of[SERVING_EXPERT_WIDTHS] == 0;
+    bool cut = e->of[SERVING_EXPERTS] == 0 && e->of[SERVING_EXPERT_WIDTHS] == e->all;
+
+    if (!export_serving_is(e, SERVING_MLP, e->inside) ||
+        !export_serving_is(e, SERVING_SHARED, e->inside))
+        return export_serving_refuse(
+            e, "shards mlps and shared experts as heads; expected rules that do");
+    if (e->has[SERVING_EXPERTS] && !apart && !cut)
+        return export_serving_refuse(e, "has whole experts dealt out over all devices, or their "
+                                        "widths sharded over all; expected rules that do");
+    return SHD_OK;
+}
+
+static void add_load(struct text *out, const struct export_serving *e)
+{
+    const struct scenario *s = e->layout->source;
+    int64_t each = s->batch.size / export_serving_size(e, e->batch);
+
+    add_number(out, "--max-model-len", export_serving_tokens(s), 0);
+    if (s->step.prefill) {
+        add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
+        text_add(out, " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "
+                      "\"kv_role\": \"kv_producer\"}'");
+    } else {
+        add_number(out, "--max-num-seqs", each, 0);
+    }
+    add_number(out, "--block-size", s->decode.page, 0);
+}
+
+static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
+{
+    struct export_serving e;
+    int status = export_serving_find(&e, layout, "vLLM", err);
+
+    if (status == SHD_OK)
+        status = check(&e);
+    if (status != SHD_OK)
+        return status;
+    text_add(out, "#!/bin/sh\n# Written by 'shardsim export --to vllm'; ports and the like are "
+                  "given as further options.\n");
+    export_add_title(out, layout);
+    text_addf(out, "vllm serve %.*s", (int)e.model_length, e.model);
+    text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
+    add_number(out, "--tensor-parallel-size", export_serving_size(&e, e.inside), 0);
+    add_number(out, "--data-parallel-size", export_serving_size(&e, e.batch), 1);
+    add_number(out, "--decode-context-parallel-size", e.cache_parts, 1);
+    if (e.has[SERVING_EXPERTS] && e.all && e.of[SERVING_EXPERTS] == e.all)
+        text_add(out, " \\\n    --enable-expert-parallel");
+    add_load(out, &e);
+    text_add(out, " \"$@\"\n");
+    return SHD_OK;
+}
+
+const struct export_target export_vllm = {
+    .name = "vllm",
+    .desc = "a command of vLLM's server, from what each axis of the mesh shards",
+    .write = write,
+    .serves = EXPORT_SERVES};
