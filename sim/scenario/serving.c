@@ -78,7 +78,7 @@ int64_t scenario_cache_tokens(const struct scenario *scenario)
     int64_t unit = scenario_cache_parts(scenario);
 
     if (scenario->step.decode)
-        n += scenario->decode.tokens; /* no step begins behind them */
+        n += scenario->decode.tokens - 1; /* no step begins behind them */
     if (scenario->context.order == SCENARIO_ZIGZAG)
         unit *= 2;
     if (scenario->decode.page > 0)
