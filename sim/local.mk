@@ -1227,6 +1227,8 @@ libsim_la_SOURCES = \
 	%D%/trial/fit.c \
 	%D%/trial/fit.h \
 	%D%/trial/graph_builder.c \
+	%D%/trial/given.c \
+	%D%/trial/given.h \
 	%D%/trial/handoff.c \
 	%D%/trial/handoff.h \
 	%D%/trial/moved_shards.c \

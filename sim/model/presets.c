@@ -207,7 +207,7 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
                               struct diag *diag)
 {
     struct preset p = preset_of(graph, scenario);
-    struct serving_ids ids = {GRAPH_NONE, GRAPH_NONE};
+    struct serving_ids ids = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     uint32_t x, logits, labels = GRAPH_NONE, modules;
     struct ends ends;
 
@@ -229,7 +229,7 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     logits = weights_logits(graph, scenario, "head", x, &ends.head, &p.dims);
     graph_output(graph, GRAPH_OUTPUT, "out", logits, GRAPH_NONE);
     if (scenario_serves(scenario))
-        serving_choose(graph, scenario, logits, p.dims.vocab, ids.state);
+        serving_choose(graph, scenario, logits, p.dims.vocab, &ids);
     if (scenario->step.backward || scenario->model.mtp > 0)
         labels = tokens_ahead(&p, "labels", 1);
     modules = add_modules(&p, &ends, x, labels);

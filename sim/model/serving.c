@@ -6,8 +6,6 @@
 
 #include "model/serving.h"
 
-#include <string.h>
-
 #include "graph/layers/argmax.h"
 #include "model/model.h"
 #include "model/token_inputs.h"
@@ -55,15 +53,6 @@ static const struct kern_sight *make_sight(struct graph *g, const struct scenari
                     .last_step = s->steps - 1}};
 
     return graph_sight(g, &sight);
-}
-
-static uint32_t find_input(const struct graph *g, const char *name)
-{
-    uint32_t n = 0;
-
-    while (n < g->nnodes && (g->nodes[n].op != GRAPH_INPUT || strcmp(g->nodes[n].name, name) != 0))
-        n++;
-    return n;
 }
 
 static uint32_t add_array(struct graph *g, const char *name, const struct kern_sight *sight,
@@ -198,32 +187,31 @@ static uint32_t with_prefix(struct graph *g, const struct scenario *s, uint32_t 
 }
 
 /* The token made last, and those that a draft proposes to follow it. */
-static uint32_t with_draft(struct graph *g, const struct scenario *s, uint32_t batch, uint32_t last,
-                           uint32_t seq)
+static struct serving_ids with_draft(struct graph *g, const struct scenario *s, uint32_t batch,
+                                     uint32_t last, uint32_t seq)
 {
     struct kern_source source = model_source(s->seed, SERVING_DRAFT, 0);
     const uint32_t dims[2] = {batch, graph_dim(g, "draft", s->decode.draft)};
     const uint32_t one[2] = {batch, graph_dim(g, "one", 1)};
-    uint32_t draft;
+    struct serving_ids ids = {.state = last};
 
     source.modulus = (uint32_t)s->model.vocab;
-    draft = graph_input(g, SERVING_DRAFT, SHD_I32, dims, 2, source);
+    ids.draft = graph_input(g, SERVING_DRAFT, SHD_I32, dims, 2, source);
     last = graph_reshape(g, "tokens/last", last, one, 2);
-    return graph_concat(g, "tokens/all", last, one[1], draft, dims[1], seq);
+    ids.all = graph_concat(g, "tokens/all", last, one[1], ids.draft, dims[1], seq);
+    return ids;
 }
 
 struct serving_ids serving_tokens(struct graph *graph, const struct scenario *scenario,
                                   uint32_t batch, uint32_t seq)
 {
     struct kern_source source = model_source(scenario->seed, SERVING_TOKENS, 0);
-    struct serving_ids ids;
+    struct serving_ids ids = {.draft = GRAPH_NONE};
 
-    if (scenario->step.decode && scenario->decode.draft > 0) {
-        source.modulus = (uint32_t)scenario->model.vocab;
-        ids.state = graph_input(graph, SERVING_TOKENS, SHD_I32, &batch, 1, source);
-        ids.all = with_draft(graph, scenario, batch, ids.state, seq);
-        return ids;
-    }
+    source.modulus = (uint32_t)scenario->model.vocab;
+    if (scenario->step.decode && scenario->decode.draft > 0)
+        return with_draft(graph, scenario, batch,
+                          graph_input(graph, SERVING_TOKENS, SHD_I32, &batch, 1, source), seq);
     ids.state = tokens_add(graph, scenario, SERVING_TOKENS, batch, seq, (struct tokens_part){0, 0});
     ids.all = ids.state;
     if (scenario->step.prefill && scenario->decode.shared > 0 && graph->err.status == SHD_OK)
@@ -270,9 +258,9 @@ static void list_tokens(struct graph *g, const struct scenario *s, uint32_t next
 
 /* Of the tokens next[batch, seq] that follow the last one and each of the proposed ones, the one
  * behind the first that was proposed wrongly, [batch]; the number that were right is an output. */
-static uint32_t behind_accepted(struct graph *g, uint32_t next)
+static uint32_t behind_accepted(struct graph *g, uint32_t next, uint32_t draft)
 {
-    uint32_t draft = find_input(g, SERVING_DRAFT), dim, right, at, n, seq;
+    uint32_t dim, right, at, n, seq;
 
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
@@ -289,7 +277,7 @@ static uint32_t behind_accepted(struct graph *g, uint32_t next)
 }
 
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
-                    uint32_t vocab, uint32_t tokens)
+                    uint32_t vocab, const struct serving_ids *ids)
 {
     uint32_t next = layer_argmax(graph, "next", SHD_MAX, logits, vocab), last = next;
 
@@ -300,7 +288,7 @@ void serving_choose(struct graph *graph, const struct scenario *scenario, uint32
         return;
     }
     if (scenario->decode.draft > 0)
-        last = behind_accepted(graph, next);
-    graph_output(graph, GRAPH_NEXT, SERVING_TOKENS, last, tokens);
+        last = behind_accepted(graph, next, ids->draft);
+    graph_output(graph, GRAPH_NEXT, SERVING_TOKENS, last, ids->state);
     list_tokens(graph, scenario, next);
 }

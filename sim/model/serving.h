@@ -34,6 +34,7 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
  * what it proposes to follow; and the input that is state. */
 struct serving_ids {
     uint32_t all, state;
+    uint32_t draft; /* what is proposed, [batch, draft]; GRAPH_NONE: nothing */
 };
 struct serving_ids serving_tokens(struct graph *graph, const struct scenario *scenario,
                                   uint32_t batch, uint32_t seq);
@@ -44,8 +45,8 @@ uint32_t serving_last(struct graph *graph, const struct scenario *scenario, uint
                       uint32_t *seq);
 
 /* Make the most likely tokens of logits[batch, seq, vocab] an output, and in a decode the next
- * step's tokens, for the input `tokens`. */
+ * step's tokens. */
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
-                    uint32_t vocab, uint32_t tokens);
+                    uint32_t vocab, const struct serving_ids *ids);
 
 #endif /* MODEL_SERVING_H */

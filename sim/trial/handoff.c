@@ -11,6 +11,7 @@
 
 #include "base/stored_array.h"
 #include "kern/kern.h"
+#include "trial/given.h"
 
 #define TOKENS_DIM 1 /* of what is kept, [batch, tokens, ..] */
 
@@ -358,18 +359,15 @@ static void take(void *arg, uint32_t step, const void *const *const *results)
 /* Let the decode, and the computation that verifies it, begin with what was received. */
 static bool give(struct handoff *h)
 {
-    struct program *p = h->decode->program;
+    const struct graph *g = h->decode->graph;
     struct stored_array *arrays = graph_memory(h->decode->graph, h->nitems, sizeof *arrays);
 
     for (uint32_t i = 0; arrays && i < h->nitems; i++) {
-        struct item *item = &h->items[i];
-        struct kern_source source = {.stored = &arrays[i]};
+        const struct kern_source source = {.stored = &arrays[i]};
 
-        arrays[i] = (struct stored_array){.dtype = item->to->dtype, .memory = item->whole};
-        h->decode->graph->nodes[item->node].source = source;
-        for (uint32_t k = 0; k < p->nops; k++)
-            if (p->ops[k].kind == PROGRAM_FILL && &p->buffers[p->ops[k].outputs[0]] == item->to)
-                p->ops[k].source = source;
+        arrays[i] =
+            (struct stored_array){.dtype = h->items[i].to->dtype, .memory = h->items[i].whole};
+        given_set(h->decode, g->nodes[h->items[i].node].name, &source);
     }
     return arrays != NULL;
 }

@@ -12,6 +12,7 @@
 #include "base/stored_array.h"
 #include "model/serving.h"
 #include "trial/collect.h"
+#include "trial/given.h"
 #include "trial/handoff.h"
 
 /* The tokens that a decode makes one by one. */
@@ -102,7 +103,6 @@ static void propose(int32_t *out, const struct made *m, const struct scenario *s
 /* Let the draft of a trial propose these. */
 static bool give(const struct trial *trial, const struct made *m)
 {
-    struct program *p = trial->program;
     uint64_t each = (uint64_t)(m->batch * trial->scenario->decode.draft);
     size_t count = (size_t)(each * (uint64_t)trial->scenario->steps);
     int32_t *all = graph_memory(trial->graph, count, sizeof *all);
@@ -113,14 +113,7 @@ static bool give(const struct trial *trial, const struct made *m)
         return false;
     propose(all, m, trial->scenario);
     *array = (struct stored_array){.dtype = SHD_I32, .memory = all};
-    for (uint32_t n = 0; n < trial->graph->nnodes; n++)
-        if (trial->graph->nodes[n].op == GRAPH_INPUT &&
-            !strcmp(trial->graph->nodes[n].name, SERVING_DRAFT))
-            trial->graph->nodes[n].source = source;
-    for (uint32_t k = 0; k < p->nops; k++)
-        if (p->ops[k].kind == PROGRAM_FILL &&
-            !strcmp(p->buffers[p->ops[k].outputs[0]].name, SERVING_DRAFT))
-            p->ops[k].source = source;
+    given_set(trial, SERVING_DRAFT, &source);
     return true;
 }
 
