@@ -25,6 +25,11 @@ struct item {
     char *whole; /* what was received, in memory of the decode's graph */
 };
 
+/* What a device has of an array. */
+struct part {
+    int64_t offset[SHD_RANK_MAX], extent[SHD_RANK_MAX];
+};
+
 struct handoff {
     const struct trial *prefill;
     const struct trial *decode; /* whose sources of values change */
@@ -32,6 +37,10 @@ struct handoff {
     uint32_t nitems;
     struct item *items;
     uint64_t *received; /* by device of the decode */
+    /* Of the array that is moved, by device of the prefill: what it has, and whether it is the
+     * first that has it. */
+    struct part *parts;
+    bool *first;
     bool failed;        /* no memory */
 };
 
@@ -89,7 +98,9 @@ static int init(struct handoff *h, const struct trial *prefill, const struct tri
         .prefill = prefill, .decode = decode, .apart = prefill->scenario->apart};
     h->items = calloc((size_t)to->nresults + 1, sizeof *h->items);
     h->received = calloc((size_t)shd_mesh_size(to->mesh) + 1, sizeof *h->received);
-    if (!h->items || !h->received)
+    h->parts = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->parts);
+    h->first = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->first);
+    if (!h->items || !h->received || !h->parts || !h->first)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what a prefill leaves");
     for (uint32_t r = 0; r < to->nresults; r++)
         h->nitems += find_item(&h->items[h->nitems], h, &to->results[r]);
@@ -100,14 +111,11 @@ static void fini(struct handoff *h)
 {
     free(h->items);
     free(h->received);
+    free(h->parts);
+    free(h->first);
 }
 
 /* ---- which elements ---- */
-
-/* What a device has of an array. */
-struct part {
-    int64_t offset[SHD_RANK_MAX], extent[SHD_RANK_MAX];
-};
 
 static struct part part_of(const struct program_buffer *b, int32_t position)
 {
@@ -138,24 +146,34 @@ static bool cut(struct part *part, const struct part *other, uint32_t rank, bool
     return true;
 }
 
-/* The device whose shard device d takes: itself if it has the same, else the first that has it. */
+static bool same_part(const struct item *item, const struct part *a, const struct part *b)
+{
+    return !memcmp(a->offset, b->offset, item->from->rank * sizeof *a->offset);
+}
+
+/* Find who has which part of an array that is to be moved. */
+static void find_parts(struct handoff *h, const struct item *item)
+{
+    int32_t n = shd_mesh_size(h->prefill->mesh);
+
+    for (int32_t s = 0; s < n; s++) {
+        int32_t other = 0;
+
+        h->parts[s] = part_of(item->from, s);
+        while (other < s && (!h->first[other] || !same_part(item, &h->parts[other], &h->parts[s])))
+            other++;
+        h->first[s] = other == s;
+    }
+}
+
+/* Whether device d takes the part that `source` has from it: from itself if it has the same, else
+ * from the first device that has it. */
 static bool is_taken(const struct handoff *h, const struct item *item, int32_t source, int32_t d)
 {
-    const struct part own = part_of(item->from, source);
-    int32_t n = shd_mesh_size(h->prefill->mesh);
-    struct part other;
-
-    if (!h->apart && d < n) {
-        other = part_of(item->from, d);
-        if (!memcmp(other.offset, own.offset, item->from->rank * sizeof *own.offset))
-            return source == d;
-    }
-    for (int32_t s = 0; s < source; s++) {
-        other = part_of(item->from, s);
-        if (!memcmp(other.offset, own.offset, item->from->rank * sizeof *own.offset))
-            return false;
-    }
-    return true;
+    if (!h->apart && d < shd_mesh_size(h->prefill->mesh) &&
+        same_part(item, &h->parts[d], &h->parts[source]))
+        return source == d;
+    return h->first[source];
 }
 
 /* Row-major strides of these extents. */
@@ -230,10 +248,10 @@ static bool is_shared(const struct graph_kept *kept, int64_t row, int64_t positi
 static uint64_t move(const struct handoff *h, const struct item *item, int32_t source, int32_t d,
                      const char *values, char *landing)
 {
-    const struct part from = part_of(item->from, source), to = part_of(item->to, d);
+    const struct part from = h->parts[source], to = part_of(item->to, d);
     struct part box = to;
     int64_t at[SHD_RANK_MAX];
-    struct rows rows;
+    struct rows rows, theirs;
     uint64_t bytes = 0;
 
     if (!cut(&box, &from, item->to->rank, item->begun != NULL) || !is_taken(h, item, source, d))
@@ -242,6 +260,9 @@ static uint64_t move(const struct handoff *h, const struct item *item, int32_t s
         return copy_box(item, box.extent, &from, box.offset, &to, box.offset, values, landing);
     memcpy(at, box.offset, sizeof at);
     rows = rows_of(item->begun, &to);
+    theirs = rows_of(item->left, &from);
+    rows.begin = rows.begin > theirs.begin ? rows.begin : theirs.begin;
+    rows.end = rows.end < theirs.end ? rows.end : theirs.end;
     box.extent[0] = box.extent[TOKENS_DIM] = 1;
     for (int64_t row = rows.begin; row < rows.end; row++)
         for (int64_t p = 0; p < item->kept; p++) {
@@ -281,14 +302,13 @@ static void count(struct handoff *h)
 {
     int32_t n = shd_mesh_size(h->decode->mesh);
 
-    for (int32_t d = 0; d < n; d++)
-        for (uint32_t i = 0, same; i < h->nitems; i += same) {
-            uint64_t each = received_by(h, &h->items[i], d);
-
-            for (same = 1; i + same < h->nitems && alike(&h->items[i], &h->items[i + same]);)
-                same++;
-            h->received[d] += same * each;
-        }
+    for (uint32_t i = 0, same; i < h->nitems; i += same) {
+        find_parts(h, &h->items[i]);
+        for (same = 1; i + same < h->nitems && alike(&h->items[i], &h->items[i + same]);)
+            same++;
+        for (int32_t d = 0; d < n; d++)
+            h->received[d] += same * received_by(h, &h->items[i], d);
+    }
 }
 
 static struct record_handoff sum(const struct handoff *h)
@@ -352,8 +372,10 @@ static void take(void *arg, uint32_t step, const void *const *const *results)
     struct handoff *h = arg;
 
     (void)step;
-    for (uint32_t i = 0; i < h->nitems; i++)
+    for (uint32_t i = 0; i < h->nitems; i++) {
+        find_parts(h, &h->items[i]);
         h->failed |= !bring(h, &h->items[i], results);
+    }
 }
 
 /* Let the decode, and the computation that verifies it, begin with what was received. */
