@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
@@ -54,11 +53,4 @@ static void need(struct padding *p, struct graph_node *n)
     padding_refuse_all(p, n);
 }
 
-static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
-{
-    text_addf(out, "append($0, $1, $2, axis=%u)", graph_place(n, n->attr.choice.dim));
-    (void)graph;
-}
-
-const struct graph_op_row graph_op_append = {
-    .name = "append", .need = need, .made = padding_kept, .jax = jax};
+const struct graph_op_row graph_op_append = {.name = "append", .need = need, .made = padding_kept};

@@ -385,8 +385,14 @@ static struct within made(const struct padding *p, const struct graph_node *n, u
 
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
 {
-    (void)graph;
-    text_add(out, kern_fns[n->fn].jax);
+    if (n->fn != KERN_FILL) {
+        text_add(out, kern_fns[n->fn].jax);
+        return;
+    }
+    text_add(out, "jnp.full((");
+    for (uint32_t d = 0; d < n->rank; d++)
+        text_addf(out, "%lld, ", (long long)graph->dims[n->dims[d]].size);
+    text_addf(out, "), %s)", kern_fns[n->fn].jax);
 }
 
 const struct graph_op_row graph_op_map = {.name = "map",
