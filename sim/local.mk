@@ -1149,6 +1149,8 @@ libsim_la_SOURCES = \
 	%D%/search/layout_plan.h \
 	%D%/search/layout_queue.c \
 	%D%/search/layout_sets.c \
+	%D%/search/least_pieces.c \
+	%D%/search/least_pieces.h \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \

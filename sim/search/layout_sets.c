@@ -90,57 +90,115 @@ static uint32_t piece_of(const struct search *s, const struct layout *view, enum
     return pieces_find(s->pieces, &at, ATTEMPT_LAYERS);
 }
 
+/* A view with a stage of ZeRO. */
+static struct layout with_zero(const struct layout *view, int32_t zero)
+{
+    struct layout layout = *view;
+
+    layout.value[SPACE_ZERO] = zero;
+    layout.value[SPACE_SHARDS] = 1;
+    return layout;
+}
+
+#define ZEROS 4
+
+static bool find_least(struct search *s, const struct layout *view)
+{
+    for (int32_t zero = 0; zero < ZEROS; zero++) {
+        const struct layout layout = with_zero(view, zero);
+
+        if (least_find(s->least, &layout) == UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
 bool search_find_of_set(struct search *s, const struct search_item *set, enum search_level level)
 {
     struct views views;
 
     find_views(&views, s, set);
     for (int i = 0; i < views.n; i++)
-        if (piece_of(s, &views.of[i], level) == UINT32_MAX)
+        if (piece_of(s, &views.of[i], level) == UINT32_MAX ||
+            (level >= SEARCH_LEAST && !find_least(s, &views.of[i])))
             return false;
     return true;
 }
 
-/* Lower bound on the seconds of a view.  On a cluster whose caches are faster than its memory, more
- * work at a time may be slower, and a scaled piece says nothing. */
-static double view_seconds(const struct search *s, const struct layout *view,
-                           enum search_level level, const struct piece *piece)
+/* The piece of layers that bounds a view.  On a cluster whose caches are faster than its memory,
+ * more work at a time may be slower, and a scaled piece says nothing. */
+static struct piece layers_of(const struct search *s, const struct layout *view,
+                              enum search_level level, const struct piece *piece)
 {
-    static const struct piece none;
-    struct piece scaled = none;
+    struct piece scaled = {.failed = false};
 
     if (level == SEARCH_SET)
-        return bound_time(s->subject, view, &none, piece);
+        return *piece;
     if (!piece->failed && !(s->subject->hardware->cache_bytes_per_s > 0))
         piece_scale(&scaled, piece,
                     (double)view->value[SPACE_MICROBATCH] /
                         scaled_layout(&s->subject->space, view).value[SPACE_MICROBATCH]);
-    return bound_time(s->subject, view, &none, &scaled);
+    return scaled;
+}
+
+struct set_bound {
+    double seconds, bytes; /* infinite: all are refused */
+    double fitting_s;      /* the seconds of what may fit */
+};
+
+/* Lower the bound on a set to that of a view with a stage of ZeRO. */
+static void admit(struct set_bound *bound, const struct search *s, double seconds, double bytes)
+{
+    bound->seconds = fmin(bound->seconds, seconds);
+    bound->bytes = fmin(bound->bytes, bytes);
+    if (s->all || bytes <= s->subject->hardware->memory_bytes)
+        bound->fitting_s = fmin(bound->fitting_s, seconds);
+}
+
+/* Bound a view for all stages of ZeRO. */
+static void bound_view(struct set_bound *bound, const struct search *s, const struct layout *view,
+                       enum search_level level, const struct piece *layers)
+{
+    static const struct piece none;
+    const struct piece *held = level == SEARCH_SET ? layers : NULL;
+    double seconds = bound_time(s->subject, view, &none, layers);
+
+    if (level < SEARCH_LEAST) {
+        admit(bound, s, seconds, 0);
+        return;
+    }
+    for (int32_t zero = 0; zero < ZEROS; zero++) {
+        const struct layout layout = with_zero(view, zero);
+        const struct piece *least = least_get(s->least, least_find(s->least, &layout));
+
+        if (least)
+            admit(bound, s,
+                  fmax(seconds, bound_time(s->subject, &layout, least, layers) * (1 - BOUND_ALIKE)),
+                  bound_memory(s->subject, &layout, least, held));
+    }
 }
 
 void search_bound_set(const struct search *s, struct search_item *set, enum search_level level)
 {
-    static const struct piece none;
-    double seconds = INFINITY, bytes = INFINITY;
+    struct set_bound bound = {INFINITY, INFINITY, INFINITY};
     struct views views;
 
     find_views(&views, s, set);
     for (int i = 0; i < views.n; i++) {
         const struct piece *piece = pieces_get(s->pieces, piece_of(s, &views.of[i], level));
+        const struct piece layers = layers_of(s, &views.of[i], level, piece);
 
-        if (level == SEARCH_SET && piece->failed)
-            continue;
-        seconds = fmin(seconds, view_seconds(s, &views.of[i], level, piece));
-        if (level == SEARCH_SET)
-            bytes = fmin(bytes, bound_memory(s->subject, &views.of[i], &none, piece));
+        if (!layers.failed)
+            bound_view(&bound, s, &views.of[i], level, &layers);
     }
     set->level = (uint8_t)level;
-    set->out = seconds == INFINITY; /* all members are refused */
+    set->out = bound.seconds == INFINITY; /* all members are refused */
     if (set->out)
         return;
-    set->bound_s = fmax(set->bound_s, seconds);
-    if (level == SEARCH_SET && bytes > set->bound_bytes)
-        set->bound_bytes = (float)bytes;
+    set->bound_s =
+        fmax(set->bound_s, bound.fitting_s == INFINITY ? bound.seconds : bound.fitting_s);
+    if (bound.bytes > set->bound_bytes)
+        set->bound_bytes = (float)bound.bytes;
 }
 
 const char *search_why_set(const struct search *s, const struct search_item *set)

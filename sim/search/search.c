@@ -152,6 +152,7 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     status = build_pieces(s, opts, err);
     if (status != SHD_OK || stopped(opts))
         return status;
+    least_read(s->least);
     begin = search_now_s();
     /* A small batch is done before other threads have started. */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(n > BOUND_BATCH ? opts->nthreads : 1) \
@@ -192,9 +193,10 @@ static int bound_all(struct search *s, const struct search_opts *opts, struct sh
 
     tell(opts, &progress);
     s->pieces = pieces_create(s->subject);
+    s->least = s->pieces ? least_create(s->subject, s->pieces) : NULL;
     s->queue = malloc(s->nitems * sizeof *s->queue);
     s->queue_room = s->nitems;
-    if (!s->pieces || !s->queue)
+    if (!s->least || !s->queue)
         return shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
     for (size_t i = 0; i < s->nitems; i++)
         s->queue[i] = (uint32_t)i;
@@ -474,6 +476,7 @@ int search_run(struct search *out, const struct subject *subject, const struct s
 
 void search_fini(struct search *search)
 {
+    least_destroy(search->least);
     pieces_destroy(search->pieces);
     free(search->items);
     free(search->queue);

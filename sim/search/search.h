@@ -23,14 +23,16 @@
 #include "search/journal.h"
 #include "search/layout_pieces.h"
 #include "search/layout_plan.h"
+#include "search/least_pieces.h"
 
 /* How closely a layout, or all layouts of a set, were looked at. */
 enum search_level {
-    SEARCH_ROUGH,  /* bounded from a piece of more sequences that recomputes nothing */
-    SEARCH_SCALED, /* and from a piece of more sequences */
-    SEARCH_SET,    /* and from pieces of layers, for all orders and stages of ZeRO */
-    SEARCH_LAYERS, /* a layout: and from its own piece of layers */
-    SEARCH_ALIKE,  /* and from a piece of replicas that layouts with other numbers of these share */
+    SEARCH_ROUGH,    /* bounded from a piece of more sequences that recomputes nothing */
+    SEARCH_SCALED,   /* and from a piece of more sequences */
+    SEARCH_LEAST,    /* and from what replicas cost at least (least_pieces.h) */
+    SEARCH_SET,      /* and from pieces of layers, for all orders and stages of ZeRO */
+    SEARCH_LAYERS,   /* a layout: and from its own piece of layers */
+    SEARCH_ALIKE,    /* and from the program of other numbers of replicas and shards */
     SEARCH_REPLICAS, /* and from its own piece of replicas */
     SEARCH_TIMED     /* and by its timetable */
 };
@@ -94,6 +96,7 @@ struct search {
     uint32_t *queue; /* items that may be best: a heap, by bound, bound on the step, and number */
     size_t nqueue, queue_room;
     struct pieces *pieces;
+    struct least *least;       /* of pieces */
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
     uint32_t *best; /* plans that fit, by step (with `within_s`: by memory, then by step), then by
