@@ -397,6 +397,7 @@ test_scripts = \
 	%D%/memory_kinds.sh \
 	%D%/mistakes.sh \
 	%D%/modelled.sh \
+	%D%/neighbours.sh \
 	%D%/offload.sh \
 	%D%/pipeline.sh \
 	%D%/pipeline_splits.sh \
@@ -410,6 +411,7 @@ test_scripts = \
 	%D%/query_ring.sh \
 	%D%/published.sh \
 	%D%/python.sh \
+	%D%/random_graphs.sh \
 	%D%/query_train.sh \
 	%D%/ranks.sh \
 	%D%/ranks_ends.sh \
@@ -508,6 +510,7 @@ EXTRA_DIST += \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
 	%D%/one.sh \
+	%D%/random_graphs.py \
 	%D%/random_scenarios.py \
 	%D%/random_scenarios.sh \
 	%D%/tap.sh \

@@ -330,25 +330,25 @@ def plan_good(program, path, scenarios, tell):
     return None, []
 
 
-def try_file(program, path, rng, first, n, tell):
-    planned, scenarios = plan_good(
-        program, path, [scenario_of(rng, f"s{first + i}") for i in range(n)], tell)
+def try_file(program, path, made, tell):
+    planned, scenarios = plan_good(program, path, made, tell)
     if not planned:
-        return 0
+        return []
     ran = ask(program, "run", path)
     if crashed(ran):
         tell("run crashed", ran.stderr[-2000:])
-        return len(scenarios)
+        return scenarios
     plans, runs = results(planned), results(ran) if ran.stdout else {}
     for scenario in scenarios:
         name = scenario["name"]
         for wrong in differences(plans[name], runs[name]) if name in runs else out_of_memory(
                 plans[name], ran.stderr):
             tell(wrong, json.dumps(scenario))
-    return len(scenarios)
+    return scenarios
 
 
-def main():
+def main(make=scenario_of, note=lambda scenarios: None):
+    """Try as many scenarios as asked for, and tell `note` of those that were run; whether any is wrong."""
     program, folder, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     rng = random.Random(seed)
     found, good = [], 0
@@ -360,12 +360,15 @@ def main():
     for first in range(0, count, STRATEGIES):
         path = os.path.join(folder, f"random{first}.yaml")
         before = len(found)
-        good += try_file(program, path, rng, first, min(STRATEGIES, count - first), tell)
+        made = [make(rng, f"s{first + i}") for i in range(min(STRATEGIES, count - first))]
+        tried = try_file(program, path, made, tell)
+        good += len(tried)
+        note(tried)
         if len(found) == before:
             os.remove(path)
     print(f"seed {seed}: {good} of {count} scenarios are planned and run, {len(found)} wrong")
-    sys.exit(1 if found or good * 10 < count else 0)
+    return bool(found) or good * 10 < count
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(1 if main() else 0)

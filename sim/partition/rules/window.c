@@ -17,8 +17,10 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     const uint32_t at = graph_place(n, n->attr.window.to_dim);
 
     for (uint32_t k = 0; k < n->ninputs; k++) {
-        int8_t elements = rule_add_factor(out, graph->dims[n->attr.window.dim[k]].size);
+        int8_t elements = out->operand[k][at];
 
+        if (elements == out->result[0][at]) /* two factors of one name */
+            elements = rule_add_factor(out, out->factors[elements].size);
         out->factors[elements].as_it_lies = true;
         out->factors[elements].follows = out->result[0][at];
         out->operand[k][at] = elements;
