@@ -194,7 +194,7 @@ def ordered(x: np.ndarray, *others: Any, **options: Any) -> np.ndarray:
 
 ALONG: Dict[str, Callable[..., np.ndarray]] = {
     "slice": sliced, "pad": padded, "reverse": lambda x, size: x[::-1], "topk": largest, "sort": ordered,
-    "argsort": lambda x, size: np.argsort(x, axis=0, kind="stable"),
+    "shift": lambda x, size, by: np.roll(x, by, axis=0), "argsort": lambda x, size: np.argsort(x, axis=0, kind="stable"),
     "cumsum": cumulative(np.cumsum), "cumprod": cumulative(np.cumprod),
     "cummax": cumulative(np.maximum.accumulate), "cummin": cumulative(np.minimum.accumulate),
     "cumlogsumexp": cumulative(np.logaddexp.accumulate),

@@ -11,6 +11,7 @@ try:
     import jax.numpy as jnp
     import numpy as np
     from jax import lax
+    from jax.sharding import PartitionSpec as P
 except ImportError as error:
     raise unittest.SkipTest("JAX and numpy are not installed") from error
 
@@ -54,10 +55,27 @@ CASES: Dict[str, Case] = {
     "two indexed axes": (lambda x, i: x[i, :, i], [B, np.array([1, 2], np.int32)]),
     "largest at ids": (lambda x, i: jax.ops.segment_max(x, i, 3), [T, ints(3, 8)]),
     "whole numbers set": (lambda x, i: jnp.asarray(x).at[i].set(7) + jnp.asarray(x).at[i].add(-2), [ints(9, 6), AT]),
+    "moved on": (lambda x: jnp.roll(x, 2, 1) + jnp.roll(x, -1, 1) + x[np.array([2, 3, 0, 1])], [X]),
+    "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
+    "sorted by two": (lambda x, y: lax.sort((jnp.round(x), jnp.round(y), x), num_keys=2), [T[:, 0], T[:, 1]]),
+    "a loop that counts": (lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2 + 1), (0, x))[1], [X]),
     "taken away": (lambda x, i: jnp.asarray(x).at[i].subtract(2.0), [T, AT]),
     "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
     "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
+}  # fmt: skip
+
+
+#: Functions of blocks with their specs, and of whole arrays.
+BLOCKS: Dict[str, Tuple[Any, Any, Any, Callable[..., Any], List[Any]]] = {
+    "sums": (lambda x, w: lax.psum(x @ w, "a"), (P(None, "a"), P("a")), P(), lambda x, w: x @ w, [X, normal(6, 2)]),
+    "gathered and scattered": (
+        lambda x: lax.psum_scatter(jnp.exp(lax.all_gather(x, "a", tiled=True)), "a", tiled=True) + lax.axis_index("a"),
+        P("a"), P("a"), lambda x: 2 * np.exp(x) + np.arange(4)[:, None] // 2, [X],
+    ),
+    "passed on": (lambda x: lax.ppermute(x, "a", [(0, 1), (1, 0)]), P("a"), P("a"), lambda x: np.roll(x, 2, 0), [X]),
+    "turned": (lambda x: lax.all_to_all(x, "a", 1, 0, tiled=True), P("a"), P(None, "a"), lambda x: x, [X]),
+    "the same on all": (lambda x: lax.pmax(x.max(), "a") + lax.psum(1.0, "a"), P("a"), P(), lambda x: x.max() + 2, [X]),
 }  # fmt: skip
 
 
@@ -69,6 +87,18 @@ class Operations(unittest.TestCase):
                 wants = [np.asarray(v) for v in jax.tree.leaves(fn(*args))]
                 for got, want in zip(evaluate(traced._arrays, {}), wants, strict=True):
                     self.assertEqual(got.shape, want.shape)
+                    np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_blocks_of_devices(self) -> None:
+        """What each device does with its block, beside the same written for whole arrays."""
+        for name, (blocks, ins, outs, whole, args) in BLOCKS.items():
+            with self.subTest(name):
+
+                def fn(*arrays: Any, blocks: Any = blocks, ins: Any = ins, outs: Any = outs) -> Any:
+                    return jax.shard_map(blocks, in_specs=ins, out_specs=outs, check_vma=False)(*arrays)
+
+                traced = from_jax(fn, *args, mesh={"a": 2})
+                for got, want in zip(evaluate(traced._arrays, {}), jax.tree.leaves(whole(*args)), strict=True):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
 

@@ -368,6 +368,8 @@ class Program:
         parts = [p for p in parts if p.shape[axis]] or list(parts[:1])
         if len(parts) == 1:
             return parts[0]
+        if (by := _rolled(parts, axis)) is not None:
+            return self.along("shift", parts[0].inputs[0], axis, by=by)
         first = parts[0]
         for other in parts[1:]:
             self._join(first, other, axis)
@@ -528,6 +530,17 @@ def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
             if ranks and all(n in (1, m) for n, m in zip(operands[one].shape, operands[other].shape)):
                 return operands[other]
     return None
+
+
+def _rolled(parts: Sequence[Array], axis: int) -> Optional[int]:
+    """By how much an array is moved on of which the last part is put in front of the first."""
+    if len(parts) != 2 or any(x.op != "along" or x.attrs["fn"] != "slice" or x.attrs["axis"] != axis for x in parts):
+        return None
+    last, first = parts
+    size = last.shape[axis] + first.shape[axis]
+    starts = [x.attrs["options"]["start"] for x in parts]
+    whole = last.inputs[0] is first.inputs[0] and last.inputs[0].shape[axis] == size
+    return last.shape[axis] if whole and starts == [first.shape[axis], 0] else None
 
 
 def uniform(x: Array) -> Optional[float]:

@@ -10,7 +10,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 import jax
 import numpy as np
 
-from . import jax_index, jax_inner, jax_ops, jax_random, jax_windows  # noqa: F401  each has handlers of equations
+from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_windows  # noqa: F401  each has handlers of equations
 from .arrays import Program
 from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced

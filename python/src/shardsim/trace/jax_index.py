@@ -31,6 +31,9 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     rest = [a for a in range(x.rank) if a not in (*numbers.inserted_window_dims, *numbers.operand_batching_dims)]
     for place, a in zip(numbers.update_window_dims, rest):
         sizes[a] = updates.shape[place]
+    if x.dtype == "bool":
+        made = _scatter(reader, eqn, [p.convert(x, "int32"), ids, p.convert(updates, "int32")])
+        return p.convert(made, "bool")
     at = Indexed(
         p, x, ids, numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims, sizes,
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, numbers.update_window_dims,
@@ -151,6 +154,8 @@ class Indexed:
             places = [len(self.shape) + k for k in range(one.rank - 1)]
             one = p.view(one, list(range(1, one.rank)), one.shape[1:])
             rows = p.broadcast(one, [*self.shape, *one.shape], places)
+        elif (by := _turned(self.ids, self.rows)) is not None:
+            rows = p.along("shift", self._table(), 0, by=by) if by else self._table()
         else:
             rows = p.embed(self._table(), self.ids)
         return p.view(rows, self._places(len(shape)), shape)
@@ -213,6 +218,15 @@ def _counts_along(ids: Array, size: int) -> Optional[int]:
             if (value == np.arange(size).reshape(shape)).all():
                 return axis
     return None
+
+
+def _turned(ids: Array, size: int) -> Optional[int]:
+    """By how much ids that are all rows, in turn, move them on."""
+    value = _known(ids)
+    if value is None or value.shape != (size,) or not 0 <= value[0] < size:
+        return None
+    by = int(-value[0] % size)
+    return by if (value == (np.arange(size) - by) % size).all() else None
 
 
 def _known(x: Array) -> Optional[np.ndarray]:
@@ -295,8 +309,8 @@ def _top_k(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
 @handles("sort")
 def _sort(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
     x, axis, p = operands(reader, eqn, values), eqn.params["dimension"], reader.program
-    if eqn.params["num_keys"] != 1:
-        raise Gap("a sort by several keys")
-    order = p.argsort(x[0], axis)
+    order = p.argsort(x[eqn.params["num_keys"] - 1], axis)
+    for key in reversed(x[: eqn.params["num_keys"] - 1]):  # the first key last: equals stay in the order of the others
+        order = p.take_along(order, p.argsort(p.take_along(key, order, axis), axis), axis)
     sorts = [_counts_along(v, v.shape[axis]) == axis for v in x]
     return [order if same else p.take_along(v, order, axis) for v, same in zip(x, sorts)]

@@ -43,6 +43,27 @@ def _cond(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     return chosen
 
 
+#: Turns of a loop that are written one after the other.
+TURNS_MOST = 4096
+
+
+@goes_into("while")
+def _while(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    """Unrolled, as long as the condition is known while tracing: it counts, from numbers of the program."""
+    params, first, second = eqn.params, eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+    asked, done = values[:first], values[first : first + second]
+    carry = list(values[first + second :])
+    for _ in range(TURNS_MOST):
+        (more,) = reader.read(cond.jaxpr, cond.consts, [*asked, *carry])
+        if isinstance(more, Array):
+            raise Gap("a while loop that ends by values that are computed; lax.fori_loop with known bounds is known")
+        if not bool(more):
+            return carry
+        carry = reader.read(body.jaxpr, body.consts, [*done, *carry])
+    raise Gap(f"a while loop of more than {TURNS_MOST} turns")
+
+
 @goes_into("scan")
 def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     """Unrolled: layers are as if they were written one after the other."""

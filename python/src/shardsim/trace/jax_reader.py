@@ -15,6 +15,9 @@ from .arrays import TYPES, Array, Gap, Program, is_float
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
 
+#: Equations that say where an array is, which are lines even of constants.
+PLACES = ("sharding_constraint", "reshard")
+
 #: What an equation reads: an array of the program, or a constant.
 Value = Union[Array, np.ndarray]
 
@@ -86,13 +89,10 @@ class Reader:
 
     def _equation(self, eqn: Any, values: List[Value]) -> List[Value]:
         name = eqn.primitive.name
-        inner = INNER.get(name)
         # A call of constants is worked out as a whole, as XLA does: what it makes of `mask * -inf` is no NaN.
-        if inner is not None and not (name in ("jit", "pjit") and self._is_constant(eqn, values)):
-            return list(inner(self, eqn, values))
-        if self._is_constant(eqn, values):
+        if (name not in INNER or name in ("jit", "pjit")) and self._is_constant(eqn, values):
             return self._worked_out(eqn, values)
-        handler = HANDLERS.get(name)
+        handler = INNER.get(name) or HANDLERS.get(name)
         try:
             if handler is None:
                 raise Gap(f"the operation '{name}' is not known")
@@ -122,7 +122,7 @@ class Reader:
     @staticmethod
     def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
         """Whether an equation is worked out here: of constants, small, and not a mere repetition."""
-        if any(isinstance(v, Array) for v in values) or eqn.effects:
+        if any(isinstance(v, Array) for v in values) or eqn.effects or eqn.primitive.name in PLACES:
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
         if eqn.primitive.name == "broadcast_in_dim":

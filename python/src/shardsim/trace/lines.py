@@ -580,9 +580,9 @@ class Writer:
         same = axis is source.axes[place] and axis is not None
         new = old if same else self.lone(array, place, used, [old])
         arguments = f"{x.text}, {old}" + ("" if same else f", {new}")
-        if "start" in options:
-            arguments += f", {options['start']}"
-        keys = self._keys({k: v for k, v in options.items() if k != "start"})
+        numbers = [k for k in ("start", "by") if k in options]
+        arguments += "".join(f", {options[k]}" for k in numbers)
+        keys = self._keys({k: v for k, v in options.items() if k not in numbers})
         dims = [*x.dims[:place], (new,), *x.dims[place + 1 :]]
         made = Value(self.line(array, flat(dims), f"{fn}({arguments}{keys})"), dims)
         if fn == "slice" and array.shape[place] == 1:
