@@ -11,6 +11,7 @@ import numpy as np
 from jax.extend import core
 
 from .arrays import TYPES, Array, Gap, Program, is_float
+from .handlers import adds_to
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -134,21 +135,8 @@ Handler = Callable[[Reader, Any, List[Any]], Any]
 HANDLERS: Dict[str, Handler] = {}
 INNER: Dict[str, Handler] = {}
 
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    def add(handler: Handler) -> Handler:
-        HANDLERS.update((name, handler) for name in names)
-        return handler
-
-    return add
-
-
-def goes_into(*names: str) -> Callable[[Handler], Handler]:
-    def add(handler: Handler) -> Handler:
-        INNER.update((name, handler) for name in names)
-        return handler
-
-    return add
+handles = adds_to(HANDLERS)
+goes_into = adds_to(INNER)
 
 
 def spec_of(spec: Any) -> Spec:

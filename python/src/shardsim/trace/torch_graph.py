@@ -16,6 +16,7 @@ import torch
 
 from ..errors import InputError
 from .arrays import Array, Gap, Program, is_float
+from .handlers import adds_to
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -90,13 +91,7 @@ class Call:
 Handler = Callable[[Call], Any]
 HANDLERS: Dict[str, Handler] = {}
 
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    def add(handler: Handler) -> Handler:
-        HANDLERS.update((name, handler) for name in names)
-        return handler
-
-    return add
+handles = adds_to(HANDLERS)
 
 
 class Reader:

@@ -12,6 +12,7 @@ from ..errors import InputError
 STYLES: Dict[str, Tuple[str, str]] = {
     **dict.fromkeys(("colwise", "colwise_rep", "colwise_gather_output"), ("first", "first")),
     **dict.fromkeys(("rowwise", "rowwise_rep", "rowwise_split_input"), ("second", "whole")),
+    "embedding_colwise": ("second", "whole"),
     **dict.fromkeys(("embedding_rowwise", "vocab_parallel_rowwise"), ("first", "whole")),
     **dict.fromkeys(("replicate", "replicated", "replicated_with_grad_allreduce", "sequence_parallel"), ("whole", "whole")),
 }
