@@ -389,6 +389,7 @@ test_scripts = \
 	%D%/foreign_names.sh \
 	%D%/import_options.sh \
 	%D%/import_rules.sh \
+	%D%/import_serving.sh \
 	%D%/init.sh \
 	%D%/lint.sh \
 	%D%/lora.sh \

@@ -207,7 +207,7 @@ test_others() {
     no "expected tp, pp, cp, dp, ep," search scenarios/train_zero.yaml -S dp -s hardware=b200 --range tq=2
     no "'shardsim show names' lists them" search scenarios/fsdp.yaml -s hardware=b200 --tensors=nothing
     no "did you mean 'pytorch'?" export --to torch "$good"
-    no "expected --to deepspeed, jax, megatron, pytorch or torchtitan" export "$good"
+    no "expected --to deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm" export "$good"
     no "expected transformer, gpt2, llama3, mixtral, deepseek or decoder" export --to megatron "$good"
     no "expected --from with one of easydel|eformer|megatron" import job.sh
     no "did you mean 'easydel'?" import --from easydell job.sh

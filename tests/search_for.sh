@@ -48,7 +48,7 @@ shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
 says out '^best  *none: torchtitan can say none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
 shardsim search "$tmp/small.yaml" -q --for torch
 is 2 "a system without exports"
-says err "no target 'torch'; expected deepspeed, jax, megatron, pytorch or torchtitan" "which there are"
+says err "no target 'torch'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm" "which there are"
 
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $few --range tp=2 --range pp=1 --range cp=1 --range recompute=none --forbid zero=2

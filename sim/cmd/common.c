@@ -146,7 +146,8 @@ void common_target(const struct args_value *v)
         nearest_add(&near, export_targets[i]->name);
     if (!*target)
         args_error(v->line,
-                   "no target '%s'; expected deepspeed, jax, megatron, pytorch or torchtitan%s",
+                   "no target '%s'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan "
+                   "or vllm%s",
                    v->arg, nearest_hint(&near).text);
 }
 

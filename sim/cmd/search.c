@@ -13,7 +13,7 @@
 #include "ranks/ranks.h"
 #include "timetable/timetable.h"
 
-#define TOP 10         /* layouts listed by default */
+#define TOP 10 /* layouts listed by default */
 #define TOP_MAX 1000
 #define THREADS_MAX 1024
 #define SECONDS_MAX 1000000
@@ -87,7 +87,8 @@ static const struct args_row rows[] = {
      "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
      "the best layout of each"},
     {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
-     "Only layouts that deepspeed, jax, megatron, pytorch or torchtitan can say: the best one is "
+     "Only layouts that deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm can say: the "
+     "best one is "
      "exported "
      "without an error"},
     {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,

@@ -1,4 +1,4 @@
-/* Fuzzes launch scripts of Megatron-LM and files of torchtitan with libFuzzer: any bytes are read
+/* Fuzzes launch scripts of Megatron-LM, vLLM and SGLang, and files of torchtitan with libFuzzer: any bytes are read
  * or refused with a message, and the resulting scenario can be read.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -55,6 +55,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read(import_megatron, text, NULL, NULL, 0);
     read(import_megatron, text, "llama3-8b", given, 2);
     read(import_torchtitan, text, NULL, NULL, 0);
+    read(import_vllm, text, NULL, NULL, 0);
+    read(import_vllm, text, "deepseek-v3", given, 2);
+    read(import_sglang, text, NULL, NULL, 0);
+    read(import_sglang, text, "llama3-8b", given, 2);
     free(text);
     return 0;
 }

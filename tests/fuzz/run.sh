@@ -52,6 +52,8 @@ seed() {
         printf 'TP=${1:-2}; A=(--num-layers 2 --hidden-size $((8 * TP)) --num-attention-heads 4)\n'
         printf 'if [ -n "$X" ]; then A+=(--seq-length 8); fi; f() { for i in 1 2; do N=$i; done; }; f\n'
         printf 'case $TP in 1|2*) M="${A[@]} --vocab-size 8";; esac\nbash <<END\ntorchrun $M\nEND\n'
+        printf 'docker run -p 1:1 vllm/vllm-openai:v1 Qwen/Qwen3-8B-FP8 -tp=2 --port <p> --max-model-len 16k -sc.a 1\n'
+        printf 'python3 -m sglang.launch_server --model x/DeepSeek-V3 --tp 8 --dp 4 --enable-dp-attention --ep 4\n'
         printf 'torchrun --nproc-per-node 2 x.py ${A[@]} --micro-batch-size $N --seq-length 8 "$@" | tee'
         ;;
     *) ;;

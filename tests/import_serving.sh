@@ -1,0 +1,135 @@
+#!/bin/sh
+# Tests import and export of servers' options: a command of vLLM or SGLang as a scenario, and back,
+# says the same; whatever a scenario does not say is on the first line or an error at its place.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+cd "$tmp" || exit 1
+
+# body FILE: what a scenario says, without comments
+body() {
+    grep -v '^#' "$1"
+}
+
+# there_and_back SYSTEM COMMAND...: imported, exported and imported again it is the same, and is read
+# by the commands that plan.
+there_and_back() {
+    system=$1
+    shift
+    printf '%s\n' "$*" >command.sh
+    "$shardsim" import --from "$system" command.sh --allow-unknown -o there.yaml &&
+        "$shardsim" export --to "$system" there.yaml -o back.sh &&
+        "$shardsim" import --from "$system" back.sh --allow-unknown -o back.yaml &&
+        body there.yaml >there && body back.yaml | sed "s/^name: .*/name: $system/" >back &&
+        cmp there back
+    ok $? "there and back: $*"
+}
+
+load='--max-model-len 4096 --max-num-seqs 32'
+there_and_back vllm vllm serve Qwen/Qwen3-8B $load
+there_and_back vllm vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 8 -dp 2 $load
+there_and_back vllm vllm serve meta-llama/Llama-3.3-70B-Instruct -tp=16 -dcp 2 $load
+there_and_back vllm vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 32 -dcp 2 $load
+there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 --tensor_parallel_size 2 -dp 4 -ep $load
+there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 $load
+there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -ep -dcp 8 $load --block-size 64
+there_and_back vllm vllm serve openai/gpt-oss-120b --tensor-parallel 4 --enable-expert-parallel $load
+there_and_back vllm vllm serve Qwen/Qwen3-30B-A3B -tp 8 $load "--kv-transfer-config '{\"kv_role\": \"kv_producer\"}'"
+load='--context-length 4096 --max-running-requests 64'
+serve='python3 -m sglang.launch_server --model-path'
+there_and_back sglang $serve Qwen/Qwen3-8B $load
+there_and_back sglang $serve meta-llama/Llama-3.3-70B-Instruct --tp 8 --dp 2 $load
+there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 4 --enable-dp-attention --enable-dp-lm-head $load
+there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 --enable-dp-attention --enable-dp-lm-head --ep 8 $load
+there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 16 --moe-a2a-backend deepep \
+    --moe-dense-tp-size 1 --enable-dp-lm-head $load --page-size 64
+there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 4 --moe-a2a-backend deepep \
+    --enable-shared-experts-attn-tp --enable-dense-mlp-attn-tp $load
+there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --dcp-size 8 $load
+there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 4 $load
+there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 8 --disaggregation-mode prefill \
+    --context-length 4096 --chunked-prefill-size 65536
+there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 2 --attn-dp-size 2 $load
+
+# sees WHAT PATTERN SYSTEM COMMAND [OPTION...]: the scenario of a command has a line
+sees() {
+    what=$1 pattern=$2 system=$3
+    printf '%s\n' "$4" >command.sh
+    shift 4
+    shardsim import --from "$system" command.sh "$@"
+    says out "$pattern" "$what"
+}
+sees "experts are dealt out over data and tensor parallelism" 'moe/down/kernel, \[\[dp, tp\], null\]' \
+    vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 --enable-expert-parallel'
+sees "without, their widths are sharded over both" 'moe/down/kernel, \[null, \[dp, tp\]\]' \
+    vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4'
+sees "replicas of a dense model are copies" 'mesh: {replica: 4, tp: 2}' \
+    vllm 'vllm serve Qwen/Qwen3-8B -tp 2 -dp 4'
+sees "fewer key heads than devices: on several" 'mesh: {tp: 8, rep: 2}' \
+    vllm 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 16'
+sees "tp counts all devices where attention is done apart" 'mesh: {dp: 4, tp: 2}' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 4 --enable-dp-attention"
+sees "else data parallelism multiplies" 'mesh: {replica: 4, tp: 8}' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 4"
+sees "an image of containers" 'mesh: {tp: 2}' \
+    vllm 'docker run --gpus all -p 8000:8000 vllm/vllm-openai:latest --model Qwen/Qwen3-8B --tensor-parallel-size 2'
+sees "a module, with variables of the script" 'mesh: {tp: 4}' \
+    vllm 'TP=4; python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --tensor-parallel-size $TP'
+sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \
+    vllm 'vllm serve Qwen/Qwen3-8B-FP8'
+sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
+    vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
+is 1 "speculation is told: status"
+sees "an unknown option is told first" '^# Left out, as it is not known here.*--quite-new' \
+    sglang "$serve Qwen/Qwen3-8B --quite-new 3"
+is 1 "an unknown option: status"
+sees "a load of one's own" 'batch: {size: 8, seq: 1000}' \
+    vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 16k' --batch 8 --seq 1000
+
+# refuses WHAT PATTERN SYSTEM COMMAND: an error, with its place
+refuses() {
+    printf '%s\n' "$4" >command.sh
+    shardsim import --from "$3" command.sh
+    is 2 "$1: refused"
+    says err "$2" "$1: why"
+}
+refuses "a pipeline" '^command.sh:[0-9]*:[0-9]*: error: --pipeline-parallel-size 2: stages' \
+    vllm 'vllm serve Qwen/Qwen3-8B -pp 2'
+refuses "a model of no known sizes" "^command.sh:1:12: error: 'acme/New-7B' is the name of no model" \
+    vllm 'vllm serve acme/New-7B'
+refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' stands for a value" \
+    vllm 'vllm serve <MODEL> -tp 2'
+refuses "a placeholder of a size" "'<n>' stands for a value" vllm 'vllm serve Qwen/Qwen3-8B --port <p> -tp <n>'
+refuses "heads that do not divide" '32 heads and 8 key heads do not divide over 3' vllm 'vllm serve Qwen/Qwen3-8B -tp 3'
+refuses "a cache cut over devices with other key heads" 'a cache in 2 parts: 1 devices have the same' \
+    vllm 'vllm serve Qwen/Qwen3-8B -tp 8 -dcp 2'
+refuses "parts that do not divide" 'attention apart for 3 parts' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 3 --enable-dp-attention"
+refuses "experts across the parts of the batch" 'experts on 4 devices lie across' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 48 --attn-dp-size 6 --ep 4"
+refuses "two servers" 'a second command with options of vLLM' \
+    vllm 'vllm serve Qwen/Qwen3-8B -tp 2
+vllm serve Qwen/Qwen3-8B -tp 4'
+refuses "another program's command" 'no command with options of SGLang' sglang 'vllm serve Qwen/Qwen3-8B'
+refuses "a model of images" 'a scenario serves a model that generates text' vllm 'vllm serve Qwen/Qwen3-8B --omni'
+
+# What servers do not do is an error of the export.
+printf 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 -ep %s\n' "--max-model-len 64" >command.sh
+"$shardsim" import --from vllm command.sh --allow-unknown -o there.yaml
+# cannot WHAT PATTERN SED: the exported layout, changed
+cannot() {
+    sed "$3" there.yaml >changed.yaml
+    shardsim export --to vllm changed.yaml
+    is 2 "$1: not written"
+    says err "$2" "$1: why"
+}
+cannot "experts over data parallelism alone" 'has whole experts dealt out over all devices' 's/\[\[dp, tp\], null/[dp, null/'
+cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
+cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/'
+cannot "other sizes" 'loads a model as it was published' 's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
+shardsim export --to megatron there.yaml
+is 2 "a step of serving is none of Megatron-LM"
+says err 'megatron is for steps of training' "a step of serving is none of Megatron-LM: why"
+done_testing
