@@ -117,7 +117,7 @@ for line in open(options_path, encoding="utf-8"):
             "path": found[1].split("."), "text": text, "required": "; required" in text,
             "kinds": kinds[1].split(", ") if kinds else list(bases),
             "default": yaml.load(standard[1], Loader=Core) if standard else ...})
-in_schema = {(k,) for k in schema["properties"]} - {("version",), ("strategies",), ("sweep",)}
+in_schema = {(k,) for k in schema["properties"]} - {("version",), ("strategies",), ("sweep",), ("prefill",)}
 for section in {o["path"][0] for o in options if len(o["path"]) == 2}:
     in_schema.remove((section,))
     in_schema |= {(section, k) for k in schema["definitions"][section]["properties"]}
@@ -143,6 +143,10 @@ for option in options:
         base = put(base, ["hardware"], "h100-sxm")
     if path[0] == "products": # how products are rounded needs them rounded
         base = put(base, ["products", "recipe"], "tensorwise")
+    if path[0] == "decode": # tokens are made by a step of serving
+        base = put(put(base, ["step"], ["decode"]), ["model", "causal"], True)
+    if name == "decode.accepted":
+        base = put(base, ["decode", "draft"], 4)
     if name in ("lora.alpha", "lora.start"):
         base = put(base, ["lora"], {"rank": 2, "targets": ["kernel"]})
     must(put(base, path, LIST), name + ": a wrong list", False)
@@ -162,10 +166,11 @@ for option in options:
     if limits:
         must(put(base, path, int(limits[1]) - 1), name + ": below its range", False)
         must(put(base, path, int(limits[2]) + 1), name + ": above its range", False)
-    words = re.match(r"one of ([a-z0-9., -]+)", text)
+    words = re.match(r"one of ([a-z0-9_., -]+)", text)
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
                                                                "loss_scale.kind", "types.parameters", "context.method",
-                                                               "context.order", "price", "lora.base") else []:
+                                                               "context.order", "price", "lora.base",
+                                                               "products.amax") else []:
         must(put(base, path, {"true": True, "false": False}.get(word, word)), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 
@@ -234,7 +239,7 @@ for path, value in [(["graph", "ops"], []), (["graph", "ops"], ["x" * 2001]), ([
                     (["graph", "inputs"], 3), (["graph", "inputs"], ["x"]), (["graph", "ops"], "y = x"),
                     (["graph", "inputs", "x"], 3), (["graph", "inputs", "x", "dtype"], "int7"),
                     (["graph", "inputs", "x", "dims"], ...),
-                    (["graph", "inputs", "x", "dims"], ["b"] * 9), (["graph", "inputs", "x", "scale"], 0),
+                    (["graph", "inputs", "x", "dims"], ["b"] * 13), (["graph", "inputs", "x", "scale"], 0),
                     (["graph", "inputs", "x", "below"], 3), (["graph", "inputs", "x y"], ["b"])]:
     must(put(graph, path, value), "%s is %s" % (path, value), False)
 trained = dict(bases["mlp"], step=["forward", "backward", "update"], optimizer={"kind": "sgd"})

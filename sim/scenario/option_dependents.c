@@ -25,6 +25,16 @@ static bool has_adapters(const struct scenario *s)
     return s->lora.rank > 0;
 }
 
+static bool has_cache(const struct scenario *s)
+{
+    return scenario_serves(s);
+}
+
+static bool has_draft(const struct scenario *s)
+{
+    return s->decode.draft > 0;
+}
+
 static bool has_offload(const struct scenario *s)
 {
     return s->offload.parameters || scenario_has_values(&s->offload.activations);
@@ -41,6 +51,8 @@ static const struct dependent {
     {"products", "gathers", "zero", "stage", has_gathers, "zero.stage 3, which gathers weights"},
     {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, from 1"},
     {"lora", "start", "lora", "rank", has_adapters, "lora.rank, from 1"},
+    {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
+    {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, from 1"},
     {"offload", "prefetch", "offload", "parameters", has_offload,
      "offload.parameters or offload.activations"},
 };

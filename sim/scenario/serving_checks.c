@@ -99,12 +99,8 @@ void check_serving(struct reader *r)
               "magnitudes that are known before are one number for each array of a model that is "
               "served; expected step: [prefill] or [decode] and products.recipe tensorwise");
 
-    if (!scenario_serves(s)) {
-        if (is_given(s, "decode", "tokens") || is_given(s, "decode", "context"))
-            WRONG(r, is_given(s, "decode", "tokens") ? "decode.tokens" : "decode.context",
-                  "options of serving would change nothing; expected step: [prefill] or [decode]");
+    if (!scenario_serves(s))
         return;
-    }
     check_refused(r);
     check_model(r);
     if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
@@ -117,7 +113,7 @@ void check_serving(struct reader *r)
         WRONG(r, "products.recipe",
               "weights of 4 bits that are kept would take a byte each here; expected a recipe of 8 "
               "bits");
-    if (s->decode.accepted > (double)s->decode.draft)
+    if (s->decode.draft > 0 && s->decode.accepted > (double)s->decode.draft)
         WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
               s->decode.accepted, s->decode.draft);
     if (scenario_cache_tokens(s) > INT32_MAX)
