@@ -291,7 +291,7 @@ static void describe_serving(struct text *out, const struct scenario *s)
     else
         text_addf(out, "; decode of %lld token%s", (long long)s->decode.tokens,
                   s->decode.tokens == 1 ? "" : "s");
-    if (s->decode.draft > 0)
+    if (s->step.decode && s->decode.draft > 0)
         text_addf(out, ", %lld proposed and %g of them right a step,", (long long)s->decode.draft,
                   s->decode.accepted);
     text_addf(out, " behind %lld, cache of %lld", (long long)scenario_kept_tokens(s),
