@@ -208,6 +208,15 @@ def along(array: Array, *operands: np.ndarray) -> np.ndarray:
     return np.moveaxis(made, 0, axis)
 
 
+def recurrence(array: Array, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    axis, back = array.attrs["axis"], slice(None, None, -1 if array.attrs["options"] else 1)
+    made, h = [], np.zeros_like(np.take(b, 0, axis))
+    for x, y in zip(np.moveaxis(a, axis, 0)[back], np.moveaxis(b, axis, 0)[back]):
+        h = x * h + y
+        made.append(h)
+    return np.stack(made[back], axis)
+
+
 def places(count: int, taps: int, stride: int, dilation: int, low: int) -> np.ndarray:
     """Where each tap of each window is."""
     return np.arange(count)[:, None] * stride + np.arange(taps) * dilation - low
@@ -270,7 +279,7 @@ def pick_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 OPS: Dict[str, Callable[..., np.ndarray]] = {
     "number": number, "iota": iota, "view": view, "reshape": reshape, "concat": concat, "constraint": constraint,
-    "spread": constraint, "map": mapped, "einsum": einsum, "reduce": reduce, "along": along, "windows": windows,
+    "spread": constraint, "map": mapped, "einsum": einsum, "reduce": reduce, "along": along, "recurrence": recurrence, "windows": windows,
     "windows_add": windows_add,
     "embed": embed, "embed_add": embed_add, "pick": pick, "pick_add": pick_add,
 }  # fmt: skip

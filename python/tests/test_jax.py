@@ -39,6 +39,12 @@ def grouped(x: Any, w: Any, sizes: Any) -> Any:
     return jax.grad(lambda x, w: jnp.sum(lax.ragged_dot(x, w, sizes) ** 2), (0, 1))(x, w)
 
 
+def decayed(a: Any, b: Any) -> Any:
+    """A recurrence in a batch, from the end."""
+    scan = lambda a, b: lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b), reverse=True)  # noqa: E731
+    return jax.vmap(scan)(a, b)[1]
+
+
 CASES: Dict[str, Case] = {
     "copies": (lambda x: jnp.tile(x, (2, 3)), [X]),
     "rows of a batch": (lambda x, i: jnp.take_along_axis(x, i[..., None], 1), [B, ints(5, 3, 2)]),
@@ -59,6 +65,15 @@ CASES: Dict[str, Case] = {
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
     "sorted by two": (lambda x, y: lax.sort((jnp.round(x), jnp.round(y), x), num_keys=2), [T[:, 0], T[:, 1]]),
     "a loop that counts": (lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2 + 1), (0, x))[1], [X]),
+    "a recurrence": (
+        lambda a, b: lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b), axis=1)[1], [0.5 * X, T[:4]],
+    ),
+    "a recurrence, flowing back": (
+        lambda a, b: jax.grad(lambda a, b: jnp.sum(decayed(a, b) ** 2), (0, 1))(a, b), [0.5 * X, T[:4]],
+    ),
+    "another scan of pairs": (
+        lambda a, b: lax.associative_scan(lambda p, q: (p[0] * q[0], p[0] * q[1] + p[1]), (a, b)), [0.5 * X, T[:4]],
+    ),
     "taken away": (lambda x, i: jnp.asarray(x).at[i].subtract(2.0), [T, AT]),
     "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
     "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),

@@ -328,6 +328,12 @@ class Program:
         return self._add("along", shape, dtype or x.dtype, [x], dtype or x.carrier, axes,
                          fn=fn, axis=axis, options=options)  # fmt: skip
 
+    def recurrence(self, a: Array, b: Array, axis: int, reverse: bool = False) -> Array:
+        """h = a * h + b along an axis, with the h before, from 0 on."""
+        self._join(a, b)
+        options = {"reverse": True} if reverse else {}
+        return self._add("recurrence", b.shape, b.dtype, [a, b], b.carrier, b.axes, axis=axis, options=options)
+
     def slice(self, x: Array, axis: int, start: int, size: int) -> Array:
         return x if size == x.shape[axis] else self.along("slice", x, axis, size, start=start)
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 import jax
 import numpy as np
 
-from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_windows  # noqa: F401  each has handlers of equations
+from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_scan, jax_windows  # noqa: F401  each has handlers of equations
 from .arrays import Program
 from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced
@@ -37,7 +37,7 @@ def from_jax(
     shape = {axis: int(size) for axis, size in mesh.items()}
     axis_types = (jax.sharding.AxisType.Auto,) * len(shape)
     ambient = jax.sharding.AbstractMesh(tuple(shape.values()), tuple(shape), axis_types=axis_types)
-    with jax.sharding.use_abstract_mesh(ambient):
+    with jax.sharding.use_abstract_mesh(ambient), jax_scan.noted():
         closed, out_shape = jax.make_jaxpr(fn, return_shape=True)(*args)
     program = Program(name or str(getattr(fn, "__name__", "step")))
     reader = Reader(program)

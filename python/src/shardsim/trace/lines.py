@@ -589,6 +589,15 @@ class Writer:
             return self._only(array, made, place)
         return self._split(array, made, place, self.axis_names(axis))
 
+    def _recurrence(self, array: Array) -> Value:
+        place = array.attrs["axis"]
+        (a, _), (b, name) = (self.whole(x, place) for x in array.inputs)
+        a, b = (self.materialised(x, v, x.axes) for x, v in zip(array.inputs, (a, b)))
+        a = self.aligned(array, a, b.dims)
+        keys = self._keys(array.attrs["options"])
+        made = Value(self.line(array, b.names(), f"recurrence({a.text}, {b.text}, {name}{keys})"), b.dims)
+        return self._split(array, made, place, self.axis_names(array.axes[place]))
+
     def _concat(self, array: Array) -> Value:
         place = array.attrs["axis"]
         pieces = [self.whole(x, place)[0] for x in array.inputs]
