@@ -9,16 +9,14 @@ dimension is renamed.
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .arrays import Array, Gap, is_float
-from .dims import Axis, blocks, match
+from .dims import blocks, match
+from .lines_along import LinesAlong
+from .naming import Leaf, Names, Value, flat, full_text
 from .shardings import Shardings
-from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, option_text, readable
-
-Names = Tuple[str, ...]
+from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, readable
 
 #: Readers that are looked at for the names of a product's dimensions.
 FATE_MOST = 12
@@ -27,180 +25,16 @@ FATE_MOST = 12
 EXPRESSION_MOST = 120
 
 
-@dataclass
-class Value:
-    """An array in the scenario: a name or a number, and the dimensions of each of its axes.
-
-    None: the array is the same all along the axis, and lacks it.
-    """
-
-    text: str
-    dims: List[Optional[Names]]
-    number: bool = False
-
-    def names(self) -> Names:
-        return flat(self.dims)
-
-
-def flat(dims: Sequence[Optional[Names]]) -> Names:
-    """The dimensions of axes, in order."""
-    return tuple(n for d in dims if d for n in d)
-
-
-@dataclass
-class Leaf:
-    """An array from outside, as the scenario has it."""
-
-    name: str
-    array: Array
-    dims: Names
-
-
-def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
-    """An array of one number."""
-    text = f"full({bare(value.text)}){bracket(names)}"
-    return text if is_float(array.carrier) else f"convert({text}, {array.carrier})"
-
-
-class Writer:
+class Writer(LinesAlong):
     """Writes the lines of a program."""
 
     def __init__(self, mesh: Mapping[str, int]) -> None:
-        self.dims: Dict[str, int] = {}
+        super().__init__()
         self.shardings = Shardings(mesh, self.dims)
-        self.lines: List[str] = []
         self.leaves: List[Leaf] = []
-        self.places: Dict[str, str] = {}
         self.gaps: List[str] = []
-        self._values: Dict[int, Value] = {}
         self._read_once: Dict[int, bool] = {}
         self._readers: Dict[int, List[Array]] = {}
-        self._stored: Dict[str, Names] = {}
-        self._taken: Dict[str, int] = {}
-        self._renamed: Dict[Tuple[str, str, str], str] = {}
-
-    # ---- names
-
-    def unique(self, wish: str) -> str:
-        """A name that nothing has yet."""
-        if wish not in self._taken:
-            self._taken[wish] = 0
-            return wish
-        while True:
-            self._taken[wish] += 1
-            name = f"{wish}_{self._taken[wish]}"
-            if name not in self._taken:
-                self._taken[name] = 0
-                return name
-
-    def factor_name(self, factor: Axis) -> str:
-        if not factor.name:
-            factor.name = self.dim(f"n{factor.size}", factor.size)
-        return factor.name
-
-    def dim(self, wish: str, size: int) -> str:
-        name = self.unique(wish)
-        self.dims[name] = size
-        return name
-
-    def pooled(self, size: int, used: Sequence[str]) -> str:
-        """A dimension of this size that has no meaning of its own, and that an array does not have yet."""
-        base = "one" if size == 1 else f"of{size}"
-        if base not in self.dims:
-            self._taken.setdefault(base, 0)
-            self.dims[base] = size
-        return self.apart(base, used)
-
-    def variant(self, name: str, used: Sequence[str]) -> str:
-        """Another name of a dimension, which is not used yet."""
-        base = re.sub(r"__\d+$", "", name)
-        for k in range(1, 100):
-            other = f"{base}__{k}"
-            if other not in used:
-                if other not in self.dims:
-                    self._taken.setdefault(other, 0)
-                    self.dims[other] = self.dims[name]
-                return other
-        raise Gap("an array with a dimension a hundred times")
-
-    def axis_names(self, axis: Optional[Axis]) -> Names:
-        return tuple(self.factor_name(f) for f in axis.factors()) if axis is not None else ()
-
-    # ---- lines
-
-    def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
-        """Add a line, which is called after the function of the user's source and the op."""
-        parts = [readable(array.scope), hint or array.attrs.get("fn", array.op)]
-        name = self.unique(".".join(p for p in parts if p != "x"))
-        self.lines.append(f"{name}{bracket(names)} = {text}")
-        self.places[name] = array.where
-        self._stored[name] = tuple(names)
-        return name
-
-    def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
-        """A value with other names of dimensions."""
-        mapping = {old: new for old, new in mapping.items() if old != new and old in value.names()}
-        if not mapping:
-            return value
-        dims = [tuple(mapping.get(n, n) for n in d) if d else d for d in value.dims]
-        text, names = value.text, list(value.names())
-        waiting = dict(mapping)
-        while waiting:
-            free = [old for old, new in waiting.items() if new not in names]
-            old = free[0] if free else next(iter(waiting))
-            new = waiting[old] if free else self.variant(old, [*names, *waiting.values()])
-            key = (text, old, new)
-            if key not in self._renamed:
-                names = [new if n == old else n for n in names]
-                self._renamed[key] = self.line(array, names, f"rename({text}, {old}, {new})", "as")
-            else:
-                names = [new if n == old else n for n in names]
-            text = self._renamed[key]
-            wanted = waiting.pop(old)
-            if not free:
-                waiting[new] = wanted
-        return Value(text, dims)
-
-    def materialised(self, array: Array, value: Value, axes: Sequence[Optional[Axis]]) -> Value:
-        """A value that has all axes, also those along which it is the same."""
-        if all(d is not None for d in value.dims) and not value.number:
-            return value
-        dims: List[Optional[Names]] = []
-        used = list(value.names())
-        for d, axis in zip(value.dims, axes):
-            if d is None:
-                d = self.apart_all(self.axis_names(axis), used)
-                used += d
-            dims.append(d)
-        names = flat(dims)
-        if value.number:
-            text = full_text(array, value, names)
-        else:
-            missing = [n for n in names if n not in value.names()]
-            zeros = f"full(0){bracket(missing)}"
-            if not is_float(array.carrier):
-                zeros = " + ".join(f"0 * iota({n})" for n in missing)
-            text = f"{value.text} + {zeros}" if missing else bare(value.text)
-        return Value(self.line(array, names, text, "spread"), dims)
-
-    def ordered(self, array: Array, value: Value) -> Value:
-        """A value that has all its axes, stored in their order."""
-        value = self.materialised(array, value, array.axes)
-        if self._stored.get(value.text) == value.names():
-            return value
-        return Value(self.line(array, value.names(), f"transpose({bare(value.text)})", "ordered"), value.dims)
-
-    def apart_all(self, names: Sequence[str], used: Sequence[str]) -> Names:
-        """Names that are neither used nor equal to each other."""
-        made: List[str] = []
-        for name in names:
-            made.append(self.apart(name, [*used, *made]))
-        return tuple(made)
-
-    def apart(self, name: str, used: Sequence[str]) -> str:
-        return self.variant(name, used) if name in used else name
-
-    # ---- the program
 
     def write(self, outputs: Sequence[Array], names: Sequence[str]) -> List[Value]:
         """Write down what the outputs need, and the outputs by their names, with all their axes in order."""
@@ -295,11 +129,6 @@ class Writer:
         own = self.unique(name)
         self.lines.append(f"{own}{bracket(value.names())} = {text}")
         return Value(own, value.dims)
-
-    def value(self, array: Array) -> Value:
-        return self._values[array.number]
-
-    # ---- ops
 
     def _leaf(self, array: Array) -> Value:
         name = self.unique(readable(array.attrs["path"]))
@@ -525,174 +354,6 @@ class Writer:
         dims = [d for a, d in enumerate(x.dims) if a != over]
         names = flat(dims)
         return Value(self.line(array, names, f"{fn}({x.text}, {name})"), dims)
-
-    def aligned(self, array: Array, x: Value, dims: Sequence[Optional[Names]]) -> Value:
-        """x with the names that the same axes have elsewhere."""
-        mapping: Dict[str, str] = {}
-        for have, want in zip(x.dims, dims):
-            if have and want:
-                mapping.update(zip(have, want))
-        return self.renamed(array, x, mapping)
-
-    def lone(self, array: Array, place: int, used: Sequence[str], beside: Sequence[str] = ()) -> str:
-        """One name for an axis; where it consists of factors, not one of those `beside` it either."""
-        names = self.axis_names(array.axes[place])
-        name = names[0] if len(names) == 1 else self.pooled(array.shape[place], [*used, *beside])
-        return self.apart(name, used)
-
-    def regrouped(self, array: Array, x: Value, place: int, names: Names, hint: str) -> Value:
-        """x with other factors of one axis."""
-        dims = [*x.dims[:place], names, *x.dims[place + 1 :]]
-        return Value(self.line(array, flat(dims), f"reshape({x.text}){bracket(flat(dims))}", hint), dims)
-
-    def whole(self, array: Array, place: int) -> Tuple[Value, str]:
-        """A value whose axis at `place` is one dimension, of the given name."""
-        x = self.value(array)
-        if x.dims[place] is None or x.number:
-            x = self.materialised(array, x, array.axes)
-        names = x.dims[place]
-        assert names is not None
-        if len(names) == 1:
-            return x, names[0]
-        x = self.ordered(array, x)
-        one = self.pooled(array.shape[place], x.names())
-        return self.regrouped(array, x, place, (one,), "merged" if names else "as"), one
-
-    def _split(self, array: Array, value: Value, place: int, names: Names) -> Value:
-        """The axis that an op left as one dimension, in its factors again."""
-        if len(names) == 1 or not names and value.dims[place] == ():
-            return value
-        if names:
-            return self.regrouped(array, value, place, self.apart_all(names, value.names()), "split")
-        return self._only(array, value, place, "only")
-
-    def _only(self, array: Array, value: Value, place: int, hint: str = "") -> Value:
-        """A value without a dimension of one element."""
-        dims = [*value.dims[:place], (), *value.dims[place + 1 :]]
-        return Value(self.line(array, flat(dims), f"sum({value.text})", hint), dims)
-
-    def _along(self, array: Array) -> Value:
-        (source,), place = array.inputs, array.attrs["axis"]
-        x, old = self.whole(source, place)
-        fn, options = array.attrs["fn"], array.attrs["options"]
-        used = [n for n in x.names() if n != old]
-        axis = array.axes[place]
-        same = axis is source.axes[place] and axis is not None
-        new = old if same else self.lone(array, place, used, [old])
-        arguments = f"{x.text}, {old}" + ("" if same else f", {new}")
-        numbers = [k for k in ("start", "by") if k in options]
-        arguments += "".join(f", {options[k]}" for k in numbers)
-        keys = self._keys({k: v for k, v in options.items() if k not in numbers})
-        dims = [*x.dims[:place], (new,), *x.dims[place + 1 :]]
-        made = Value(self.line(array, flat(dims), f"{fn}({arguments}{keys})"), dims)
-        if fn == "slice" and array.shape[place] == 1:
-            return self._only(array, made, place)
-        return self._split(array, made, place, self.axis_names(axis))
-
-    def _recurrence(self, array: Array) -> Value:
-        place = array.attrs["axis"]
-        (a, _), (b, name) = (self.whole(x, place) for x in array.inputs)
-        a, b = (self.materialised(x, v, x.axes) for x, v in zip(array.inputs, (a, b)))
-        a = self.aligned(array, a, b.dims)
-        keys = self._keys(array.attrs["options"])
-        made = Value(self.line(array, b.names(), f"recurrence({a.text}, {b.text}, {name}{keys})"), b.dims)
-        return self._split(array, made, place, self.axis_names(array.axes[place]))
-
-    def _concat(self, array: Array) -> Value:
-        place = array.attrs["axis"]
-        pieces = [self.whole(x, place)[0] for x in array.inputs]
-        shared = [d if at != place else None for at, d in enumerate(pieces[0].dims)]
-        parts: List[Tuple[Value, str, int]] = []
-        for x, source in zip(pieces, array.inputs):
-            x = self.ordered(source, self.aligned(array, self.materialised(source, x, source.axes), shared))
-            parts.append((x, (x.dims[place] or ("",))[0], source.shape[place]))
-        final = self.axis_names(array.axes[place])
-        while len(parts) > 1:  # in pairs, so that each element is copied a few times only
-            joined = []
-            for (x, x_name, x_size), (y, y_name, y_size) in zip(parts[::2], parts[1::2]):
-                used = [n for at, d in enumerate(x.dims) if d and at != place for n in d]
-                name = self.lone(array, place, used) if len(parts) == 2 else self.pooled(x_size + y_size, used)
-                dims = [*x.dims[:place], (name,), *x.dims[place + 1 :]]
-                text = self.line(array, flat(dims), f"concat({x.text}, {x_name}, {y.text}, {y_name}, {name})")
-                joined.append((Value(text, dims), name, x_size + y_size))
-            parts = joined + parts[len(parts) - len(parts) % 2 :]
-        return self._split(array, parts[0][0], place, final)
-
-    def _embed(self, array: Array) -> Value:
-        table, ids = array.inputs
-        t, rows = self.whole(table, 0)
-        i = self.ordered(ids, self.value(ids))
-        used = list(i.names())
-        mapping = {n: self.apart(n, used) for d in t.dims[1:] for n in d or ()}
-        if rows in used:
-            mapping[rows] = self.variant(rows, [*used, *t.names()])
-        t = self.renamed(array, self.ordered(table, t), mapping)
-        dims = [*i.dims, *t.dims[1:]]
-        return Value(self.line(array, flat(dims), f"embed({t.text}, {i.text})"), dims)
-
-    def _embed_add(self, array: Array) -> Value:
-        return self._added(array, 0, array.inputs[1].rank)
-
-    def _pick_add(self, array: Array) -> Value:
-        return self._added(array, array.attrs["axis"], array.attrs["choices"])
-
-    def _added(self, array: Array, place: int, gone: int) -> Value:
-        """embed_add, whose first `gone` axes are those of ids; or pick_add, whose last ones are choices."""
-        grad, ids = array.inputs
-        g = self.ordered(grad, self.value(grad))
-        i = self.aligned(array, self.ordered(ids, self.value(ids)), g.dims)
-        new = self.lone(array, place, g.names())
-        dims = g.dims[gone:] if array.op == "embed_add" else g.dims[: grad.rank - gone]
-        dims = [*dims[:place], (new,), *dims[place:]]
-        made = Value(self.line(array, flat(dims), f"{array.op}({g.text}, {i.text}, {new})"), dims)
-        return self._split(array, made, place, self.axis_names(array.axes[place]))
-
-    def _pick(self, array: Array) -> Value:
-        source, ids = array.inputs
-        place = array.attrs["axis"]
-        x, name = self.whole(source, place)
-        x = self.ordered(source, x)
-        i = self.ordered(ids, self.value(ids))
-        rest = [*x.dims[:place], *x.dims[place + 1 :]]
-        used = [*flat(rest), name]
-        choices: List[Optional[Names]] = []
-        for have in i.dims[len(rest) :]:
-            choices.append(self.apart_all(have or (), used))
-            used += choices[-1] or ()
-        dims = [*rest, *choices]
-        i = self.aligned(array, i, dims)
-        return Value(self.line(array, flat(dims), f"pick({x.text}, {i.text}, {name})"), dims)
-
-    def _windows(self, array: Array) -> Value:
-        (source,), place = array.inputs, array.attrs["axis"]
-        x, old = self.whole(source, place)
-        x = self.materialised(source, x, source.axes)
-        rest = [n for n in x.names() if n != old]
-        to = self.lone(array, place, rest, [old])
-        taps = self.lone(array, place + 1, [*rest, to, old])
-        dims = [*x.dims[:place], (to,), (taps,), *x.dims[place + 1 :]]
-        keys = self._keys(array.attrs["options"])
-        made = Value(self.line(array, flat(dims), f"windows({x.text}, {old}, {to}, {taps}{keys})"), dims)
-        for at in (place + 1, place):
-            made = self._split(array, made, at, self.axis_names(array.axes[at]))
-        return made
-
-    def _windows_add(self, array: Array) -> Value:
-        (source,), place = array.inputs, array.attrs["axis"]
-        self._values[source.number], taps = self.whole(source, place + 1)
-        g, windows = self.whole(source, place)
-        g = self.materialised(source, g, source.axes)
-        new = self.lone(array, place, [n for n in g.names() if n != windows])
-        dims = [*g.dims[:place], (new,), *g.dims[place + 2 :]]
-        keys = self._keys(array.attrs["options"])
-        made = Value(self.line(array, flat(dims), f"windows_add({g.text}, {windows}, {taps}, {new}{keys})"), dims)
-        return self._split(array, made, place, self.axis_names(array.axes[place]))
-
-    @staticmethod
-    def _keys(options: Dict[str, Any]) -> str:
-        """Options that are not what they are by default."""
-        default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0}
-        return "".join(f", {k}={option_text(v)}" for k, v in options.items() if v != default.get(k))
 
     def _constraint(self, array: Array) -> Value:
         x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)

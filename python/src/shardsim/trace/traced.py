@@ -19,7 +19,8 @@ from ..program import call
 from ..results import Result, Results
 from ..tensors import read_tensors, write_tensors
 from .arrays import Array, Program, is_float
-from .lines import Leaf, Value, Writer, kind_of
+from .lines import Writer, kind_of
+from .naming import Leaf, Value
 
 
 #: Bytes of a pattern, at most.

@@ -1,0 +1,139 @@
+"""Lines of a scenario, and values whose dimensions are named, ordered or regrouped by them."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from .arrays import Array, is_float
+from .dims import Axis
+from .naming import Names, Naming, Value, flat, full_text
+from .texts import bare, bracket, option_text, readable
+
+
+class Lines(Naming):
+    """Lines that are written, and what each array of the program is among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: List[str] = []
+        self.places: Dict[str, str] = {}
+        self._values: Dict[int, Value] = {}
+        self._stored: Dict[str, Names] = {}
+        self._renamed: Dict[Tuple[str, str, str], str] = {}
+
+    def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
+        """Add a line, which is called after the function of the user's source and the op."""
+        parts = [readable(array.scope), hint or array.attrs.get("fn", array.op)]
+        name = self.unique(".".join(p for p in parts if p != "x"))
+        self.lines.append(f"{name}{bracket(names)} = {text}")
+        self.places[name] = array.where
+        self._stored[name] = tuple(names)
+        return name
+
+    def value(self, array: Array) -> Value:
+        return self._values[array.number]
+
+    def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
+        """A value with other names of dimensions."""
+        mapping = {old: new for old, new in mapping.items() if old != new and old in value.names()}
+        if not mapping:
+            return value
+        dims = [tuple(mapping.get(n, n) for n in d) if d else d for d in value.dims]
+        text, names = value.text, list(value.names())
+        waiting = dict(mapping)
+        while waiting:
+            free = [old for old, new in waiting.items() if new not in names]
+            old = free[0] if free else next(iter(waiting))
+            new = waiting[old] if free else self.variant(old, [*names, *waiting.values()])
+            key = (text, old, new)
+            if key not in self._renamed:
+                names = [new if n == old else n for n in names]
+                self._renamed[key] = self.line(array, names, f"rename({text}, {old}, {new})", "as")
+            else:
+                names = [new if n == old else n for n in names]
+            text = self._renamed[key]
+            wanted = waiting.pop(old)
+            if not free:
+                waiting[new] = wanted
+        return Value(text, dims)
+
+    def materialised(self, array: Array, value: Value, axes: Sequence[Optional[Axis]]) -> Value:
+        """A value that has all axes, also those along which it is the same."""
+        if all(d is not None for d in value.dims) and not value.number:
+            return value
+        dims: List[Optional[Names]] = []
+        used = list(value.names())
+        for d, axis in zip(value.dims, axes):
+            if d is None:
+                d = self.apart_all(self.axis_names(axis), used)
+                used += d
+            dims.append(d)
+        names = flat(dims)
+        if value.number:
+            text = full_text(array, value, names)
+        else:
+            missing = [n for n in names if n not in value.names()]
+            zeros = f"full(0){bracket(missing)}"
+            if not is_float(array.carrier):
+                zeros = " + ".join(f"0 * iota({n})" for n in missing)
+            text = f"{value.text} + {zeros}" if missing else bare(value.text)
+        return Value(self.line(array, names, text, "spread"), dims)
+
+    def ordered(self, array: Array, value: Value) -> Value:
+        """A value that has all its axes, stored in their order."""
+        value = self.materialised(array, value, array.axes)
+        if self._stored.get(value.text) == value.names():
+            return value
+        return Value(self.line(array, value.names(), f"transpose({bare(value.text)})", "ordered"), value.dims)
+
+    def aligned(self, array: Array, x: Value, dims: Sequence[Optional[Names]]) -> Value:
+        """x with the names that the same axes have elsewhere."""
+        mapping: Dict[str, str] = {}
+        for have, want in zip(x.dims, dims):
+            if have and want:
+                mapping.update(zip(have, want))
+        return self.renamed(array, x, mapping)
+
+    def lone(self, array: Array, place: int, used: Sequence[str], beside: Sequence[str] = ()) -> str:
+        """One name for an axis; where it consists of factors, not one of those `beside` it either."""
+        names = self.axis_names(array.axes[place])
+        name = names[0] if len(names) == 1 else self.pooled(array.shape[place], [*used, *beside])
+        return self.apart(name, used)
+
+    def regrouped(self, array: Array, x: Value, place: int, names: Names, hint: str) -> Value:
+        """x with other factors of one axis."""
+        dims = [*x.dims[:place], names, *x.dims[place + 1 :]]
+        return Value(self.line(array, flat(dims), f"reshape({x.text}){bracket(flat(dims))}", hint), dims)
+
+    def whole(self, array: Array, place: int) -> Tuple[Value, str]:
+        """A value whose axis at `place` is one dimension, of the given name."""
+        x = self.value(array)
+        if x.dims[place] is None or x.number:
+            x = self.materialised(array, x, array.axes)
+        names = x.dims[place]
+        assert names is not None
+        if len(names) == 1:
+            return x, names[0]
+        x = self.ordered(array, x)
+        one = self.pooled(array.shape[place], x.names())
+        return self.regrouped(array, x, place, (one,), "merged" if names else "as"), one
+
+    def _split(self, array: Array, value: Value, place: int, names: Names) -> Value:
+        """The axis that an op left as one dimension, in its factors again."""
+        if len(names) == 1 or not names and value.dims[place] == ():
+            return value
+        if names:
+            return self.regrouped(array, value, place, self.apart_all(names, value.names()), "split")
+        return self._only(array, value, place, "only")
+
+    def _only(self, array: Array, value: Value, place: int, hint: str = "") -> Value:
+        """A value without a dimension of one element."""
+        dims = [*value.dims[:place], (), *value.dims[place + 1 :]]
+        return Value(self.line(array, flat(dims), f"sum({value.text})", hint), dims)
+
+    @staticmethod
+    def _keys(options: Dict[str, Any]) -> str:
+        """Options that are not what they are by default."""
+        default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0}
+        return "".join(f", {k}={option_text(v)}" for k, v in options.items() if v != default.get(k))
