@@ -146,9 +146,11 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     for (size_t k = 0; k < n; k++)
         if (level == SEARCH_LAYERS && search_filter(s, &s->items[items[k]]) != SHD_OK)
             return shd_error_set(err, SHD_ENOMEM, "no memory for kinds of layouts");
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n && !stopped(opts); k++)
         if (!s->items[items[k]].out && !find_piece(s, &s->items[items[k]], level))
             return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
+    if (stopped(opts))
+        return SHD_OK;
     status = build_pieces(s, opts, err);
     if (status != SHD_OK || stopped(opts))
         return status;
@@ -161,7 +163,7 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     for (size_t k = 0; k < n; k++) {
         struct shd_error own;
 
-        if (!s->items[items[k]].out)
+        if (!s->items[items[k]].out && !stopped(opts))
             no_memory |= bound(s, &s->items[items[k]], level, &own) != SHD_OK;
     }
     for (size_t k = 0; k < n; k++)
