@@ -14,6 +14,7 @@ bool carry_find(struct halo *h, const struct placement *p, uint32_t node)
                        .dim = graph_place(n, n->attr.scan.dim),
                        .rank = n->rank,
                        .npieces = 1};
+    h->to = *h->sharding;
     nshards = shd_sharding_nshards(h->sharding, h->dim);
     graph_shape(p->graph, node, h->shape);
     h->shard = h->shape[h->dim] / nshards;

@@ -46,21 +46,27 @@ bool halo_find(struct halo *h, const struct placement *p, uint32_t node)
     uint32_t elements = sums ? node : n->inputs[0];
     int64_t nshards, windows, taps;
 
-    if ((!sums && n->op != GRAPH_TAPS) || number == PLACEMENT_UNKNOWN)
+    if ((!sums && n->op != GRAPH_TAPS) || number == PLACEMENT_UNKNOWN ||
+        p->nodes[node].home == PLACEMENT_UNKNOWN)
         return false;
     *h = (struct halo){.sharding = price_sharding(p->price, number),
                        .dim = graph_place(&p->graph->nodes[elements], n->attr.taps.dim),
                        .rank = p->graph->nodes[elements].rank};
-    nshards = shd_sharding_nshards(h->sharding, h->dim);
-    if (nshards < 2)
+    h->to = *h->sharding;
+    if (shd_sharding_nshards(h->sharding, h->dim) < 2)
         return false;
+    if (!sums)
+        h->to.dims[h->dim] = price_sharding(p->price, p->nodes[node].home)
+                                 ->dims[graph_place(n, n->attr.taps.window_dim)];
+    nshards = shd_sharding_nshards(&h->to, h->dim);
     graph_shape(p->graph, elements, h->shape);
     windows = p->graph->dims[n->attr.taps.window_dim].size / nshards;
     taps = p->graph->dims[n->attr.taps.tap_dim].size;
-    h->shard = h->shape[h->dim] / nshards;
+    h->shard = h->shape[h->dim] / shd_sharding_nshards(h->sharding, h->dim);
     h->around = (windows - 1) * how->stride + (taps - 1) * how->dilation + 1;
     h->first = -how->low;
-    if (h->first == 0 && windows * how->stride == h->shard && h->around <= h->shard)
+    if (h->first == 0 && windows * how->stride == h->shard && h->around <= h->shard &&
+        nshards == shd_sharding_nshards(h->sharding, h->dim))
         return false; /* no window crosses */
     if (sums) {
         find_pieces(h, nshards);
@@ -84,8 +90,8 @@ double halo_cost(const struct placement *p, uint32_t node)
     if (h.too_far)
         return PRICE_IMPOSSIBLE;
     for (uint32_t k = 0; k < h.npieces; k++) {
-        if (shd_reshard_reach(&step, h.sharding, h.sharding, h.shape, dtype, (int)h.dim,
-                              &h.pieces[k], NULL) != SHD_OK)
+        if (shd_reshard_reach(&step, h.sharding, &h.to, h.shape, dtype, (int)h.dim, &h.pieces[k],
+                              NULL) != SHD_OK)
             return PRICE_IMPOSSIBLE;
         if (step.kind != SHD_RESHARD_SLICE)
             cost += price_step(p->price, &step, h.shape, dtype);
@@ -103,8 +109,8 @@ int halo_add_buffer(struct emit *e, uint32_t node, const struct halo *h, int64_t
     int status;
 
     memcpy(shape, h->shape, sizeof shape);
-    shape[h->dim] = extent * shd_sharding_nshards(h->sharding, h->dim);
-    status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape, h->sharding, e->err);
+    shape[h->dim] = extent * shd_sharding_nshards(&h->to, h->dim);
+    status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape, &h->to, e->err);
     if (status == SHD_OK)
         e->program->buffers[*buffer].stored = n->stored;
     return status;
@@ -120,9 +126,9 @@ int halo_add_reach(struct emit *e, uint32_t node, const struct halo *h, uint32_t
     op.ninputs = op.noutputs = 1;
     op.inputs[0] = *buffer;
     if (status == SHD_OK)
-        status = shd_reshard_reach(&op.reshard, h->sharding, h->sharding,
-                                   e->program->buffers[*buffer].shape, n->dtype, (int)h->dim,
-                                   &h->pieces[piece], e->err);
+        status =
+            shd_reshard_reach(&op.reshard, h->sharding, &h->to, e->program->buffers[*buffer].shape,
+                              n->dtype, (int)h->dim, &h->pieces[piece], e->err);
     if (status != SHD_OK)
         return status;
     if (op.reshard.kind != SHD_RESHARD_SLICE)

@@ -19,6 +19,8 @@
 
 struct halo {
     const struct shd_sharding *sharding; /* of the elements */
+    struct shd_sharding to; /* of what reaches make: windows may be cut by more axes than divide
+                               their elements */
     uint32_t dim, rank;
     int64_t shard;                 /* elements of a device */
     int64_t around, first;         /* of the array with neighbours' elements: its extent, and its
