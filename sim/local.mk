@@ -570,6 +570,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/first.h \
 	%D%/jobs/first_scenario.c \
 	%D%/jobs/first_scenario.h \
+	%D%/jobs/first_serving.c \
+	%D%/jobs/first_serving.h \
 	%D%/jobs/picture.c \
 	%D%/jobs/picture.h \
 	%D%/jobs/progress.c \

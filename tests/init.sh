@@ -274,4 +274,22 @@ test_defaults
 test_answers
 test_files
 test_ends
+# A server: the layout of most tokens a second that fits, which servers have.
+shardsim init --serve --model llama3.1-70b --devices 8 --seq 8k -o server.yaml
+is 0 "a server: written"
+grep -q '^mesh: {tp: 8}$' server.yaml && grep -q '^step: \[decode\]$' server.yaml
+ok $? "a server: tensor parallelism within a node"
+shardsim plan -q server.yaml
+is 0 "a server: can be planned"
+says out 'memory .* fits$' "a server: its caches fit"
+shardsim export --to vllm server.yaml
+is 0 "a server: can be exported"
+says out 'max-num-seqs' "a server: its sequences"
+shardsim init --serve --model qwen3-30b-a3b --devices 8 --batch 64 --seq 1k
+is 0 "a server of experts: written"
+says out '^batch: {size: 64, seq: 1024}' "a server of experts: with the batch that was asked for"
+says out "Each device has its part of a layer's experts" "a server of experts: over all devices"
+shardsim init --serve --model llama3.1-405b --devices 8 --seq 1k
+is 0 "a server that does not fit: written"
+says out '^# IT DOES NOT FIT' "a server that does not fit: told"
 done_testing

@@ -41,6 +41,10 @@ static const struct args_row rows[] = {
      "A published model (llama3-8b), or the path of a config.json"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
     {"force", 0, NULL, args_switch, AT(force), 0, 0, "Replace a file of that name"},
+    {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
+     "Serve the model: a step of decode, with tensor parallelism within a node, experts over all "
+     "devices, and as many sequences as have room for their caches, or --batch; --seq are the "
+     "tokens that each has in the cache"},
     {"seq", 0, "N", args_size, AT(seq), 1, FIRST_SIZE_MAX,
      "Tokens of a sequence (4096, or all that the model has positions for)"},
     {0}};
@@ -61,6 +65,8 @@ static const struct args args = {
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
         "  and what it comes to:\n"
         "    shardsim plan mine.yaml\n"
+        "  A server of it on 8 devices:\n"
+        "    shardsim init --serve --model llama3-70b --devices 8 --seq 8k -o server.yaml\n"
         "  The same of a model that has a config.json:\n"
         "    shardsim init --model models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
 

@@ -38,7 +38,8 @@ struct serving {
                         are sharded over the rest */
     bool gathers;    /* tokens of all parts of the batch are gathered for experts, not each sent */
     enum serving_span dense, shared;
-    bool prefill; /* else decode */
+    bool prefill;     /* else decode */
+    bool from_config; /* the model is that of a config.json, not of a published size */
     struct scenario_model model;
 };
 

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 
+#include "base/yaml.h"
 #include "import/serving.h"
 
 #define CUTS_MAX 8
@@ -300,7 +301,9 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
         return;
     add_notes(job, v);
     add_mesh(out, &cuts);
-    text_addf(out, "model: {size: %s, dtype: %s}\n", job->size, dtype_name(v->model.dtype));
+    text_addf(out, "model: {%s: ", v->from_config ? "from" : "size");
+    yaml_print_string(out, job->size);
+    text_addf(out, ", dtype: %s}\n", dtype_name(v->model.dtype));
     add_step(out, job, v);
     add_batch(out, &cuts);
     text_add(out, "params:\n");

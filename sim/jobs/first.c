@@ -150,7 +150,7 @@ static void write_measured(struct text *out, const char *name)
     hardware_destroy(hardware);
 }
 
-static void write_head(struct text *out, const struct first_asked *asked)
+void first_write_head(struct text *out, const struct first_asked *asked)
 {
     struct text comment = TEXT_INIT, file = TEXT_INIT;
 
@@ -160,13 +160,19 @@ static void write_head(struct text *out, const struct first_asked *asked)
     text_add(out, "# ");
     escape_add(out, text_get(&comment));
     text_addf(out,
-              ".  Written by 'shardsim init'; next:\n"
-              "#   shardsim plan %s          its time, memory and traffic\n"
-              "#   shardsim search %s        the best layout there is\n"
+              ".  Written by 'shardsim init%s'; next:\n"
+              "#   shardsim plan %s          its time, memory and traffic\n",
+              asked->serves ? " --serve" : "", text_get(&file));
+    if (asked->serves)
+        text_addf(out, "#   shardsim export --to vllm %s   the command of a server; or sglang\n",
+                  text_get(&file));
+    else
+        text_addf(out, "#   shardsim search %s        the best layout there is\n", text_get(&file));
+    text_addf(out,
               "#   shardsim show names %s    what rules and constraints can name\n"
               "version: 1\n"
               "name: ",
-              text_get(&file), text_get(&file), text_get(&file));
+              text_get(&file));
     text_clear(&comment);
     text_addf(&comment, "%s-on-%ld", asked->model, asked->devices);
     yaml_print_string(out, text_get(&comment));
@@ -174,18 +180,23 @@ static void write_head(struct text *out, const struct first_asked *asked)
     yaml_print_string(out, asked->hardware);
     text_add(out, "          # 'shardsim show hardware' lists others\n");
     write_measured(out, asked->hardware);
-    text_addf(out, "model: {%s: ", asked->from ? "from" : "size");
-    yaml_print_string(out, asked->from ? asked->from : asked->model);
-    text_add(out, ", dtype: bfloat16}\n");
     out->failed |= comment.failed || file.failed;
     text_fini(&comment);
     text_fini(&file);
 }
 
+static void write_model(struct text *out, const struct first_asked *asked)
+{
+    text_addf(out, "model: {%s: ", asked->from ? "from" : "size");
+    yaml_print_string(out, asked->from ? asked->from : asked->model);
+    text_add(out, ", dtype: bfloat16}\n");
+}
+
 static void write_scenario(struct text *out, const struct first_asked *asked,
                            const struct layout *l)
 {
-    write_head(out, asked);
+    first_write_head(out, asked);
+    write_model(out, asked);
     text_addf(out,
               "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
               ".  Fewer\n"
@@ -202,15 +213,9 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* ---- figures of a layout ---- */
 
-struct figures {
-    double step_s, bytes, limit_bytes;
-};
-
-/* Read a scenario and, if `out` is given, plan it with `layers` layers (0: all).  SHD_OK; else
- * `diag` says why it is refused. */
-static int plan_text(struct figures *out, struct scenario_model *model,
-                     const struct first_asked *asked, const struct text *text, int64_t layers,
-                     struct diag *diag)
+int first_plan_text(struct first_figures *out, struct scenario_model *model,
+                    const struct first_asked *asked, const struct text *text, int64_t layers,
+                    struct diag *diag)
 {
     struct place place = {asked->file, 1, 1};
     struct trial trial = {.scenario = NULL};
@@ -237,16 +242,18 @@ static int plan_text(struct figures *out, struct scenario_model *model,
     }
     if (status == SHD_OK && out) {
         modelled_figures_of(&figures, trial.record, 0);
-        *out = (struct figures){figures.step_s, figures.memory_bytes, trial.hardware->memory_bytes};
+        *out = (struct first_figures){figures.step_s, figures.memory_bytes,
+                                      trial.hardware->memory_bytes};
     }
     trial_fini(&trial);
     scenario_file_destroy(file);
     return status;
 }
 
-/* Like plan_text(), for a layout that may be refused: then its bytes are infinite.  SHD_ENOMEM. */
-static int plan_layout(struct figures *out, const struct first_asked *asked, const struct layout *l,
-                       int64_t layers)
+/* Like first_plan_text(), for a layout that may be refused: then its bytes are infinite.
+ * SHD_ENOMEM. */
+static int plan_layout(struct first_figures *out, const struct first_asked *asked,
+                       const struct layout *l, int64_t layers)
 {
     struct text text = TEXT_INIT;
     struct diag diag = DIAG_INIT;
@@ -254,9 +261,9 @@ static int plan_layout(struct figures *out, const struct first_asked *asked, con
 
     write_scenario(&text, asked, l);
     if (!text.failed)
-        status = plan_text(out, NULL, asked, &text, layers, &diag);
+        status = first_plan_text(out, NULL, asked, &text, layers, &diag);
     if (status != SHD_OK && !text.failed && !diag.no_memory) {
-        *out = (struct figures){.bytes = INFINITY};
+        *out = (struct first_figures){.bytes = INFINITY};
         status = SHD_OK;
     }
     diag_fini(&diag);
@@ -275,7 +282,7 @@ static int plan_layout(struct figures *out, const struct first_asked *asked, con
 
 struct candidate {
     struct layout layout;
-    struct figures figures; /* estimated, of all layers */
+    struct first_figures figures; /* estimated, of all layers */
     bool grown;             /* twice as many sequences a microbatch were tried */
 };
 
@@ -287,17 +294,17 @@ struct choice {
     int64_t work; /* sum over the layouts tried */
 };
 
-static bool fits(const struct figures *figures)
+static bool fits(const struct first_figures *figures)
 {
     return figures->bytes <= figures->limit_bytes;
 }
 
 /* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
  * few layers is one layer. */
-static int estimate(struct figures *out, const struct choice *c, const struct layout *l)
+static int estimate(struct first_figures *out, const struct choice *c, const struct layout *l)
 {
     int64_t few = c->model.moe.first_dense + FEW_LAYERS, layers = c->model.layers;
-    struct figures more;
+    struct first_figures more;
     int status;
 
     if (layers <= few + 1)
@@ -446,7 +453,7 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
     int status;
 
     write_scenario(out, asked, &fsdp);
-    status = out->failed ? SHD_ENOMEM : plan_text(NULL, &c.model, asked, out, 0, diag);
+    status = out->failed ? SHD_ENOMEM : first_plan_text(NULL, &c.model, asked, out, 0, diag);
     if (status == SHD_OK)
         status = choose(&best, &found, &c);
     if (status != SHD_OK)
@@ -456,7 +463,7 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
     if (out->failed)
         return SHD_ENOMEM;
     if (!found)
-        status = plan_text(&best.figures, NULL, asked, out, 0, diag);
+        status = first_plan_text(&best.figures, NULL, asked, out, 0, diag);
     if (status == SHD_OK)
         *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes,
                                     fits(&best.figures)};

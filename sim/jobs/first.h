@@ -19,6 +19,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "scenario/scenario.h"
 
 /* The request. */
 struct first_asked {
@@ -27,6 +28,7 @@ struct first_asked {
     const char *hardware;
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
+    bool serves; /* a step of serving, else of training; `batch` may be 0 */
 };
 
 /* The memory that the scenario's plan needs. */
@@ -34,6 +36,20 @@ struct first_need {
     double bytes, limit_bytes; /* of a device */
     bool fits;
 };
+
+/* Figures of a plan. */
+struct first_figures {
+    double step_s, bytes, limit_bytes; /* bytes: of a device */
+};
+
+/* Write the comments on top, and the keys up to the cluster. */
+void first_write_head(struct text *out, const struct first_asked *asked);
+
+/* Read a scenario, whose model goes to `model` unless NULL, and if `out` is given, plan it with
+ * `layers` layers (0: all).  SHD_OK; else `diag` says why it is refused. */
+SHD_MUST_CHECK int first_plan_text(struct first_figures *out, struct scenario_model *model,
+                                   const struct first_asked *asked, const struct text *text,
+                                   int64_t layers, struct diag *diag);
 
 /* The least tensor parallelism of a node with which a batch divides over the replicas; 0: none. */
 long first_tensor_parallel(long devices, long batch);

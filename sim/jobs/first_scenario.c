@@ -20,6 +20,7 @@
 #include "jobs/cluster.h"
 #include "jobs/command.h"
 #include "jobs/first.h"
+#include "jobs/first_serving.h"
 #include "scenario/scenario.h"
 
 #define BATCH_OF_DEVICE 8 /* sequences, if no batch is given */
@@ -129,11 +130,11 @@ int first_scenario_settle(struct first_scenario *o, struct shd_error *err)
 {
     int status;
 
-    if (!o->batch)
+    if (!o->batch && !o->serve)
         o->batch = o->devices * BATCH_OF_DEVICE;
     if (!o->seq)
         o->seq = usual_seq(o);
-    status = check_batch(o, o->batch, err);
+    status = o->serve ? SHD_OK : check_batch(o, o->batch, err);
     return status == SHD_OK ? check_seq(o, o->seq, err) : status;
 }
 
@@ -183,6 +184,7 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
                                       .from = from,
                                       .hardware = o->hardware,
                                       .file = file_name(o),
+                                      .serves = o->serve,
                                       .devices = o->devices,
                                       .batch = o->batch,
                                       .seq = o->seq};
@@ -194,8 +196,10 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
     if (o->config && !from)
         diag_no_memory(&diag);
     else
-        status = first_write(text, &need, &asked, &diag);
-    if (status != SHD_OK && status != SHD_ENOMEM && check_whole(o, o->batch, &err) != SHD_OK) {
+        status = o->serve ? first_serving_write(text, &need, &asked, &diag)
+                          : first_write(text, &need, &asked, &diag);
+    if (status != SHD_OK && !o->serve && status != SHD_ENOMEM &&
+        check_whole(o, o->batch, &err) != SHD_OK) {
         cmd_error("%s", err.text); /* for tensor parallelism does not divide the model */
         exit = CMD_USAGE;
     } else if (status != SHD_OK) {
@@ -352,7 +356,7 @@ static int ask_all(struct first_scenario *o)
         status = ask_number("Devices", o->devices, take_devices, o);
     if (status == CMD_OK)
         status = ask("Hardware, a cluster or its file", o->hardware, take_hardware, o);
-    if (status == CMD_OK)
+    if (status == CMD_OK && !o->serve)
         status = ask_number("Batch, in sequences of a step on all devices",
                             o->devices * BATCH_OF_DEVICE, take_batch, o);
     if (status == CMD_OK)

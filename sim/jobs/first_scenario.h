@@ -18,6 +18,7 @@ struct first_scenario {
     const char *model;                      /* a published one, or the name of the file `config` */
     const char *config, *hardware, *output; /* config: path of a config.json; NULL: none */
     long devices, batch, seq; /* 0: not given */
+    bool serve;               /* a step of decode; else of training */
     bool force;
     bool asks;        /* asks on a terminal, as nothing but the output was given */
     char *answers[3]; /* where the hardware, the output and the config are, if owned */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "jobs/first_serving.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "import/serving.h"
+
+#define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
+#define SEQUENCES_MOST 256 /* of a replica: more than servers take by default on small devices */
+
+struct tried {
+    int64_t tp, batch;
+    struct first_figures figures;
+};
+
+/* Whether heads, and experts or their widths, divide. */
+static bool divides(const struct scenario_model *m, int64_t devices, int64_t tp)
+{
+    int64_t heads = m->kv_heads > 0 ? m->kv_heads : m->heads;
+
+    return devices % tp == 0 && m->heads % tp == 0 && (heads % tp == 0 || tp % heads == 0) &&
+           m->d_ff % tp == 0;
+}
+
+static bool deals_experts(const struct scenario_model *m, int64_t devices)
+{
+    return m->moe.experts > 0 && m->moe.experts % devices == 0;
+}
+
+/* The layout as a server has it: replicas of experts that do not divide are copies. */
+static struct serving layout_of(const struct scenario_model *m, int64_t devices, int64_t tp)
+{
+    bool dealt = deals_experts(m, devices);
+
+    return (struct serving){.copies = dealt ? 1 : devices / tp,
+                            .devices = dealt ? devices : tp,
+                            .parts = dealt ? devices / tp : 1,
+                            .cache_parts = 1,
+                            .experts = dealt ? devices : 1,
+                            .dense = SERVING_INSIDE,
+                            .shared = SERVING_INSIDE,
+                            .model = *m};
+}
+
+static void write_why(struct text *out, const struct first_asked *asked,
+                      const struct scenario_model *m, int64_t tp, int64_t batch)
+{
+    if (tp > 1)
+        text_addf(out, "# Heads and widths are sharded over %" PRId64 " devices, inside a node.\n",
+                  tp);
+    if (deals_experts(m, asked->devices))
+        text_add(out, "# Each device has its part of a layer's experts.\n");
+    if (asked->devices > tp)
+        text_addf(out, "# Each of %" PRId64 " replicas has a part of the batch.\n",
+                  asked->devices / tp);
+    text_addf(out,
+              "# One step of decode: a token of each of %" PRId64 " sequences%s.\n"
+              "# batch.seq: the tokens before it, whose keys and values are kept.\n",
+              batch, asked->batch > 0 ? "" : ", as many as have room for their caches");
+}
+
+static void write_scenario(struct text *out, const struct first_asked *asked,
+                           const struct scenario_model *m, int64_t tp, int64_t batch,
+                           struct diag *diag)
+{
+    struct serving v = layout_of(m, asked->devices, tp);
+    struct import_job job;
+
+    import_job_init(&job);
+    job.size = asked->from ? asked->from : asked->model;
+    v.from_config = asked->from != NULL;
+    job.batch = batch;
+    job.seq = asked->seq;
+    job.end = (struct place){asked->file, 1, 1};
+    serving_print(&job, &v, diag);
+    first_write_head(out, asked);
+    write_why(out, asked, m, tp, batch);
+    text_add(out, text_get(&job.scenario));
+    out->failed |= job.scenario.failed;
+    import_job_fini(&job);
+}
+
+/* Plan a layout.  A layout that is refused has infinite bytes; SHD_ENOMEM. */
+static int plan(struct first_figures *out, const struct first_asked *asked,
+                const struct scenario_model *m, int64_t tp, int64_t batch)
+{
+    struct text text = TEXT_INIT;
+    struct diag diag = DIAG_INIT;
+    int status = SHD_ENOMEM;
+
+    write_scenario(&text, asked, m, tp, batch, &diag);
+    if (!text.failed)
+        status = diag.nerrors > 0 ? SHD_EINVAL : first_plan_text(out, NULL, asked, &text, 0, &diag);
+    if (status != SHD_OK && !text.failed && !diag.no_memory) {
+        *out = (struct first_figures){.bytes = INFINITY};
+        status = SHD_OK;
+    }
+    diag_fini(&diag);
+    text_fini(&text);
+    return status;
+}
+
+/* The most sequences that fit, twice as many at a time, from one a replica; the least if none
+ * does. */
+static int fill(struct tried *t, const struct first_asked *asked, const struct scenario_model *m)
+{
+    int64_t replicas = asked->devices / t->tp;
+    int status = SHD_OK;
+
+    t->batch = asked->batch > 0 ? asked->batch : replicas;
+    if (t->batch % replicas) {
+        t->figures.bytes = INFINITY;
+        return SHD_OK;
+    }
+    status = plan(&t->figures, asked, m, t->tp, t->batch);
+    while (status == SHD_OK && asked->batch == 0 && t->batch < SEQUENCES_MOST * replicas) {
+        struct first_figures more;
+
+        status = plan(&more, asked, m, t->tp, 2 * t->batch);
+        if (status != SHD_OK || more.bytes > more.limit_bytes || isinf(more.bytes))
+            break;
+        t->batch *= 2;
+        t->figures = more;
+    }
+    return status;
+}
+
+static bool fits(const struct tried *t)
+{
+    return t->figures.bytes <= t->figures.limit_bytes && !isinf(t->figures.bytes);
+}
+
+/* Whether a layout is better: it fits, or makes more tokens a second. */
+static bool is_better(const struct tried *t, const struct tried *than)
+{
+    if (fits(t) != fits(than))
+        return fits(t);
+    if (!fits(t))
+        return t->figures.bytes < than->figures.bytes;
+    return (double)t->batch / t->figures.step_s > (double)than->batch / than->figures.step_s;
+}
+
+int first_serving_write(struct text *out, struct first_need *need, const struct first_asked *asked,
+                        struct diag *diag)
+{
+    struct tried best = {.figures = {.bytes = INFINITY}};
+    struct scenario_model model;
+    struct text text = TEXT_INIT;
+    int status;
+
+    first_write_head(&text, asked);
+    text_addf(&text,
+              "mesh: {dp: 1}\nmodel: {%s: %s, dtype: bfloat16}\nstep: [decode]\n"
+              "batch: {size: 1, seq: %ld}\nparams: [[.*, []]]\n",
+              asked->from ? "from" : "size", asked->from ? asked->from : asked->model, asked->seq);
+    status = text.failed ? SHD_ENOMEM : first_plan_text(NULL, &model, asked, &text, 0, diag);
+    for (int64_t tp = 1; tp <= NODE && status == SHD_OK; tp *= 2) {
+        struct tried t = {.tp = tp};
+
+        if (!divides(&model, asked->devices, tp))
+            continue;
+        status = fill(&t, asked, &model);
+        if (status == SHD_OK && (best.tp == 0 || is_better(&t, &best)))
+            best = t;
+    }
+    text_fini(&text);
+    if (status != SHD_OK)
+        return status;
+    text_clear(out);
+    write_scenario(out, asked, &model, best.tp, best.batch, diag);
+    if (out->failed)
+        return SHD_ENOMEM;
+    status =
+        diag->nerrors > 0 ? SHD_EINVAL : first_plan_text(&best.figures, NULL, asked, out, 0, diag);
+    *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best)};
+    return status;
+}
