@@ -294,8 +294,7 @@ static void describe_serving(struct text *out, const struct scenario *s)
     if (s->step.decode && s->decode.draft > 0)
         text_addf(out, ", %lld proposed and %g of them right a step,", (long long)s->decode.draft,
                   s->decode.accepted);
-    text_addf(out, " behind %lld, cache of %lld", (long long)scenario_kept_tokens(s),
-              (long long)scenario_cache_tokens(s));
+    text_addf(out, " behind %lld", (long long)scenario_kept_tokens(s));
 }
 
 void model_describe(struct text *out, const struct scenario *scenario)

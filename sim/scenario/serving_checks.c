@@ -28,7 +28,6 @@ static const struct {
     {"context", "documents", "each sequence is one"},
     {"pipeline", "axis", "stages of layers are not served yet; expected tensor parallelism"},
     {"model", "mtp", "modules for further tokens are not served yet"},
-    {NULL, "steps", "decode.tokens says how many steps there are"},
     {NULL, "uneven", "a cache is not padded"},
     {NULL, "data", "tokens are random ones, and those that are made"},
 };
@@ -43,6 +42,19 @@ static void check_refused(struct reader *r)
                 r->diag, s->places[option_id(option_find(refused[i].section, refused[i].key))],
                 "%s in a step of serving: %s",
                 option_path(option_find(refused[i].section, refused[i].key)).text, refused[i].why);
+}
+
+/* Steps are those of the tokens; as many may be said, as the text of a scenario does. */
+static void check_steps(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t steps = s->step.decode ? scenario_decode_steps(s) : 1;
+
+    if (s->steps != steps)
+        WRONG(r, "steps",
+              "steps in a step of serving: decode.tokens says how many there are; expected %" PRId64
+              ", or none",
+              steps);
 }
 
 /* What a model lacks that is to be served. */
@@ -102,6 +114,7 @@ void check_serving(struct reader *r)
     if (!scenario_serves(s))
         return;
     check_refused(r);
+    check_steps(r);
     check_model(r);
     if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
         WRONG(r, "context.method",
