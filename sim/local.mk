@@ -7,6 +7,8 @@ shdinclude_HEADERS += \
 	%D%/run/shd/partition.h \
 	%D%/run/shd/store.h \
 	%D%/run/shd/run.h \
+	%D%/trial/sequences.c \
+	%D%/trial/sequences.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside; lib/layouts/query
@@ -993,6 +995,8 @@ libsim_la_SOURCES = \
 	%D%/report/result_text.c \
 	%D%/report/saving.c \
 	%D%/report/saving.h \
+	%D%/report/serving.c \
+	%D%/report/serving.h \
 	%D%/report/strategies.c \
 	%D%/report/table.c \
 	%D%/report/table.h \
@@ -1247,6 +1251,8 @@ libsim_la_SOURCES = \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
 	%D%/trial/saving.h \
+	%D%/trial/sequences.c \
+	%D%/trial/sequences.h \
 	%D%/trial/serve.c \
 	%D%/trial/serve.h \
 	%D%/trial/timing.c \

@@ -8,7 +8,10 @@ import math
 import re
 import sys
 
-SETS = ("activations", "parameters", "gradients", "optimizer", "gathered", "data", "workspace")
+SETS = ("activations", "parameters", "gradients", "optimizer", "gathered", "data", "cache", "workspace")
+BOUNDS = {"compute": "the devices' rate of flops", "memory": "the memory's bandwidth", "launch": "launching kernels",
+          "tiles": "tiles that leave units idle", "network": "the network",
+          "host": "copies to and from the host, and its update", "waiting": "waiting for other devices"}
 
 
 def scaled(value, base, names):
@@ -108,6 +111,32 @@ def straggler(m):
         of_seconds(s["step_seconds_without"]))
 
 
+def bound(m):
+    return "bound by %s (%.0f %% of the step)" % (BOUNDS[m["bound_by"]], 100 * m["bound_share"])
+
+
+def serving(r, case):
+    s, m, f = r.get("serving"), r["time"].get("modelled"), r["figures"]
+    if not s:
+        return
+    sequences, fit = s["sequences"], f.get("sequences_that_fit")
+    if m:
+        step, new = m["step_seconds"], 1 if s["step"] == "decode" else s["tokens_of_each"]
+        tokens = sequences * new / step
+        what = "a token takes" if s["step"] == "decode" else plural(sequences, "prompt") + " take" + "s" * (sequences == 1)
+        yield "serving %s %s: %.0f tokens a second%s, %.1f of each device" % (
+            what, of_seconds(step), tokens, " of " + plural(sequences, "sequence") if new == 1 else "",
+            tokens / r["devices"])
+        yield "%s; MBU %.0f %%" % (bound(m), 100 * m["mbu"])
+    else:
+        yield "serving %s; 'shardsim plan -s hardware=h100-sxm' tells what a token takes" % plural(sequences, "sequence")
+    if fit is not None:
+        yield "sequences %s of %d tokens fit%s in the devices' memory with the weights" % (
+            fit or "not one", s["tokens_of_each"], "" if fit else "s")
+    yield "cache %s on each device, %s in all; %s a token" % tuple(
+        of_bytes(f[k]) for k in ("cache_bytes_most", "cache_bytes", "cache_bytes_per_token"))
+
+
 def modelled(r, case):
     m = r["time"].get("modelled")
     if not m:
@@ -117,9 +146,11 @@ def modelled(r, case):
     def part(name, seconds):
         return "%s %s, %.1f %%" % (name, of_seconds(seconds), 100 * seconds / step)
 
-    yield "modelled %s a step on %s: %.0f tokens a second; MFU %.1f %%, HFU %.1f %%" % (
-        of_seconds(step), m["hardware"], case["tokens"] / step, 100 * m["mfu"], 100 * m["hfu"])
-    yield "bound by WORDS % of the step)"  # the JSON lacks single kernels, so tests/modelled.sh checks these words
+    yield "modelled %s a step on %s" % (of_seconds(step), m["hardware"]) + (
+        "" if "serving" in r else ": %.0f tokens a second; MFU %.1f %%, HFU %.1f %%" % (
+            case["tokens"] / step, 100 * m["mfu"], 100 * m["hfu"]))
+    if "serving" not in r:
+        yield bound(m)
     yield part("compute", m["compute_seconds"]) + ": " + ", ".join(
         "%s %s" % (name, of_seconds(m[key + "_seconds"]))
         for name, key in (("products", "matmul"), ("attention",) * 2, ("elementwise",) * 2))
@@ -291,7 +322,7 @@ def work(r, case):
 def kinds(b):
     yield "at the peak at most" + (" before the update" if b["before_update"] else "")
     columns = [b["at_peak"], b["most"]] + ([b["before_update"]] if b["before_update"] else [])
-    for kind in SETS[1:4] + ("data", "gathered", "activations", "workspace"):
+    for kind in SETS[1:4] + ("cache", "data", "gathered", "activations", "workspace"):
         if b["most"][kind]:
             yield kind + " " + " ".join(of_bytes(c[kind]) if c[kind] else "-" for c in columns)
     sums = [sum(b["at_peak"].values())] + ([sum(b["before_update"].values())] if b["before_update"] else [])
@@ -466,7 +497,7 @@ def placement(r, case):
                   change(r["work"]["done_flops"], s["flops"])))
 
 
-PARAGRAPHS = (head, modelled, collectives, why, received, balance, ranks, layers, attention, experts, work,
+PARAGRAPHS = (head, serving, modelled, collectives, why, received, balance, ranks, layers, attention, experts, work,
               breakdown, memory, measured, replayed, training, verified, placement)
 
 

@@ -137,6 +137,22 @@ strategies:
 END
 } >"$tmp/uneven.yaml"
 
+{
+    cat <<'END'
+version: 1
+name: t
+mesh: {dp: 2, tp: 2}
+batch: {size: 4, seq: 24}
+model: {kind: llama3, d_model: 64, d_ff: 128, layers: 2, heads: 8, kv_heads: 4, vocab: 256}
+params: [[(q|k|v|up|gate)/kernel, [null, tp]], [(o|down)/kernel, [tp]], [.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: prefill, step: [prefill]}
+  - {name: decode, step: [decode], decode: {tokens: 3}}
+  - {name: cut, step: [decode], mesh: {dp: 1, tp: 2, cp: 2}, context: {axis: cp}}
+END
+} >"$tmp/serve.yaml"
+
 plain='[0, 0, 0]'
 own='[80, 0, 1]'
 train=$tmp/train.yaml
@@ -155,10 +171,15 @@ told "on a cluster, within a limit" 2000000 '[3, 0.1, 0]' '' plan "$train" -S ze
 told "on a cluster, beyond a limit" 262144 "$own" '' plan "$train" -S zero-3 -s model.layers=1 \
     -s hardware="$tmp/rounds.yaml" -s limits.memory=256KiB
 told "pipelines on a cluster" 0 "$own" '' plan "$tmp/pipeline.yaml" -s hardware="$tmp/rounds.yaml"
+told "serving" 0 "$plain" -v plan "$tmp/serve.yaml" -v
+told "serving on a cluster" 0 "$own" '' plan "$tmp/serve.yaml" -s hardware="$tmp/rounds.yaml"
+told "serving within a limit of few sequences" 1500000 "$plain" '' plan "$tmp/serve.yaml" -S decode \
+    -s limits.memory=1500000
 told "attention and experts" 0 "$plain" '' plan "$tmp/uneven.yaml"
 told "executed" 0 "$plain" '' run "$tmp/mlp.yaml" -S one -s 'mesh={dp: 1, tp: 2}' --repeat=3
 told "executed: attention" 0 "$plain" '' run "$tmp/uneven.yaml" -S ring -s model.layers=1
 told "executed: experts" 0 "$plain" '' run "$tmp/uneven.yaml" -S hot -s model.layers=1
+told "executed: serving" 0 "$plain" '' run "$tmp/serve.yaml" -S cut
 told "executed: training" 0 "$plain" '' run "$train" -S zero-1 -s steps=2 -s model.layers=1 -s 'mesh={dp: 2}'
 told "executed: training in 16 bits" 0 "$plain" '' run "$train" -S mixed -s model.dtype=bfloat16 \
     -s model.layers=1 -s 'mesh={dp: 2}'

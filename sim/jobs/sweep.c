@@ -19,6 +19,7 @@
 #include "trial/fit.h"
 #include "trial/saving.h"
 #include "trial/handoff.h"
+#include "trial/sequences.h"
 
 /* Kind of a note in an answer, followed by the values listed. */
 enum note {
@@ -88,7 +89,8 @@ static int plan_item(const struct sweep *s, struct work_item *item, bool wants_f
     if (!work_describe(item, &result))
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     result.verbose = s->wants.verbose;
-    if (!s->wants.row)
+    status = trial_sequences(&result.sequences_that_fit, trial, err);
+    if (!s->wants.row && status == SHD_OK)
         status = trial_saving(&result.saving, trial, err);
     if (wants_fit && status == SHD_OK) {
         status = trial_fit(&fit, trial, err);

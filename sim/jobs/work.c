@@ -23,6 +23,7 @@
 #include "report/modelled.h"
 #include "trial/fit.h"
 #include "trial/handoff.h"
+#include "trial/sequences.h"
 #include "trial/serve.h"
 
 bool work_init(struct work *out, int argc)
@@ -337,7 +338,14 @@ bool work_describe(struct work_item *item, struct result *result)
                               .file = s->place.file,
                               .what = text_get(&item->what),
                               .memory_limit_bytes = s->memory_limit_bytes,
-                              .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,
+                              .tokens = (uint64_t)s->batch.size * (uint64_t)scenario_new_tokens(s),
+                              .serves = scenario_serves(s),
+                              .decodes = s->step.decode,
+                              .sequences = s->batch.size,
+                              .sequences_that_fit = -1,
+                              .made = s->step.decode ? scenario_step_tokens(s) : 0,
+                              .kept = scenario_kept_tokens(s) +
+                                      (s->step.decode ? s->decode.tokens : s->batch.seq),
                               .record = item->trial.record};
     return !item->what.failed;
 }
@@ -349,6 +357,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     struct progress *progress =
         progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
                        strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0 ? s->strategy : s->name);
+    int64_t sequences = -1;
     struct shd_error err;
     int status;
 
@@ -363,8 +372,10 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     }
     status = mode == RECORD_PLANNED ? handoff_plan(trial, &err)
                                     : serve_execute(trial, &cmd_stop_request, &err);
-    if (status == SHD_OK && mode == RECORD_PLANNED)
+    if (status == SHD_OK && mode == RECORD_PLANNED) {
         trial_find_worst(trial);
+        status = trial_sequences(&sequences, trial, &err);
+    }
     progress_stop(progress);
     if (cmd_is_stopped(status))
         return CMD_INTERRUPTED;
@@ -376,6 +387,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
         log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
         return CMD_CANNOT;
     }
+    result->sequences_that_fit = sequences;
     if (!trial_fits(trial) || !modelled_fits(trial->record) ||
         (trial->record->verified && !record_verified_ok(trial->record)))
         return CMD_FAILED;

@@ -85,6 +85,14 @@ static bool is_of_coded_param(const struct graph *g, uint32_t node)
     return coded && g->nodes[node].op == GRAPH_PARAM;
 }
 
+/* Whether a value is what is kept of tokens: before the step, or with those that it adds. */
+static bool is_cache(const struct graph *g, uint32_t node)
+{
+    while (g->nodes[node].op == GRAPH_APPEND)
+        node = g->nodes[node].inputs[0];
+    return g->nodes[node].kept != NULL;
+}
+
 /* Use of a new array of a node's value. */
 static enum program_use use_of(const struct emit *e, uint32_t node)
 {
@@ -97,6 +105,8 @@ static enum program_use use_of(const struct emit *e, uint32_t node)
         return PROGRAM_OPTIMIZER;
     if (is_of_coded_param(e->graph, node))
         return PROGRAM_GATHERED;
+    if (is_cache(e->graph, node) && first)
+        return PROGRAM_CACHE;
     if (n->op == GRAPH_INPUT && first)
         return PROGRAM_DATA;
     if (n->op == GRAPH_ACCUMULATE ||

@@ -52,6 +52,7 @@ enum program_use {
     PROGRAM_OPTIMIZER, /* optimizer state, kept from step to step */
     PROGRAM_GATHERED,  /* parameters in a sharding other than their own, or rounded to codes */
     PROGRAM_DATA,      /* inputs of the step */
+    PROGRAM_CACHE,     /* what is kept of earlier tokens, from step to step */
     PROGRAM_WORKSPACE, /* of one op, or of the update */
     PROGRAM_NUSES
 };

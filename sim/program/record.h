@@ -140,6 +140,7 @@ struct record_modelled {
     const struct hardware *hardware; /* not owned */
     int64_t work_ns[RECORD_NWORKS];
     int64_t again_ns;               /* the part of work_ns in recomputation of the forward phase */
+    double moved_bytes;             /* read and written by its kernels */
     struct record_straggler straggler;
     struct record_replay *timeline; /* its devices are lanes: classes of equal devices */
     uint32_t row;                   /* row of the busiest lane */

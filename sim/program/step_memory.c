@@ -150,11 +150,14 @@ uint128 program_peak_bytes(const struct program *program)
 
 const char *program_use_name(enum program_use use)
 {
-    static const char *const names[] = {
-        [PROGRAM_ACTIVATIONS] = "activations", [PROGRAM_PARAMETERS] = "parameters",
-        [PROGRAM_GRADIENTS] = "gradients",     [PROGRAM_OPTIMIZER] = "optimizer",
-        [PROGRAM_GATHERED] = "gathered",       [PROGRAM_DATA] = "data",
-        [PROGRAM_WORKSPACE] = "workspace"};
+    static const char *const names[] = {[PROGRAM_ACTIVATIONS] = "activations",
+                                        [PROGRAM_PARAMETERS] = "parameters",
+                                        [PROGRAM_GRADIENTS] = "gradients",
+                                        [PROGRAM_OPTIMIZER] = "optimizer",
+                                        [PROGRAM_GATHERED] = "gathered",
+                                        [PROGRAM_DATA] = "data",
+                                        [PROGRAM_CACHE] = "cache",
+                                        [PROGRAM_WORKSPACE] = "workspace"};
 
     return names[use];
 }

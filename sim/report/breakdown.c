@@ -201,8 +201,8 @@ static uint128 sum(const uint128 uses[PROGRAM_NUSES])
 
 /* From uses that last the whole step to uses that last one op. */
 static const enum program_use order[PROGRAM_NUSES] = {
-    PROGRAM_PARAMETERS, PROGRAM_GRADIENTS,   PROGRAM_OPTIMIZER, PROGRAM_DATA,
-    PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
+    PROGRAM_PARAMETERS, PROGRAM_GRADIENTS, PROGRAM_OPTIMIZER,   PROGRAM_CACHE,
+    PROGRAM_DATA,       PROGRAM_GATHERED,  PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
 #define NSTATES 3 /* the first uses of `order`, alive before the update */
 
 static void add_bytes(struct table *table, uint128 bytes)

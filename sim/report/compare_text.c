@@ -93,13 +93,25 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c)
 }
 
 /* Columns are placed in this order while the screen has room. */
-static const enum figure_id first_columns[] = {
-    FIGURE_DEVICES,         FIGURE_MESH,         FIGURE_MICROBATCHES,
-    FIGURE_RECEIVED_MOST,   FIGURE_PEAK_MOST,    FIGURE_FITS,
-    FIGURE_MODELLED_STEP,   FIGURE_MODELLED_MFU, FIGURE_REPLAYED_STEP,
-    FIGURE_REPLAYED_SPREAD, FIGURE_VERIFIED,     FIGURE_BUBBLE,
-    FIGURE_EXPERTS,         FIGURE_ATTENTION,    FIGURE_REPLAYED_EXPOSED,
-    FIGURE_MODELLED_EXPOSED};
+static const enum figure_id first_columns[] = {FIGURE_DEVICES,
+                                               FIGURE_MESH,
+                                               FIGURE_MICROBATCHES,
+                                               FIGURE_RECEIVED_MOST,
+                                               FIGURE_PEAK_MOST,
+                                               FIGURE_CACHE_MOST,
+                                               FIGURE_FITS,
+                                               FIGURE_MODELLED_STEP,
+                                               FIGURE_MODELLED_DEVICE_TOKENS,
+                                               FIGURE_SEQUENCES,
+                                               FIGURE_MODELLED_MFU,
+                                               FIGURE_REPLAYED_STEP,
+                                               FIGURE_REPLAYED_SPREAD,
+                                               FIGURE_VERIFIED,
+                                               FIGURE_BUBBLE,
+                                               FIGURE_EXPERTS,
+                                               FIGURE_ATTENTION,
+                                               FIGURE_REPLAYED_EXPOSED,
+                                               FIGURE_MODELLED_EXPOSED};
 
 /* Whether a column tells strategies apart. */
 static bool differs(const struct compare_rows *rows, size_t c)

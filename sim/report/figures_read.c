@@ -11,6 +11,7 @@
 #include "report/host.h"
 #include "report/replayed.h"
 #include "report/result.h"
+#include "report/serving.h"
 #include "report/traffic.h"
 #include "report/uneven.h"
 
@@ -142,6 +143,31 @@ static double seconds_of(int64_t ns)
     return (double)ns * 1e-9;
 }
 
+/* Set the figures of a step that serves, if it does; a baseline knows the record alone. */
+static void set_serving(struct figures *figures, const struct result *result)
+{
+    struct serving s;
+
+    serving_of(&s, result);
+    if (s.cache_bytes > 0) {
+        figures_set_whole(figures, FIGURE_CACHE_MOST, s.cache_bytes_most);
+        figures_set_whole(figures, FIGURE_CACHE_TOTAL, s.cache_bytes);
+        figures_set_whole(figures, FIGURE_CACHE_TOKEN, s.token_bytes);
+    }
+    if (!result->serves)
+        return;
+    if (result->sequences_that_fit >= 0)
+        figures_set_whole(figures, FIGURE_SEQUENCES, (uint128)result->sequences_that_fit);
+    if (!result->record->modelled)
+        return;
+    figures_set_number(figures, FIGURE_MODELLED_TOKENS, s.tokens_per_s);
+    figures_set_number(figures, FIGURE_MODELLED_DEVICE_TOKENS, s.device_tokens_per_s);
+    figures_set_number(figures, FIGURE_MODELLED_MBU, s.mbu);
+    figures_set_text(figures, FIGURE_MODELLED_BOUND, s.bound.word);
+    if (result->decodes)
+        figures_set_number(figures, FIGURE_MODELLED_TOKEN, s.token_s);
+}
+
 static void set_measured(struct figures *figures, const struct record *r)
 {
     if (r->mode != RECORD_EXECUTED)
@@ -258,6 +284,7 @@ int figures_set(struct figures *figures, const struct result *result, const stru
     set_measured(figures, r);
     set_replayed(figures, r);
     figures_set_step(figures, r, result->tokens);
+    set_serving(figures, result);
     set_verdicts(figures, result);
     set_traffic(figures, r, traffic);
     return set_bubble(figures, r->program, err);

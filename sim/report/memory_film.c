@@ -16,7 +16,7 @@
 static const char marks[PROGRAM_NUSES] = {
     [PROGRAM_PARAMETERS] = 'P', [PROGRAM_OPTIMIZER] = 'O', [PROGRAM_GRADIENTS] = 'G',
     [PROGRAM_DATA] = 'd',       [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
-    [PROGRAM_WORKSPACE] = 'w'};
+    [PROGRAM_CACHE] = 'K',      [PROGRAM_WORKSPACE] = 'w'};
 
 /* ---- what is alive at the peak ---- */
 

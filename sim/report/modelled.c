@@ -219,33 +219,32 @@ static void print_trust(struct text *out, const struct record *record)
 
 /* ---- the limit of the step ---- */
 
-static const char *bound_of(const struct record *record, const struct modelled_figures *f,
-                            char *buf, size_t size)
+struct modelled_bound modelled_bound_of(const struct record *record)
 {
     const struct record_modelled *m = record->modelled;
-    double kernels_s[RECORD_NBOUNDS] = {0};
-    double host_s = (double)m->timeline->devices[m->row].exposed_host_ns * 1e-9;
+    const struct record_replayed *row = &m->timeline->devices[m->row];
+    int64_t kernels_ns[RECORD_NBOUNDS] = {0}, waiting_ns = row->waiting_ns + row->idle_ns;
     const struct {
-        const double *seconds;
-        const char *what;
-    } parts[] = {{&kernels_s[RECORD_BY_COMPUTE], "the devices' rate of flops"},
-                 {&kernels_s[RECORD_BY_MEMORY], "the memory's bandwidth"},
-                 {&kernels_s[RECORD_BY_LAUNCH], "launching kernels"},
-                 {&kernels_s[RECORD_BY_TILES], "tiles that leave units idle"},
-                 {&f->exposed_s, "the network"},
-                 {&host_s, "copies to and from the host, and its update"},
-                 {&f->bubble_s, "waiting for other devices"}};
+        const int64_t *ns;
+        const char *word, *what;
+    } parts[] = {{&kernels_ns[RECORD_BY_COMPUTE], "compute", "the devices' rate of flops"},
+                 {&kernels_ns[RECORD_BY_MEMORY], "memory", "the memory's bandwidth"},
+                 {&kernels_ns[RECORD_BY_LAUNCH], "launch", "launching kernels"},
+                 {&kernels_ns[RECORD_BY_TILES], "tiles", "tiles that leave units idle"},
+                 {&row->exposed_ns, "network", "the network"},
+                 {&row->exposed_host_ns, "host", "copies to and from the host, and its update"},
+                 {&waiting_ns, "waiting", "waiting for other devices"}};
     size_t most = 0;
 
     for (uint32_t i = record->program->first_op; i < record->program->nops; i++)
         if (!program_is_beside(&record->program->ops[i]))
-            kernels_s[m->bound[i]] += (double)m->op_ns[i] * 1e-9;
+            kernels_ns[m->bound[i]] += m->op_ns[i];
     for (size_t k = 1; k < sizeof parts / sizeof parts[0]; k++)
-        if (*parts[k].seconds > *parts[most].seconds)
+        if (*parts[k].ns > *parts[most].ns)
             most = k;
-    snprintf(buf, size, "%s (%.0f %% of the step)", parts[most].what,
-             f->step_s > 0 ? 100 * *parts[most].seconds / f->step_s : 0);
-    return buf;
+    return (struct modelled_bound){
+        parts[most].word, parts[most].what,
+        m->timeline->step_ns > 0 ? (double)*parts[most].ns / (double)m->timeline->step_ns : 0};
 }
 
 static void print_part(struct text *out, const char *what, double seconds, double step_s)
@@ -347,19 +346,32 @@ static void print_memory(struct text *out, const struct record *record,
     modelled_print_full(out, h, f->memory_bytes);
 }
 
-void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
-                   uint64_t limit_bytes)
+/* The first lines: what a step takes, and what bounds it.  Of a step that serves they are elsewhere
+ * (report/serving.h), but for the share of the memory's bandwidth. */
+static void print_step(struct text *out, const struct record *record,
+                       const struct modelled_figures *f, bool serves)
 {
     const struct hardware *h = record->modelled->hardware;
+    struct modelled_bound bound = modelled_bound_of(record);
+
+    text_addf(out, "\nmodelled      %s a step on %s", units_print_seconds(f->step_s).text, h->name);
+    if (serves) {
+        text_add(out, "\n");
+        return;
+    }
+    if (f->tokens_per_s > 0)
+        text_addf(out, ": %.0f tokens a second", f->tokens_per_s);
+    text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f->mfu, 100 * f->hfu);
+    text_addf(out, "  bound by    %s (%.0f %% of the step)\n", bound.what, 100 * bound.share);
+}
+
+void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
+                   uint64_t limit_bytes, bool serves)
+{
     struct modelled_figures f;
-    char bound[96];
 
     modelled_figures_of(&f, record, tokens);
-    text_addf(out, "\nmodelled      %s a step on %s", units_print_seconds(f.step_s).text, h->name);
-    if (f.tokens_per_s > 0)
-        text_addf(out, ": %.0f tokens a second", f.tokens_per_s);
-    text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f.mfu, 100 * f.hfu);
-    text_addf(out, "  bound by    %s\n", bound_of(record, &f, bound, sizeof bound));
+    print_step(out, record, &f, serves);
     print_compute(out, record, &f);
     print_exposed(out, record, &f);
     if (f.bubble_s > 0) {
@@ -378,6 +390,14 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
 }
 
 /* ---- JSON ---- */
+
+static void write_bound(struct json_out *out, const struct record *record)
+{
+    struct modelled_bound bound = modelled_bound_of(record);
+
+    json_out_key_string(out, "bound_by", bound.word);
+    json_out_key_double(out, "bound_share", bound.share);
+}
 
 static void write_exposed(struct json_out *out, const struct record *record)
 {
@@ -439,6 +459,7 @@ void modelled_json(struct json_out *out, const struct record *record, const stru
     json_out_begin_object(out);
     json_out_key_string(out, "hardware", record->modelled->hardware->name);
     figures_json(out, figures, FIGURE_MODELLED, true);
+    write_bound(out, record);
     write_exposed(out, record);
     json_out_key_double(out, "hidden_communication_seconds", hidden_seconds(record));
     json_out_key_bool(out, "fits", modelled_fits(record));

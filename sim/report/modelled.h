@@ -48,10 +48,17 @@ struct modelled_exposed {
 uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
                              const struct record *record);
 
+/* What most of a step's time goes to: in a word ("memory"), and in a sentence. */
+struct modelled_bound {
+    const char *word, *what;
+    double share; /* of the step */
+};
+struct modelled_bound modelled_bound_of(const struct record *record);
+
 /* Print for people.  `limit_bytes` is the scenario's own memory limit (0: none); the one verdict on
- * memory is by the limit that binds. */
+ * memory is by the limit that binds.  `serves`: the first lines are those of serving.h. */
 void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
-                   uint64_t limit_bytes);
+                   uint64_t limit_bytes, bool serves);
 
 /* The value of time.modelled, with the record's figures. */
 struct figures;

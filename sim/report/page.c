@@ -16,6 +16,7 @@
 #include "report/layer_times.h"
 #include "report/modelled.h"
 #include "report/parts.h"
+#include "report/serving.h"
 
 #define BARS_MAX 6000 /* in all timelines of a page; a bar takes about 100 bytes */
 #define ROWS_MAX 64   /* rows of a heat map */
@@ -138,7 +139,10 @@ static void print_cluster(const struct result *r, size_t id, struct text *out)
     struct text words = TEXT_INIT;
     bool first = true;
 
-    modelled_text(&words, r->record, r->tokens, r->memory_limit_bytes);
+    if (r->serves)
+        serving_text(r, &words);
+    if (r->record->modelled)
+        modelled_text(&words, r->record, r->tokens, r->memory_limit_bytes, r->serves);
     begin_part(out, id, "cluster", "Time and memory on the cluster");
     text_add(out, "<dl>\n");
     for (const char *line = text_get(&words) + strspn(text_get(&words), "\n"); *line;
@@ -203,10 +207,10 @@ static int print_parts(const struct result *r, size_t id, size_t nstrategies, st
 {
     int status = SHD_OK;
 
-    if (r->record->modelled) {
+    if (r->record->modelled || r->serves)
         print_cluster(r, id, out);
+    if (r->record->modelled)
         status = print_layers(r, id, out, err);
-    }
     if (status == SHD_OK) {
         begin_part(out, id, "heat", "Who receives how much from whom");
         status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);

@@ -22,6 +22,11 @@ struct result {
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
     uint64_t tokens; /* of a step; 0: unknown */
+    bool serves, decodes; /* a step of serving; one of a decode */
+    int64_t sequences;    /* of a step that serves, */
+    int64_t kept;         /* the tokens kept of each at the end, */
+    double made;          /* and those that a step of a decode makes of each */
+    int64_t sequences_that_fit; /* in the devices' memory; negative: not known */
     const struct record *record;
     struct saving saving;  /* by a search, if one was made */
     size_t columns;        /* text: width of a line; 0: 80 */

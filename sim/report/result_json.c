@@ -447,6 +447,16 @@ static int write_uneven(struct json_out *out, const struct record *r, struct shd
     return SHD_OK;
 }
 
+/* What a step of serving serves. */
+static void write_serving(struct json_out *out, const struct result *result)
+{
+    json_out_key_flat_object(out, "serving");
+    json_out_key_string(out, "step", result->decodes ? "decode" : "prefill");
+    json_out_key_int(out, "sequences", result->sequences);
+    json_out_key_int(out, "tokens_of_each", result->kept);
+    json_out_end_object(out);
+}
+
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -471,6 +481,8 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     write_learned(out, r->program);
     json_out_key(out, "figures");
     figures_json_all(out, &figures);
+    if (result->serves)
+        write_serving(out, result);
     status = write_traffic(out, &traffic, r);
     write_balances(out, r);
     if (status == SHD_OK)

@@ -23,6 +23,7 @@
 #include "report/para.h"
 #include "report/ranks.h"
 #include "report/replayed.h"
+#include "report/serving.h"
 #include "report/table.h"
 #include "report/traffic.h"
 
@@ -600,8 +601,10 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
         return status;
     print_head(result, out);
     print_idle(result, out);
+    if (result->serves)
+        serving_text(result, out);
     if (r->modelled)
-        modelled_text(out, r, result->tokens, result->memory_limit_bytes);
+        modelled_text(out, r, result->tokens, result->memory_limit_bytes, result->serves);
     collectives_text(&traffic, result->verbose, result->columns ? result->columns : PARA_COLUMNS,
                      out);
     print_totals(&traffic, r, result->columns, out);

@@ -1,0 +1,124 @@
+/* Figures of a step of serving (serving.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "report/serving.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "hardware/hardware.h"
+#include "report/para.h"
+
+#define VALUE_COLUMN 14 /* as in result_text.c */
+
+/* Add an array of the cache, [batch, tokens, ..], as every device has it. */
+static void add_array(struct serving *out, const struct program_buffer *b, int32_t ndevices)
+{
+    uint64_t bytes = program_buffer_filled(b);
+    uint128 tokens = (uint128)b->shape[0] * (uint128)b->shape[1];
+
+    out->cache_bytes_most += bytes;
+    out->cache_bytes += (uint128)bytes * (uint128)ndevices;
+    out->token_bytes += (uint128)bytes * (uint128)ndevices / tokens;
+}
+
+void serving_of(struct serving *out, const struct result *result)
+{
+    const struct record *r = result->record;
+    const struct record_modelled *m = r->modelled;
+    double step_s;
+
+    *out = (struct serving){.cache_bytes_most = 0};
+    for (uint32_t i = 0; i < r->program->nbuffers; i++)
+        if (r->program->buffers[i].use == PROGRAM_CACHE && r->program->buffers[i].argument)
+            add_array(out, &r->program->buffers[i], r->ndevices);
+    if (!m || !result->serves)
+        return;
+    step_s = (double)m->timeline->step_ns * 1e-9;
+    out->bound = modelled_bound_of(r);
+    out->token_s = result->decodes ? step_s / result->made : step_s;
+    if (step_s <= 0)
+        return;
+    out->tokens_per_s = result->decodes ? (double)result->sequences / out->token_s
+                                        : (double)result->tokens / step_s;
+    out->device_tokens_per_s = out->tokens_per_s / (double)r->ndevices;
+    out->mbu = m->moved_bytes / m->hardware->memory_bytes_per_s / step_s;
+}
+
+static void print_line(const struct result *result, const char *title, struct text *line,
+                       struct text *out)
+{
+    text_addf(out, "%-*s", VALUE_COLUMN, title);
+    para_print(out, result->columns, VALUE_COLUMN, text_get(line));
+    text_drop(out, line);
+}
+
+static void print_times(const struct result *result, const struct serving *s, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    struct units_text step = units_print_seconds(s->token_s);
+
+    if (result->decodes)
+        text_addf(&line, "a token takes %s", step.text);
+    else
+        text_addf(&line, "%" PRId64 " prompt%s take%s %s", result->sequences,
+                  result->sequences == 1 ? "" : "s", result->sequences == 1 ? "s" : "", step.text);
+    text_addf(&line, ": %.0f tokens a second", s->tokens_per_s);
+    if (result->decodes)
+        text_addf(&line, " of %" PRId64 " sequence%s", result->sequences,
+                  result->sequences == 1 ? "" : "s");
+    text_addf(&line, ", %.1f of each device", s->device_tokens_per_s);
+    print_line(result, "serving", &line, out);
+    text_addf(&line, "%s (%.0f %% of the step); MBU %.0f %%", s->bound.what, 100 * s->bound.share,
+              100 * s->mbu);
+    print_line(result, "  bound by", &line, out);
+}
+
+static void print_sequences(const struct result *result, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    if (result->sequences_that_fit < 0)
+        return;
+    if (result->sequences_that_fit == 0)
+        text_addf(&line,
+                  "not one of %" PRId64 " tokens fits in the devices' memory with the weights",
+                  result->kept);
+    else
+        text_addf(&line,
+                  "%" PRId64 " of %" PRId64 " tokens fit in the devices' memory with the weights",
+                  result->sequences_that_fit, result->kept);
+    print_line(result, "  sequences", &line, out);
+}
+
+static void print_untimed(const struct result *result, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    text_addf(&line,
+              "%" PRId64
+              " sequence%s; 'shardsim plan -s hardware=h100-sxm' tells what a token takes",
+              result->sequences, result->sequences == 1 ? "" : "s");
+    print_line(result, "serving", &line, out);
+}
+
+void serving_text(const struct result *result, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    struct serving s;
+
+    serving_of(&s, result);
+    text_add(out, "\n");
+    if (result->record->modelled)
+        print_times(result, &s, out);
+    else
+        print_untimed(result, out);
+    print_sequences(result, out);
+    text_addf(&line, "%s on each device, %s in all; %s a token",
+              units_print_bytes(s.cache_bytes_most).text, units_print_bytes(s.cache_bytes).text,
+              units_print_bytes(s.token_bytes).text);
+    print_line(result, "  cache", &line, out);
+}
