@@ -1172,6 +1172,10 @@ libsim_la_SOURCES = \
 	%D%/search/search_work.h \
 	%D%/search/sensitivity.c \
 	%D%/search/sensitivity.h \
+	%D%/search/serving.c \
+	%D%/search/serving.h \
+	%D%/search/serving_report.c \
+	%D%/search/serving_report.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
 	%D%/search/space_extent.c \

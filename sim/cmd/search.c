@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "base/units.h"
 #include "cmd/common.h"
 #include "jobs/searched.h"
 #include "ranks/ranks.h"
@@ -35,6 +36,13 @@ static void check_together(const struct args_line *line, void *input)
         args_error(line, "--price goes with several --devices, such as --devices 64..1024");
     if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0 || o->seconds > 0))
         args_error(line, "several --devices go without --memory, --within and --seconds");
+    if ((o->ttft_s > 0 || o->tpot_s > 0) && !o->serve)
+        args_error(line, "--ttft and --tpot go with --serve");
+    if (o->serve && (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
+                     o->journal || o->target || o->output || o->sensitivity || o->within_s > 0 ||
+                     o->memory_bytes > 0 || o->row != 1))
+        args_error(line, "--serve goes with --devices, --ttft, --tpot, --seconds, --top, --picture "
+                         "and --json only");
     if (o->by_tensors && (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 ||
                           o->devices > 0 || o->nplans > 0 || o->seconds > 0 || o->all ||
                           o->journal || o->target || o->ntop != TOP || o->row != 1))
@@ -61,6 +69,19 @@ static void take_above_0(const struct args_value *v)
     if (end == v->arg || *end || !(value > 0) || value > 1e9)
         args_error(v->line, "--%s is '%s'; expected a number above 0", v->row->name, v->arg);
     *(double *)v->at = value;
+}
+
+/* A time with its unit. */
+static void take_time(const struct args_value *v)
+{
+    struct shd_error err;
+    int64_t ns;
+
+    if (units_parse_ns(&ns, v->arg, &err) != SHD_OK)
+        args_error(v->line, "--%s: %s", v->row->name, err.text);
+    if (ns < 1)
+        args_error(v->line, "--%s is '%s'; expected a time above 0", v->row->name, v->arg);
+    *(double *)v->at = (double)ns * 1e-9;
 }
 
 /* A range; `least` of the row says that it forbids. */
@@ -111,6 +132,13 @@ static const struct args_row rows[] = {
     {"journal", 0, "FILE", args_text, AT(journal), 0, 0,
      "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
      "was interrupted"},
+    {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
+     "Search the layouts of a decode (step: [decode]) for the most tokens a second: every size of "
+     "the mesh's axes, with each every batch by doublings"},
+    {"ttft", 0, "TIME", take_time, AT(ttft_s), 0, 0,
+     "Of --serve: the first token of a prompt within this time, such as 1s"},
+    {"tpot", 0, "TIME", take_time, AT(tpot_s), 0, 0,
+     "Of --serve: each other token within this time, such as 50ms"},
     {"tensors", ARGS_BARE, "PATTERN", args_text, AT(tensors), 0, 0,
      "Search instead the sharding of each parameter whose name matches (all), on the scenario's "
      "mesh"},
@@ -166,6 +194,8 @@ static const struct args args = {
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
         "  The best one that JAX can be told:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax\n"
+        "  How to serve the most tokens a second, each within 50 ms:\n"
+        "    shardsim search scenarios/serve.yaml -S both --serve --tpot 50ms --top 3\n"
         "  How to shard each tensor of a small mlp:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n")};

@@ -18,6 +18,7 @@
 #include "search/crew.h"
 #include "search/search_picture.h"
 #include "search/search_report.h"
+#include "search/serving_report.h"
 #include "store/write.h"
 
 #define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
@@ -241,6 +242,51 @@ static int search_tensors(const struct searched *o)
     return search_tensors_run(&o->chosen.trial, &asked);
 }
 
+static void show_plans(void *arg, size_t nplanned)
+{
+    log_progress_line(arg, "%zu plans", nplanned);
+}
+
+static int put_serving(const struct searched *o, const struct serving_search *found)
+{
+    struct text text = TEXT_INIT;
+    int exit;
+
+    if (o->json)
+        serving_report_json(&text, found);
+    else
+        serving_report_text(&text, found, o->ntop);
+    exit = cmd_put_last(&text);
+    text_fini(&text);
+    if (exit == CMD_OK && o->picture && found->nwithin > 0) {
+        serving_report_picture(&text, found);
+        exit = picture_put(o->picture, &text);
+    }
+    if (!found->over)
+        return CMD_INTERRUPTED;
+    return exit == CMD_OK && found->nwithin == 0 ? CMD_FAILED : exit;
+}
+
+static int search_serving(const struct searched *o)
+{
+    const struct serving_wants wants = {.devices = o->devices,
+                                        .ttft_s = o->ttft_s,
+                                        .tpot_s = o->tpot_s,
+                                        .stop = &cmd_halt,
+                                        .progress = show_plans,
+                                        .arg = o->log};
+    struct serving_search found;
+    struct shd_error err;
+    int exit, status;
+
+    log_progress_begin(o->log);
+    status = serving_search_run(&found, &o->chosen.trial, &wants, &err);
+    log_progress_end(o->log);
+    exit = status == SHD_OK ? put_serving(o, &found) : cmd_refused(&err);
+    serving_search_fini(&found);
+    return exit;
+}
+
 static int search_what_is_asked(struct searched *o)
 {
     int exit = cmd_check_output(o->output);
@@ -253,6 +299,8 @@ static int search_what_is_asked(struct searched *o)
         exit = cmd_halt_after(o->seconds);
     if (exit != CMD_OK)
         return exit;
+    if (o->serve)
+        return search_serving(o);
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
 }
 

@@ -26,6 +26,8 @@ struct searched {
     int nthreads, seconds; /* 0 seconds: no limit */
     bool all, json, quiet, sensitivity;
     const char *output, *journal, *picture;
+    bool serve;            /* layouts of a step of serving, ... */
+    double ttft_s, tpot_s; /* ... with these times; 0: any */
     bool by_tensors;
     const char *tensors;
     uint64_t memory_bytes;

@@ -1,0 +1,355 @@
+/* Planning every layout of a step of serving (search/serving.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "search/serving.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/modelled.h"
+#include "report/serving.h"
+
+#define BATCH_MAX (INT64_C(1) << 20)
+#define HALVINGS 4 /* of a doubling: a sixteenth is left */
+#define SETS_MAX (SHD_MESH_AXES_MAX + 8)
+#define SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
+
+struct finder {
+    struct serving_search *out;
+    struct text text; /* the scenario as text */
+    struct shd_error *err;
+    int64_t sizes[SHD_MESH_AXES_MAX]; /* of the mesh's axes */
+    double prompt_s;                  /* of this mesh */
+};
+
+/* ---- one plan ---- */
+
+/* The values of a plan: the mesh, the batch, and for a prefill the step. */
+struct sets {
+    char texts[SETS_MAX][SET_BYTES];
+    const char *each[SETS_MAX];
+    size_t n;
+};
+
+static void add_set(struct sets *sets, const char *key, const char *sub, const char *value)
+{
+    char *text = sets->texts[sets->n];
+
+    snprintf(text, sizeof sets->texts[0], "%s%s=%s", key, sub, value);
+    sets->each[sets->n++] = text;
+}
+
+static void add_number(struct sets *sets, const char *key, const char *sub, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, value);
+    add_set(sets, key, sub, text);
+}
+
+static void make_sets(struct sets *sets, const struct finder *f, int64_t batch, bool prefill)
+{
+    const struct scenario *s = f->out->trial->scenario;
+
+    sets->n = 0;
+    for (size_t a = 0; a < s->nmesh; a++)
+        add_number(sets, "mesh.", s->mesh[a].name, f->sizes[a]);
+    add_number(sets, "batch.size", "", batch);
+    if (!prefill)
+        return;
+    add_set(sets, "step", "", "[prefill]");
+    add_number(sets, "steps", "", 1);
+    add_number(sets, "decode.tokens", "", 1);
+    add_number(sets, "decode.draft", "", 0);
+    add_number(sets, "decode.accepted", "", 0);
+    add_number(sets, "decode.context", "", 0);
+}
+
+enum outcome { REFUSED, TOO_BIG, FITS };
+
+/* What a planned trial comes to. */
+static enum outcome read_plan(struct serving_layout *out, const struct trial *trial)
+{
+    const struct scenario *s = trial->scenario;
+    const struct result result = {
+        .serves = true,
+        .decodes = s->step.decode,
+        .sequences = s->batch.size,
+        .made = scenario_step_tokens(s),
+        .tokens = (uint64_t)s->batch.size * (uint64_t)scenario_new_tokens(s),
+        .record = trial->record,
+    };
+    struct modelled_figures figures;
+    struct serving serving;
+
+    serving_of(&serving, &result);
+    modelled_figures_of(&figures, trial->record, result.tokens);
+    *out = (struct serving_layout){.batch = s->batch.size,
+                                   .token_s = serving.token_s,
+                                   .tokens_per_s = serving.tokens_per_s,
+                                   .device_tokens_per_s = serving.device_tokens_per_s,
+                                   .prompt_s = -1,
+                                   .memory_bytes = figures.memory_bytes,
+                                   .cache_bytes = serving.cache_bytes_most,
+                                   .bound = serving.bound.word};
+    return trial_fits(trial) && figures.fits ? FITS : TOO_BIG;
+}
+
+static int plan(enum outcome *outcome, struct serving_layout *out, struct finder *f, int64_t batch,
+                bool prefill)
+{
+    struct serving_search *s = f->out;
+    struct scenario_file *file = NULL;
+    struct diag diag = DIAG_INIT;
+    struct sets sets;
+    struct trial trial;
+    int status;
+
+    *outcome = REFUSED;
+    make_sets(&sets, f, batch, prefill);
+    status = scenario_parse(&file, "<layout>", text_get(&f->text), f->text.length, sets.each,
+                            sets.n, &diag);
+    if (status == SHD_OK) {
+        file->scenarios[0].planned = true;
+        status = trial_init(&trial, &file->scenarios[0], &diag);
+    }
+    if (status == SHD_OK) {
+        status = trial_plan(&trial, f->err);
+        if (status == SHD_OK)
+            *outcome = read_plan(out, &trial);
+        s->nplans++;
+        trial_fini(&trial);
+        if (s->wants.progress)
+            s->wants.progress(s->wants.arg, s->nplans);
+    } else if (diag.no_memory) {
+        status = shd_error_set(f->err, SHD_ENOMEM, "no memory to plan layouts");
+    } else {
+        snprintf(s->refused, sizeof s->refused, "%s", diag.nmessages ? diag.messages[0].text : "");
+        status = SHD_OK;
+    }
+    scenario_file_destroy(file);
+    diag_fini(&diag);
+    return status;
+}
+
+/* ---- the layouts of a mesh ---- */
+
+/* Groups of devices that share sequences: a batch is a multiple of their number. */
+static int64_t groups_of(const struct finder *f)
+{
+    const struct scenario *s = f->out->trial->scenario;
+    const struct scenario_logical *batch = scenario_find_logical(s, "batch");
+    int64_t groups = 1;
+
+    for (size_t b = 0; batch && b < batch->naxes; b++)
+        for (size_t a = 0; a < s->nmesh; a++)
+            if (!strcmp(s->mesh[a].name, batch->axes[b]))
+                groups *= f->sizes[a];
+    return groups;
+}
+
+static int print_mesh(struct serving_layout *layout, const struct finder *f)
+{
+    const struct scenario *s = f->out->trial->scenario;
+    struct text text = TEXT_INIT;
+
+    for (size_t a = 0; a < s->nmesh; a++)
+        text_addf(&text, "%s%s=%" PRId64, a ? ", " : "", s->mesh[a].name, f->sizes[a]);
+    layout->mesh = strdup(text_get(&text));
+    if (text.failed || !layout->mesh) {
+        text_fini(&text);
+        return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
+    }
+    text_fini(&text);
+    return SHD_OK;
+}
+
+static int keep(struct finder *f, struct serving_layout *layout)
+{
+    struct serving_search *s = f->out;
+
+    layout->prompt_s = f->prompt_s;
+    layout->within = (s->wants.tpot_s <= 0 || layout->token_s <= s->wants.tpot_s) &&
+                     (s->wants.ttft_s <= 0 || (f->prompt_s >= 0 && f->prompt_s <= s->wants.ttft_s));
+    if (!array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts))
+        return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
+    s->layouts[s->nlayouts] = *layout;
+    s->nwithin += layout->within;
+    return print_mesh(&s->layouts[s->nlayouts++], f);
+}
+
+/* The time of a prompt, if it is limited; a prefill that does not fit has none. */
+static int find_prompt(struct finder *f, int64_t groups)
+{
+    struct serving_layout prompt;
+    enum outcome outcome;
+    int status;
+
+    f->prompt_s = -1;
+    if (f->out->wants.ttft_s <= 0)
+        return SHD_OK;
+    status = plan(&outcome, &prompt, f, groups, true);
+    if (outcome == FITS)
+        f->prompt_s = prompt.token_s;
+    return status;
+}
+
+/* Plan and keep a batch; *within: it fits, and keeps to the times. */
+static int plan_batch(enum outcome *outcome, bool *within, struct finder *f, int64_t batch)
+{
+    struct serving_layout layout;
+    int status = plan(outcome, &layout, f, batch, false);
+
+    *within = false;
+    if (*outcome != FITS || status != SHD_OK)
+        return status;
+    status = keep(f, &layout);
+    *within = status == SHD_OK && f->out->layouts[f->out->nlayouts - 1].within;
+    return status;
+}
+
+static bool is_stopped(const struct finder *f)
+{
+    return f->out->wants.stop && *f->out->wants.stop;
+}
+
+/* Between a batch that is within the limits and one that is not, halve to a sixteenth. */
+static int refine(struct finder *f, int64_t good, int64_t bad, int64_t groups)
+{
+    int status = SHD_OK;
+
+    for (int n = 0; n < HALVINGS && bad - good > groups && status == SHD_OK; n++) {
+        int64_t batch = (good + bad) / 2 / groups * groups;
+        enum outcome outcome;
+        bool within;
+
+        if (is_stopped(f))
+            return SHD_OK;
+        status = plan_batch(&outcome, &within, f, batch);
+        if (within)
+            good = batch;
+        else
+            bad = batch;
+    }
+    return status;
+}
+
+/* Double the batch for as long as it fits; then look where the limits are reached. */
+static int plan_mesh(struct finder *f)
+{
+    int64_t groups = groups_of(f), good = 0, bad = 0;
+    enum outcome outcome = FITS;
+    int status = find_prompt(f, groups);
+
+    f->out->nmeshes++;
+    for (int64_t batch = groups; batch <= BATCH_MAX && outcome == FITS && status == SHD_OK;
+         batch *= 2) {
+        bool within;
+
+        if (is_stopped(f))
+            return SHD_OK;
+        status = plan_batch(&outcome, &within, f, batch);
+        f->out->nrefused += outcome == REFUSED && batch == groups;
+        if (within)
+            good = batch;
+        else if (bad <= good)
+            bad = batch;
+    }
+    return good > 0 && bad > good && status == SHD_OK ? refine(f, good, bad, groups) : status;
+}
+
+/* Every way to make `devices` of the axes from `axis` on. */
+static int plan_meshes(struct finder *f, size_t axis, int64_t devices)
+{
+    size_t last = f->out->trial->scenario->nmesh - 1;
+    int status = SHD_OK;
+
+    if (axis == last) {
+        f->sizes[axis] = devices;
+        return plan_mesh(f);
+    }
+    for (int64_t size = 1; size <= devices && status == SHD_OK; size++) {
+        if (devices % size != 0)
+            continue;
+        f->sizes[axis] = size;
+        status = plan_meshes(f, axis + 1, devices / size);
+    }
+    return status;
+}
+
+/* ---- the best ---- */
+
+/* Those within the limits first, by tokens a second, and of equal ones that with the shorter token;
+ * meshes are told apart by their names. */
+static int by_rate(const void *left, const void *right)
+{
+    const struct serving_layout *a = left, *b = right;
+
+    if (a->within != b->within)
+        return a->within ? -1 : 1;
+    if (a->tokens_per_s < b->tokens_per_s || a->tokens_per_s > b->tokens_per_s)
+        return a->tokens_per_s > b->tokens_per_s ? -1 : 1;
+    if (a->token_s < b->token_s || a->token_s > b->token_s)
+        return a->token_s < b->token_s ? -1 : 1;
+    if (a->batch != b->batch)
+        return a->batch < b->batch ? -1 : 1;
+    return strcmp(a->mesh, b->mesh);
+}
+
+/* From the most tokens a second on, each one whose token takes less than all before. */
+static void mark_frontier(struct serving_search *s)
+{
+    double least = 0;
+
+    for (size_t i = 0; i < s->nwithin; i++) {
+        struct serving_layout *layout = &s->layouts[i];
+
+        layout->best_of_user = i == 0 || layout->token_s < least;
+        if (layout->best_of_user)
+            least = layout->token_s;
+    }
+}
+
+int serving_search_run(struct serving_search *out, const struct trial *trial,
+                       const struct serving_wants *wants, struct shd_error *err)
+{
+    struct finder f = {.out = out, .text = TEXT_INIT, .err = err};
+    int64_t devices = wants->devices > 0 ? wants->devices : shd_mesh_size(trial->mesh);
+    int status;
+
+    *out = (struct serving_search){.trial = trial, .wants = *wants};
+    if (!trial->scenario->step.decode)
+        return shd_error_set(err, SHD_EINVAL,
+                             "a search for serving is of a decode; expected step: "
+                             "[decode]");
+    if (!trial->hardware)
+        return shd_error_set(err, SHD_EINVAL,
+                             "how long a token takes is told for a cluster; "
+                             "expected hardware, such as -s hardware=h100");
+    if (trial->scenario->nmesh == 0)
+        return shd_error_set(err, SHD_EINVAL, "a mesh of no axes has one layout; expected axes");
+    scenario_print(trial->scenario, &f.text);
+    status = f.text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory to plan layouts")
+                           : plan_meshes(&f, 0, devices);
+    text_fini(&f.text);
+    out->over = !wants->stop || !*wants->stop;
+    if (status != SHD_OK)
+        return status;
+    if (out->nlayouts > 0)
+        qsort(out->layouts, out->nlayouts, sizeof *out->layouts, by_rate);
+    mark_frontier(out);
+    return SHD_OK;
+}
+
+void serving_search_fini(struct serving_search *search)
+{
+    for (size_t i = 0; i < search->nlayouts; i++)
+        free(search->layouts[i].mesh);
+    free(search->layouts);
+}

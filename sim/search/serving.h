@@ -1,0 +1,54 @@
+/* search/serving.h - the layouts of a step of serving on a number of devices: every mesh of the
+ * scenario's axes, and with each every batch by doublings while it fits, and then halves to where
+ * it no longer does or tokens take too long.
+ *
+ * They are few, and all are planned, as the scenario with other values.  Of a layout's prompts: a
+ * prefill of one sequence for each group of devices that shares them, on the same mesh.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_SERVING_H
+#define SEARCH_SERVING_H
+
+#include "trial/trial.h"
+
+struct serving_wants {
+    int64_t devices;       /* 0: the mesh's number */
+    double ttft_s, tpot_s; /* most seconds to the first token, and of each other one; 0: any */
+    const int *stop;       /* ends the search when set */
+    void (*progress)(void *arg, size_t nplanned);
+    void *arg;
+};
+
+struct serving_layout {
+    char *mesh; /* "dp=2, tp=4" */
+    int64_t batch;
+    double token_s, tokens_per_s, device_tokens_per_s;
+    double prompt_s;     /* to the first token; negative: not asked for */
+    double memory_bytes; /* of a device, the runtime's own included */
+    uint128 cache_bytes; /* of a device */
+    const char *bound;   /* "memory" */
+    bool within;         /* fits, and keeps to both times */
+    bool best_of_user;   /* none within the limits has as short a token and more tokens a second */
+};
+
+struct serving_search {
+    const struct trial *trial; /* not owned */
+    struct serving_wants wants;
+    struct serving_layout *layouts; /* those that fit: the most tokens a second and device first */
+    size_t nlayouts, nwithin;
+    size_t nmeshes, nrefused; /* meshes in all, and those that cannot be laid out so ... */
+    char refused[160];        /* ... the last one's reason */
+    size_t nplans;            /* steps planned, those that do not fit and prefills included */
+    bool over;                /* not stopped */
+};
+
+/* Search for a trial of a decode on a cluster.  SHD_EINVAL: it is none; SHD_ENOMEM.  End with
+ * serving_search_fini() either way. */
+SHD_MUST_CHECK int serving_search_run(struct serving_search *out, const struct trial *trial,
+                                      const struct serving_wants *wants, struct shd_error *err);
+void serving_search_fini(struct serving_search *search);
+
+#endif /* SEARCH_SERVING_H */
