@@ -426,6 +426,7 @@ test_scripts = \
 	%D%/scenarios.sh \
 	%D%/result_schema.sh \
 	%D%/schema.sh \
+	%D%/serving_plan.sh \
 	%D%/screenful.sh \
 	%D%/search.sh \
 	%D%/search_for.sh \

@@ -1,0 +1,204 @@
+#!/bin/sh
+# Tests what is told of a step of serving: the bytes of its cache by the formula, in plan and run;
+# the sequences that fit; the words of a plan; a baseline that holds the cache; and the search for
+# the layout with the most tokens a second.  docs/serving.md shows the program's answers
+# (SERVING_UPDATE=1 writes the page anew).
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+case $shardsim in
+/*) ;;
+*)
+    shardsim=$PWD/$shardsim
+    export LD_LIBRARY_PATH="${shardsim%/*}"
+    ;;
+esac
+
+cat >"$tmp/s.yaml" <<'YAML'
+version: 1
+name: s
+mesh: {dp: 1, tp: 1}
+model: {kind: llama3, d_model: 64, d_ff: 64, layers: 3, heads: 8, kv_heads: 4, vocab: 64, dtype: bfloat16}
+batch: {size: 4, seq: 20}
+step: [decode]
+decode: {tokens: 3}
+params:
+  - [(q|k|v|up|gate)/kernel, [null, tp]]
+  - [(o|down)/kernel, [tp]]
+  - [.*, []]
+axes: {batch: dp}
+strategies:
+  - {name: one}
+  - {name: heads, mesh: {dp: 1, tp: 4}}
+  - {name: batch, mesh: {dp: 4, tp: 1}}
+  - {name: both, mesh: {dp: 2, tp: 2}}
+  - {name: tokens, mesh: {dp: 1, tp: 1, cp: 2}, context: {axis: cp}}
+  - {name: all, mesh: {dp: 2, tp: 2, cp: 2}, context: {axis: cp, order: striped}}
+YAML
+
+# cache FILE: every strategy's cache is what the formula says.
+cat >"$tmp/cache.py" <<'PY'
+import json, sys
+kv_heads, width, layers, sequences, tokens, size = map(int, sys.argv[2:])
+for r in json.load(open(sys.argv[1])):
+    mesh, f = dict(map(tuple, r["mesh"])), r["figures"]
+    shards = mesh["dp"] * min(mesh["tp"], kv_heads) * mesh.get("cp", 1)
+    copies = r["devices"] // shards
+    whole = 2 * layers * sequences * tokens * kv_heads * width * size
+    assert f["cache_bytes_most"] * shards == whole, (r["strategy"], f["cache_bytes_most"], whole, shards)
+    assert f["cache_bytes"] == whole * copies, r["strategy"]
+    assert f["cache_bytes_per_token"] * sequences * tokens == whole * copies, r["strategy"]
+    assert r["memory"]["by_kind"]["cache"] == f["cache_bytes_most"], (r["strategy"], r["memory"]["by_kind"])
+PY
+for what in plan run; do
+    shardsim $what -q --json "$tmp/s.yaml"
+    cp "$tmp/out" "$tmp/$what.json"
+    python3 "$tmp/cache.py" "$tmp/$what.json" 4 8 3 4 24 2 2>"$tmp/err"
+    ok $? "$what: the cache is 2 x layers x sequences x tokens x key heads x width x bytes / shards"
+    diag <"$tmp/err"
+done
+shardsim plan -q --json "$tmp/s.yaml" -s model.kv_heads=8 -s model.dtype=float32 -s batch.seq=28
+cp "$tmp/out" "$tmp/mha.json"
+python3 "$tmp/cache.py" "$tmp/mha.json" 8 8 3 4 32 4
+ok $? "plan: as many key heads as heads, in 32 bits"
+shardsim plan -q --json "$tmp/s.yaml" -S heads -S one \
+    -s 'params=[[(q|up|gate)/kernel, [null, tp]], [(o|down)/kernel, [tp]], [.*, []]]'
+holds "plan: key heads that four devices have are counted four times" <<'PY'
+one, heads = sorted(r, key=lambda r: r["devices"])
+for key in "cache_bytes", "cache_bytes_per_token":
+    assert heads["figures"][key] == 4 * one["figures"][key] > 0, key
+assert heads["figures"]["cache_bytes_most"] == one["figures"]["cache_bytes_most"]
+PY
+
+# With as many bytes as the plan of 12 sequences needs, 12 fit and 16 do not.
+shardsim plan -q --json "$tmp/s.yaml" -S both -s batch.size=12
+limit=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["figures"]["peak_memory_bytes_most"])' "$tmp/out")
+for bytes in $limit $((limit - 1)); do
+    shardsim plan -q --json "$tmp/s.yaml" -S both -s limits.memory="$bytes"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["figures"]["sequences_that_fit"])' "$tmp/out"
+done >"$tmp/fit"
+[ "$(tr '\n' ' ' <"$tmp/fit")" = "12 10 " ]
+ok $? "plan: the sequences that fit, to the byte"
+diag <"$tmp/fit"
+shardsim plan "$tmp/s.yaml" -S both -s limits.memory=100KiB
+says out 'not one of 23 tokens fits' "plan: where not one fits"
+
+cluster=$top_srcdir/scenarios/hardware/h100-sxm.yaml
+shardsim plan -q "$tmp/s.yaml" -S all -s hardware="$cluster"
+is 0 "plan: on a cluster"
+[ "$(sed -n '/^serving/,/^$/p' "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ]
+ok $? "plan: 80 columns"
+says out '^serving       a token takes' "plan: the answer is first"
+[ "$(sed -n '/^$/,$p' "$tmp/out" | sed -n 2p | cut -c1-7)" = serving ]
+ok $? "plan: of all sections"
+shardsim plan -q --json "$tmp/s.yaml" -S all -s hardware="$cluster"
+holds "plan: figures of a decode" <<'PY'
+f, m = r["figures"], r["time"]["modelled"]
+assert f["modelled_token_seconds"] == f["modelled_step_seconds"]
+assert abs(f["modelled_tokens_per_second"] * f["modelled_step_seconds"] - 4) < 1e-9
+assert abs(f["modelled_tokens_per_second_per_device"] * 8 - f["modelled_tokens_per_second"]) < 1e-6
+assert 0 < f["modelled_mbu"] < 1 and m["bound_by"] in ("network", "launch")
+assert r["serving"] == {"step": "decode", "sequences": 4, "tokens_of_each": 23}
+PY
+shardsim plan -q --json "$tmp/s.yaml" -S batch -s 'step=[prefill]' -s decode.tokens=1 -s hardware="$cluster"
+holds "plan: figures of a prefill" <<'PY'
+f = r["figures"]
+assert "modelled_token_seconds" not in f
+assert abs(f["modelled_tokens_per_second"] * f["modelled_step_seconds"] - 4 * 20) < 1e-9
+assert f["cache_bytes"] == 2 * 3 * 4 * 20 * 4 * 8 * 2
+PY
+shardsim compare --plan -q "$tmp/s.yaml" -s hardware="$cluster" --format=csv
+says out 'cache_bytes_most' "compare: the cache is a column"
+shardsim report --plan -q "$tmp/s.yaml" -S both -s hardware="$cluster" -o "$tmp/page.html"
+grep -q 'a token takes' "$tmp/page.html" && grep -q '<dt>cache</dt>' "$tmp/page.html"
+ok $? "report: the page has the answer"
+
+# A baseline holds the cache: without a rule for its heads it is four times as large.
+mkdir -p "$tmp/p/scenarios"
+sed '/^strategies/,$d; s/tp: 1/tp: 4/' "$tmp/s.yaml" >"$tmp/p/scenarios/s.yaml"
+(cd "$tmp/p" && "$shardsim" check scenarios --update >/dev/null 2>&1 && "$shardsim" check scenarios >/dev/null 2>&1)
+ok $? "check: a baseline of a decode"
+sed -i.old 's/(q|k|v|up|gate)/(q|up|gate)/' "$tmp/p/scenarios/s.yaml"
+(cd "$tmp/p" && "$shardsim" check scenarios >"$tmp/out" 2>&1)
+[ $? -eq 1 ]
+ok $? "check: a layout that keeps more fails"
+grep -q 'cache of a device' "$tmp/out"
+ok $? "check: and says so"
+
+# The search is what plans of its layouts say.
+sed '/^strategies/,$d' "$tmp/s.yaml" >"$tmp/one.yaml"
+search() {
+    shardsim search -q "$tmp/one.yaml" --serve -s hardware="$cluster" -s limits.memory=8MiB "$@"
+}
+search --devices 4 --json --picture "$tmp/front.svg"
+is 0 "search --serve: status 0"
+cp "$tmp/out" "$tmp/found.json"
+grep -q '<svg' "$tmp/front.svg"
+ok $? "search --serve: a picture"
+holds "search --serve: the order, the frontier, and all meshes" <<'PY'
+l = r["layouts"]
+assert r["meshes"] == 3 and r["refused"] == 0 and r["over"] and len(l) > 12
+assert {x["mesh"] for x in l} == {"dp=1, tp=4", "dp=2, tp=2", "dp=4, tp=1"}
+assert [x["tokens_per_second"] for x in l] == sorted((x["tokens_per_second"] for x in l), reverse=True)
+for x in l:
+    better = [y for y in l if y["token_seconds"] <= x["token_seconds"] and y["tokens_per_second"] >= x["tokens_per_second"]
+              and (y["token_seconds"], y["tokens_per_second"]) != (x["token_seconds"], x["tokens_per_second"])]
+    assert x["frontier"] == (not better), x
+PY
+python3 - "$tmp/found.json" "$shardsim" "$tmp/one.yaml" "$cluster" <<'PY'
+import json, subprocess, sys
+found, shardsim, file, cluster = sys.argv[1:]
+for x in json.load(open(found))["layouts"][::5]:
+    sets = ["mesh." + a for a in x["mesh"].split(", ")] + ["batch.size=%d" % x["batch"], "hardware=" + cluster]
+    r = subprocess.run([shardsim, "plan", "-q", "--json", file] + [w for s in sets for w in ("-s", s)],
+                       capture_output=True, check=True)
+    f = json.loads(r.stdout)["figures"]
+    assert f["modelled_token_seconds"] == x["token_seconds"] and f["cache_bytes_most"] == x["cache_bytes_most"], x
+PY
+ok $? "search --serve: layouts have the figures of their plans"
+cut=$(python3 -c 'import json, sys
+t = sorted(x["token_seconds"] for x in json.load(open(sys.argv[1]))["layouts"])
+print("%dns" % (1e9 * t[len(t) // 2]))' "$tmp/found.json")
+search --devices 4 --json --tpot "$cut"
+holds "search --serve: a limit of the token's time" <<'PY'
+l = r["layouts"]
+within = [x["within"] for x in l]
+assert 0 < sum(within) < len(l) and within == sorted(within, reverse=True)
+assert max(x["token_seconds"] for x in l if x["within"]) < min(x["token_seconds"] for x in l if not x["within"])
+PY
+search --devices 4 --ttft 1ns
+is 1 "search --serve: none within the limits"
+says out '^best        none' "search --serve: and says so"
+shardsim search -q "$tmp/one.yaml" --serve -s 'step=[prefill]' -s decode.tokens=1 -s hardware="$cluster"
+is 2 "search --serve: not of a prefill"
+shardsim search -q "$tmp/one.yaml" --serve
+is 2 "search --serve: not without a cluster"
+
+# The page shows what the program says.
+mkdir -p "$tmp/bin"
+printf '#!/bin/sh\nexec %s "$@"\n' "$shardsim" >"$tmp/bin/shardsim"
+chmod +x "$tmp/bin/shardsim"
+print_page() {
+    block=
+    while IFS= read -r line; do
+        case $line in
+        '```console') block=1 ;;
+        '```') block= ;;
+        '$ '*)
+            echo "$line"
+            (cd "$top_srcdir" && PATH=$tmp/bin:$PATH sh -c "${line#'$ '}" 2>&1)
+            continue
+            ;;
+        *) [ -z "$block" ] || continue ;;
+        esac
+        echo "$line"
+    done <"$top_srcdir/docs/serving.md"
+}
+print_page >"$tmp/page"
+[ -z "${SERVING_UPDATE:-}" ] || cp "$tmp/page" "$top_srcdir/docs/serving.md"
+diff "$top_srcdir/docs/serving.md" "$tmp/page" >"$tmp/wrong"
+ok $? "docs/serving.md: what it shows is what the program says"
+diag <"$tmp/wrong"
+done_testing
