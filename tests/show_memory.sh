@@ -91,6 +91,7 @@ tops = {}
 for path, _, _ in picture.paths:
     if path.get("fill"):
         tops[path.find(NS + "title").text] = outline(path.get("d"))
+assert memory["by_kind"].pop("cache") == 0  # a step of training keeps no tokens, and what is nothing is not drawn
 assert set(tops) == set(memory["by_kind"]), tops.keys()
 peak = memory["peak_bytes"][0]
 columns = sorted({x for sides in tops.values() for steps in sides for x, _ in steps})
