@@ -23,7 +23,7 @@ mesh: {dp: 1, tp: 1}
 model: {kind: llama3, d_model: 64, d_ff: 64, layers: 3, heads: 8, kv_heads: 4, vocab: 64, dtype: bfloat16}
 batch: {size: 4, seq: 20}
 step: [decode]
-decode: {tokens: 3}
+decode: {tokens: 4}
 params:
   - [(q|k|v|up|gate)/kernel, [null, tp]]
   - [(o|down)/kernel, [tp]]
@@ -83,7 +83,7 @@ done >"$tmp/fit"
 ok $? "plan: the sequences that fit, to the byte"
 diag <"$tmp/fit"
 shardsim plan "$tmp/s.yaml" -S both -s limits.memory=100KiB
-says out 'not one of 23 tokens fits' "plan: where not one fits"
+says out 'not one of 24 tokens fits' "plan: where not one fits"
 
 cluster=$top_srcdir/scenarios/hardware/h100-sxm.yaml
 shardsim plan -q "$tmp/s.yaml" -S all -s hardware="$cluster"
@@ -100,7 +100,7 @@ assert f["modelled_token_seconds"] == f["modelled_step_seconds"]
 assert abs(f["modelled_tokens_per_second"] * f["modelled_step_seconds"] - 4) < 1e-9
 assert abs(f["modelled_tokens_per_second_per_device"] * 8 - f["modelled_tokens_per_second"]) < 1e-6
 assert 0 < f["modelled_mbu"] < 1 and m["bound_by"] in ("network", "launch")
-assert r["serving"] == {"step": "decode", "sequences": 4, "tokens_of_each": 23}
+assert r["serving"] == {"step": "decode", "sequences": 4, "tokens_of_each": 24}
 PY
 shardsim plan -q --json "$tmp/s.yaml" -S batch -s 'step=[prefill]' -s decode.tokens=1 -s hardware="$cluster"
 holds "plan: figures of a prefill" <<'PY'
