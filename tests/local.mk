@@ -414,6 +414,7 @@ test_scripts = \
 	%D%/python.sh \
 	%D%/random_graphs.sh \
 	%D%/query_train.sh \
+	%D%/random_serving.sh \
 	%D%/ranks.sh \
 	%D%/ranks_ends.sh \
 	%D%/ranks_farm.sh \
@@ -515,6 +516,7 @@ EXTRA_DIST += \
 	%D%/random_graphs.py \
 	%D%/random_scenarios.py \
 	%D%/random_scenarios.sh \
+	%D%/random_serving.py \
 	%D%/tap.sh \
 	%D%/tiers \
 	%D%/tiers.sh

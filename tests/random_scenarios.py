@@ -254,8 +254,8 @@ def write(path, scenarios):
             file.write("  - " + json.dumps(scenario) + "\n")
 
 
-def ask(program, command, path):
-    words = [program, command, "-q", "--json", path]
+def ask(program, command, path, *more):
+    words = [program, command, "-q", "--json", path, *more]
     if command == "run":
         words.insert(2, "--repeat=1")
     return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)

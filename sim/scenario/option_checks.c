@@ -325,14 +325,15 @@ static int64_t context_ranks(const struct scenario *s)
     return 1;
 }
 
-/* A sequence must split into equal pieces; zigzag order gives each rank two. */
+/* A sequence must split into equal pieces; zigzag order gives each rank two.  Tokens behind a cache
+ * are not cut like it. */
 static void check_pieces(struct reader *r)
 {
     const struct scenario *s = r->scenario;
     int64_t ranks = context_ranks(s),
             pieces = s->context.order == SCENARIO_ZIGZAG ? 2 * ranks : ranks;
 
-    if (!s->context.axis ||
+    if (!s->context.axis || scenario_kept_tokens(s) > 0 ||
         (s->context.method == SCENARIO_GATHER && s->context.order == SCENARIO_CONTIGUOUS))
         return;
     if (s->batch.seq > 0 && s->batch.seq % pieces != 0)

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""random_serving.py PROGRAM FOLDER SEED COUNT - random steps of serving, planned and run.
+
+Each is a prefill or a decode of a random model on a random mesh, beside the same on one device.  A
+run is right if it is verified, its bytes, flops and peak memory are those of the plan, no cache is
+gathered, and its tokens are those of one device.  In 16-bit types and in products of 8 bits the most
+likely token is not determined, so tokens are compared in the others.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import random
+import re
+import struct
+import sys
+
+from random_scenarios import (TRANSFORMERS, TYPES, ask, crashed, differences, moe_of, model_of,
+                              plan_good, products_of, results, some, spec)
+
+PROGRAMS = 10  # programs per file
+AXES = ["dp", "tp", "cp", "ep"]
+WEIGHTS = [["attn/.*kernel", 2], ["attn/(q|k|v|q_rope)/kernel", 2], ["(q|router)/kernel", 2],
+           ["attn/o/kernel", 2], ["(up|gate|down)/kernel", 1], ["(up|gate)/kernel", 2],
+           ["down/kernel", 2], ["embed/table", 2], ["(head|down)/kernel", 2]]
+
+
+def mesh_of(rng):
+    """A mesh of at most eight devices."""
+    mesh = {name: rng.choice([1, 2, 2, 4]) for name in rng.sample(AXES, rng.choice([1, 2, 2, 3]))}
+    while len(mesh) > 1 and devices(mesh) > 8:
+        mesh[max(mesh, key=mesh.get)] //= 2
+    return mesh
+
+
+def devices(mesh):
+    n = 1
+    for size in mesh.values():
+        n *= size
+    return n
+
+
+def served_model(rng, kind):
+    model = model_of(rng, kind)
+    model["vocab"] = rng.choice([32, 64])
+    model["attention"] = "fused"
+    model["kv_heads"] = rng.choice([n for n in (1, 2, 4, 8) if n <= model["heads"]])
+    if kind == "deepseek":
+        model.update(attention_bias="none", bias=False)
+        del model["kv_heads"]
+    elif model["d_model"] // model["heads"] % 2:
+        model["head_dim"] = 4
+    if kind == "transformer":
+        model["causal"] = True
+    model["norm"] = rng.choice(["rms", "rms", "rms", "layer"])
+    if rng.random() < 0.6:
+        model["dtype"] = rng.choice(["float32", "float64"])
+    return model
+
+
+def program_of(rng, name):
+    """A program on its mesh, and on one device."""
+    kind = rng.choice(TRANSFORMERS)
+    one = {"name": name + "-one", "mesh": {"one": 1}, "model": served_model(rng, kind),
+           "batch": {"size": rng.choice([1, 3, 4, 8]), "seq": rng.choice([1, 5, 8, 16])},
+           "step": rng.choice([["decode"], ["decode"], ["prefill"], ["prefill", "decode"]]),
+           "decode": some(rng, 0.4, lambda: {"context": rng.choice([0, 1, 7, 16, 150])}),
+           "params": [[".*", []]]}
+    if "decode" in one["step"]:
+        one["decode"].update(some(rng, 0.9, lambda: {"tokens": rng.choice([1, 2, 3, 9])}))
+        one["decode"].update(some(rng, 0.3, lambda: rng.choice([
+            {"draft": 1}, {"draft": 3, "accepted": 1.5}, {"draft": 2, "accepted": 2}])))
+    one["decode"].update(some(rng, 0.15, lambda: {"page": rng.choice([1, 4]),
+                                                  "shared": rng.choice([1, 4, 8])}))
+    if kind == "mixtral" or rng.random() < 0.3:
+        # ranks are those of the mesh if not given, and data depends on them
+        one["moe"] = {"ranks": 1, **moe_of(rng), "token_groups": 1}
+    if kind == "deepseek":
+        one["mla"] = {"kv_rank": 8, "rope_dim": 4, "value_dim": rng.choice([4, 8]),
+                      "q_rank": rng.choice([0, 8])}
+    for chance, key, values in (
+            (0.3, "seed", [0, 7, 2 ** 40]), (0.15, "lora", [
+                {"rank": 2, "targets": ["kernel"], "start": "random"},
+                {"rank": 2, "targets": ["kernel"], "base": "nf4"}]),
+            (0.1, "types", [{"reduce": rng.choice(TYPES)}])):
+        one.update(some(rng, chance, lambda: {key: rng.choice(values)}))
+    one.update(some(rng, 0.15, lambda: {"products": {
+        **products_of(rng), "gathers": False}}))
+    return [sharded(rng, one, name), one]
+
+
+def sharded(rng, one, name):
+    """The program in a random layout."""
+    mesh = mesh_of(rng)
+    free = rng.sample(list(mesh), len(mesh))
+    out = {**one, "name": name, "mesh": mesh,
+           "axes": some(rng, 0.6, lambda: {"batch": free.pop()})}
+    if rng.random() < 0.5:
+        axis = free.pop() if free and rng.random() < 0.9 else rng.choice(list(mesh))
+        out["context"] = {"axis": axis,
+                          "order": rng.choice(["contiguous", "zigzag", "striped"]),
+                          **some(rng, 0.2, lambda: {"method": "ring"})}
+        if one["step"] == ["prefill"] and rng.random() < 0.7:
+            out["axes"]["seq"] = out["context"]["axis"]
+    if rng.random() < 0.3:
+        out["decode"] = {**one["decode"], "page": rng.choice([1, 4, 16])}
+    if len(one["step"]) == 2 and rng.random() < 0.5:
+        out["prefill"] = {"mesh": mesh_of(rng), "axes": {}, "params": [[".*", []]], "context": {}}
+    weights = rng.sample(WEIGHTS, rng.choice([1, 3, 5]))
+    axes = {axis: size for axis, size in mesh.items() if axis in free} or mesh
+    out["params"] = [[pattern, spec(rng, rng.choice([axes, axes, mesh]), rank)]
+                     for pattern, rank in weights] + [[".*", []]]
+    for chance, key, values in (
+            (0.15, "placement", ["search"]),
+            (0.1, "price", ["time"]), (0.1, "algorithms", [{"all-reduce": "ring"}])):
+        out.update(some(rng, chance, lambda: {key: rng.choice(values)}))
+    return {**out, "hardware": "h100-sxm"} if "price" in out else out
+
+
+def is_exact(program):
+    """Whether tokens are the same in all layouts.  Norms that take the mean away leave equal scores:
+    made-up rows of a table of words are the same but for a constant.  And what pages hold that no
+    step filled is made up by where they lie."""
+    if "page" in program["decode"] and (
+            "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):
+        return False
+    types = [program["model"].get("dtype", "float32"), *program.get("types", {}).values()]
+    return program["model"]["norm"] == "rms" and "products" not in program and set(types) <= {"float32", "float64"}
+
+
+def made(path):
+    """The bytes of the tokens in a file of outputs."""
+    with open(path, "rb") as file:
+        data = file.read()
+    end = 8 + struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:end])
+    begin, stop = header.get("made", header.get("next"))["data_offsets"]
+    return data[end + begin:end + stop]
+
+
+def run(program, path, strategy):
+    """What a strategy's run says, its tokens, and what it wrote to stderr."""
+    out = path + ".safetensors"
+    answer = ask(program, "run", path, f"--strategy={strategy}", f"--outputs={out}")
+    if crashed(answer) or not answer.stdout:
+        return None, None, answer.stderr[-2000:]
+    return results(answer)[strategy], made(out), answer.stderr
+
+
+def caches_moved(ran, program):
+    """Why what is kept is moved; that results of its parts are reduced, or new rows are brought to
+    all its parts, is no move.  An axis that cuts both heads and the cache may move a cache that has
+    fewer bytes than the queries and their results."""
+    axis = program.get("context", {}).get("axis")
+    if axis and re.search(f'"{axis}"', json.dumps(program["params"])):
+        return []
+    return [c["op"] + ": " + c["why"] for c in ran["collectives"]
+            if re.search(r"needs \S+_cache(/append)? ", c["why"])]
+
+
+def parts_of(pair):
+    """The strategies that a program and the same on one device are, side by side."""
+    ends = ["/" + step for step in pair[0]["step"]] if len(pair[0]["step"]) == 2 else [""]
+    return [[program["name"] + end for program in pair] for end in ends]
+
+
+def wrong_in(program, path, plan, names, pair):
+    """What is wrong with one of a program's strategies, whose plan is given."""
+    ran, tokens, said = run(program, path, names[0])
+    if not ran:
+        return ["no result: " + said]
+    wrong = differences(plan, ran) + ["moved: " + why for why in caches_moved(ran, pair[0])]
+    if all(is_exact(program) for program in pair):
+        _, wanted, said = run(program, path, names[1])
+        if tokens != wanted:
+            wrong.append("other tokens than on one device " + said)
+    return wrong
+
+
+def try_file(program, path, rng, first, n, tell):
+    """How many programs of a file were not refused."""
+    pairs = [program_of(rng, f"s{first + i}") for i in range(n)]
+    planned, left = plan_good(program, path, [s for pair in pairs for s in pair], tell)
+    left = {s["name"] for s in left}
+    pairs = [pair for pair in pairs if {s["name"] for s in pair} <= left]
+    for pair in pairs:
+        for names in parts_of(pair):
+            for wrong in wrong_in(program, path, results(planned)[names[0]], names, pair):
+                tell(wrong, names[0] + ": " + json.dumps(pair[0]))
+    return len(pairs)
+
+
+def main():
+    program, folder, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    rng = random.Random(seed)
+    found, good = [], 0
+
+    def tell(what, more):
+        found.append(what)
+        print(f"{what}\n{more}", flush=True)
+
+    for first in range(0, count, PROGRAMS):
+        path = os.path.join(folder, f"serving{first}.yaml")
+        before = len(found)
+        good += try_file(program, path, rng, first, min(PROGRAMS, count - first), tell)
+        if len(found) == before:
+            os.remove(path)
+    print(f"seed {seed}: {good} of {count} programs are planned and run, {len(found)} wrong")
+    sys.exit(1 if found or good * 5 < count else 0)
+
+
+if __name__ == "__main__":
+    main()
