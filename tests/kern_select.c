@@ -1,5 +1,5 @@
-/* Tests kern/select.h, each kernel against a plain loop: rope, causal mask, embed, pick, repeat
- * and window.
+/* Tests kern/select.h, each kernel against a plain loop: rope, causal mask, embed, pick, repeat,
+ * window and append.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -567,6 +567,58 @@ static const struct {
      UINT64_MAX},
 };
 
+/* ---- rows put into an array: a device with places 10..15 ---- */
+
+/* The last row with a place, or -1. */
+static int64_t row_at(const struct kern_append *a, const int32_t *places, int64_t outer,
+                      int64_t place)
+{
+    int64_t row = -1;
+
+    for (int64_t r = 0; r < a->rows; r++)
+        if (places[(a->by_outer ? outer * a->rows : 0) + r] == place)
+            row = r;
+    return row;
+}
+
+static void check_append(enum shd_dtype dtype, int64_t inner, bool by_outer, bool in_place)
+{
+    enum { OUTER = 3, EXTENT = 6, ROWS = 4 };
+    union kern_desc d = {.append = {dtype, OUTER, EXTENT, ROWS, inner, by_outer}};
+    int32_t places[OUTER * ROWS] = {12, 9, 12, 15, 10, 16, 11, INT32_MIN, INT32_MAX, 13, 14, 10};
+    int64_t n = OUTER * EXTENT * inner, offset = 10, nbad = 0;
+    void *array = random_array(dtype, n, 9), *rows = random_array(dtype, OUTER * ROWS * inner, 9);
+    void *out = malloc((size_t)n * 8);
+    struct kern_args args = {.in = (const void *[]){in_place ? out : array, rows, places},
+                             .out = (void *[]){out},
+                             .offsets = &offset,
+                             .nthreads = TEST_THREADS};
+
+    memcpy(out, array, (size_t)n * shd_dtype_size(dtype));
+    flops_differ += kern_kernel_append.run(&d, &args) != 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t o = i / inner / EXTENT, r = row_at(&d.append, places, o, i / inner % EXTENT + 10);
+        double want = r < 0 ? get_elem(dtype, array, i)
+                            : get_elem(dtype, rows, (o * ROWS + r) * inner + i % inner);
+
+        nbad += get_elem(dtype, out, i) != want;
+    }
+    ok(nbad == 0, "%s: append: rows of %d%s%s", shd_dtype_name(dtype), (int)inner,
+       by_outer ? ", places of each" : "", in_place ? ", in place" : "");
+    free(array);
+    free(rows);
+    free(out);
+}
+
+static void test_append(void)
+{
+    DTYPES(dtype)
+    {
+        for (int i = 0; i < 8; i++)
+            check_append(dtype, i & 4 ? 37 : 1, i & 1, i & 2);
+    }
+}
+
 static void test_counts(void)
 {
     const int64_t offsets[KERN_OFFSETS_MAX] = {0};
@@ -592,6 +644,7 @@ int main(void)
     test_window_cut();
     test_taps();
     test_overlaps();
+    test_append();
     test_counts();
     ok(flops_differ == 0, "flops counted by the loops are those of the formula");
     return done();

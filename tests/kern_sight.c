@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kern/kern.h"
+#include "kern/pages.h"
 #include "kern/pairs.h"
 
 static const struct kern_order zigzag = {KERN_ZIGZAG, 2, 8};
@@ -78,6 +79,29 @@ static void test_permutations(void)
                                  n * kern_order_unit((enum kern_order_kind)kind, parts)});
         ok(all, "%s: positions are a permutation, and runs are of it",
            kern_order_name((enum kern_order_kind)kind));
+    }
+}
+
+/* Whether the index of each position is where the position lies. */
+static bool is_inverted(const struct kern_order *order)
+{
+    for (int64_t i = 0; i < order->extent; i++)
+        if (kern_order_index(order, kern_order_position(order, i)) != i)
+            return false;
+    return true;
+}
+
+static void test_indexes(void)
+{
+    for (int kind = 0; kind < KERN_NORDERS; kind++) {
+        bool all = true;
+
+        for (int64_t parts = 1; parts <= 9; parts++)
+            for (int64_t n = 1; n <= 5; n++)
+                all = all && is_inverted(&(struct kern_order){
+                                 (enum kern_order_kind)kind, parts,
+                                 n * kern_order_unit((enum kern_order_kind)kind, parts)});
+        ok(all, "%s: each position has its index", kern_order_name((enum kern_order_kind)kind));
     }
 }
 
@@ -197,6 +221,73 @@ static void test_arrays(void)
        "spans are the same in each step and microbatch");
 }
 
+/* Two queries a step, the first at position 2, beside eight keys in striped order, of which they
+ * see the last three; two parts, so that spans are there for each. */
+static void test_queries(void)
+{
+    const struct kern_sight sight = {.order = striped,
+                                     .causal = true,
+                                     .window = 3,
+                                     .queries = {.count = 2, .first = 2, .each = 2}};
+    struct kern_source queries = {.sight = &sight, .sight_array = KERN_QUERIES};
+    struct kern_source places = {.sight = &sight, .sight_array = KERN_PLACES};
+    struct kern_source spans = {.sight = &sight, .sight_array = KERN_SPANS};
+    struct kern_source positions = {.sight = &sight, .sight_array = KERN_POSITIONS};
+    const int64_t none[2] = {0}, two[1] = {2}, all[2] = {4, 2}, keys[1] = {8};
+
+    ok(fills(&queries, 1, two, none, two, (int32_t[]){2, 3}) &&
+           fills(&places, 1, two, none, two, (int32_t[]){1, 5}),
+       "queries of a step: their positions, and where they are kept");
+    ok(fills(&spans, 2, all, none, all, (int32_t[]){0, 2, 1, 3, 0, 2, 1, 3}),
+       "queries of a step: what they see, for each part");
+    queries.step = places.step = spans.step = positions.step = 2;
+    ok(fills(&queries, 1, two, none, two, (int32_t[]){6, 7}) &&
+           fills(&places, 1, two, none, two, (int32_t[]){3, 7}) &&
+           fills(&spans, 2, all, (int64_t[]){2, 0}, (int64_t[]){2, 2}, (int32_t[]){4, 6, 5, 7}),
+       "queries of a later step");
+    ok(fills(&positions, 1, keys, none, keys, (int32_t[]){0, 2, 4, 6, 1, 3, 5, 7}),
+       "positions of keys are the same in all steps");
+    ok(kern_source_changes(&queries) && kern_source_changes(&places) &&
+           kern_source_changes(&spans) && !kern_source_changes(&positions),
+       "arrays of queries change from step to step, positions of keys do not");
+}
+
+/* Whether sequences of a pool have pages of their own, but for the shared ones, within the room. */
+static bool are_apart(const struct kern_pages *p)
+{
+    int64_t nslots = kern_pages_slots(p), ntokens = p->parts * p->tokens;
+    int64_t *owner = calloc((size_t)nslots, sizeof *owner);
+    bool good = owner != NULL;
+
+    for (int64_t row = 0; row < p->rows && good; row++)
+        for (int64_t token = 0; token < ntokens && good; token++) {
+            int64_t slot = kern_pages_slot(p, row, token), mine = row * ntokens + token + 1;
+
+            if (token % p->tokens < p->shared * p->page)
+                mine = -1 - token;
+            good = slot >= 0 && slot < nslots && (owner[slot] == 0 || owner[slot] == mine);
+            owner[slot] = mine;
+        }
+    free(owner);
+    return good;
+}
+
+static void test_pages(void)
+{
+    bool all = true;
+
+    for (int64_t rows = 1; rows <= 5; rows++)
+        for (int64_t entries = 1; entries <= 7; entries++)
+            for (int64_t shared = 0; shared <= entries; shared++)
+                all = all && are_apart(&(struct kern_pages){.page = 3,
+                                                            .pools = 2,
+                                                            .rows = rows,
+                                                            .parts = 2,
+                                                            .tokens = 3 * entries,
+                                                            .shared = shared});
+    ok(all, "each token of each sequence has a slot of its own, or one shared by all");
+}
+
 /* Tokens of a text and of pseudo-random numbers are stored in the order of the sight. */
 static void test_tokens(void)
 {
@@ -228,9 +319,12 @@ int main(void)
     test_names();
     test_orders();
     test_permutations();
+    test_indexes();
     test_spans();
     test_pairs();
     test_arrays();
+    test_queries();
+    test_pages();
     test_tokens();
     return done();
 }

@@ -435,6 +435,7 @@ test_scripts = \
 	%D%/search_resume.sh \
 	%D%/search_saving.sh \
 	%D%/search_tensors.sh \
+	%D%/serving.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
@@ -517,6 +518,7 @@ EXTRA_DIST += \
 	%D%/random_scenarios.py \
 	%D%/random_scenarios.sh \
 	%D%/random_serving.py \
+	%D%/serving.py \
 	%D%/tap.sh \
 	%D%/tiers \
 	%D%/tiers.sh

@@ -3,8 +3,8 @@
 
 Each is a prefill or a decode of a random model on a random mesh, beside the same on one device.  A
 run is right if it is verified, its bytes, flops and peak memory are those of the plan, no cache is
-gathered, and its tokens are those of one device.  In 16-bit types and in products of 8 bits the most
-likely token is not determined, so tokens are compared in the others.
+gathered, and its tokens are those of one device.  In 16-bit types and in products of 8 bits the
+most likely token is not determined, so tokens are compared in the others.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -118,14 +118,15 @@ def sharded(rng, one, name):
 
 
 def is_exact(program):
-    """Whether tokens are the same in all layouts.  Norms that take the mean away leave equal scores:
-    made-up rows of a table of words are the same but for a constant.  And what pages hold that no
-    step filled is made up by where they lie."""
+    """Whether tokens are the same in all layouts.  Norms that take the mean away leave equal
+    scores: made-up rows of a table of words are the same but for a constant.  And what pages hold
+    that no step filled is made up by where they lie."""
     if "page" in program["decode"] and (
             "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):
         return False
     types = [program["model"].get("dtype", "float32"), *program.get("types", {}).values()]
-    return program["model"]["norm"] == "rms" and "products" not in program and set(types) <= {"float32", "float64"}
+    return program["model"]["norm"] == "rms" and "products" not in program and \
+        set(types) <= {"float32", "float64"}
 
 
 def made(path):

@@ -26,6 +26,17 @@
 #define HEADS              \
     "version: 1\n" MESH   \
     "model: {kind: attention, d_model: 64, heads: 4, causal: true}\n" BATCH
+/* Models that may be served, or not: the first lacks an end. */
+#define LLAMA                 \
+    "version: 1\n" MESH BATCH \
+    "model: {kind: llama3, d_model: 64, heads: 4, vocab: 64, layers: 1, d_ff: 8"
+#define GPT2                  \
+    "version: 1\n" MESH BATCH \
+    "model: {kind: gpt2, d_model: 64, heads: 4, vocab: 64, layers: 1, d_ff: 8, positions: 1024}\n"
+#define SERVED                                                                          \
+    "version: 1\n" MESH BATCH                                                           \
+    "model: {kind: transformer, d_model: 64, heads: 4, vocab: 64, layers: 1, d_ff: 8, " \
+    "causal: false}\n"
 #define TRAIN "optimizer: {kind: sgd}\n"
 #define UPDATE "step: [forward, backward, update]\n"
 
@@ -888,6 +899,40 @@ static const struct {
      "5:20: error: optimizer.betas is a list; expected two numbers from 0 up to below 1"},
     {"betas of 1", HEAD "optimizer: {betas: [0.9, 1]}\n", "5:20: error: optimizer.betas is a list"},
     {"steps 0", HEAD "steps: 0\n", "5:8: error: steps is '0'; expected a whole number from 1 to 1"},
+    {"serving of an mlp", HEAD "step: [decode]\n",
+     "5:7: error: a model of kind mlp makes no tokens one after the other; expected a decoder"},
+    {"serving of sums over later tokens", SERVED "step: [decode]\n",
+     "5:7: error: tokens that see later ones cannot be kept; expected model.causal true"},
+    {"serving unfused", LLAMA ", attention: unfused}\nstep: [prefill]\n",
+     "4:88: error: unfused attention has no cache; expected fused"},
+    {"more than the model's positions",
+     GPT2 "step: [decode]\ndecode: {tokens: 50, context: 1000}\n",
+     "6:18: error: 1050 tokens of a sequence are kept, and the model has 1024 positions"},
+    {"steps of serving", LLAMA "}\nstep: [decode]\nsteps: 2\n",
+     "6:8: error: steps in a step of serving: decode.tokens says how many steps there are"},
+    {"stages of serving", LLAMA "}\nstep: [decode]\npipeline: {axis: tp}\n",
+     "6:18: error: pipeline.axis in a step of serving: stages of layers are not served yet"},
+    {"padding of serving", LLAMA "}\nstep: [decode]\nuneven: pad\n",
+     "6:9: error: uneven in a step of serving: a cache is not padded"},
+    {"documents of serving", LLAMA "}\nstep: [decode]\ncontext: {documents: [4, 4]}\n",
+     "6:22: error: context.documents in a step of serving: each sequence is one"},
+    {"a ring around a cache", LLAMA "}\nstep: [decode]\ncontext: {axis: tp, method: ring}\n",
+     "6:29: error: a ring would move the cache around; expected gather"},
+    {"tokens of a prefill", LLAMA "}\nstep: [prefill]\ndecode: {tokens: 2}\n",
+     "6:18: error: a prefill makes one token; expected step: [decode]"},
+    {"proposals of a prefill", LLAMA "}\nstep: [prefill]\ndecode: {draft: 2}\n",
+     "6:17: error: a prefill proposes no tokens; expected step: [decode]"},
+    {"more that are right than proposed",
+     LLAMA "}\nstep: [decode]\ndecode: {draft: 2, accepted: 3}\n",
+     "6:30: error: 3 tokens are right of 2 that are proposed"},
+    {"shared without pages", LLAMA "}\nstep: [decode]\ndecode: {shared: 4}\n",
+     "6:18: error: tokens are shared by pages; expected decode.page, such as 16"},
+    {"pages without serving", LLAMA "}\ndecode: {page: 4}\n",
+     "5:16: error: options of serving would change nothing; expected step: [prefill] or [decode]"},
+    {"a draft without serving", LLAMA "}\ndecode: {draft: 4}\n",
+     "5:17: error: options of serving would change nothing; expected step: [prefill] or [decode]"},
+    {"decode before prefill", LLAMA "}\nstep: [decode, prefill]\n",
+     "5:7: error: step is a list; expected"},
     {"steps without update", HEAD "steps: 3\n",
      "5:8: error: 3 steps without update would all be the same; expected step: [forward, backward"},
     {"warm-up of all steps",

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""serving.py PROGRAM FOLDER - layouts that inference uses make the tokens of one device.
+
+Each family of models makes 64 tokens on one device, and in each of its layouts.  Then the bytes of
+a cache are those of the formula: they grow by so much for 32 further tokens.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import sys
+
+from random_scenarios import ask, differences, results, write
+from random_serving import caches_moved, run
+
+TOKENS = 64
+PROMPT = 16
+GROWTH = 32  # further tokens of a cache
+BATCH = 4
+HEADS = [["attn/(q|k|v|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]],
+         ["mlp/(up|gate)/kernel", [None, "tp"]], ["mlp/down/kernel", ["tp"]],
+         ["head/kernel", [None, "tp"]], ["embed/table", ["tp"]], [".*", []]]
+QUERIES = [["attn/q/kernel", [None, "tp"]]] + HEADS[1:]  # key heads on every device
+EXPERTS = [["moe/.*(up|gate|down)/kernel", ["ep"]], [".*", []]]
+WHOLE = [[".*", []]]
+LLAMA = {"kind": "llama3", "d_model": 32, "d_ff": 32, "layers": 2, "heads": 8, "kv_heads": 4,
+         "vocab": 64, "dtype": "float32"}
+DEEPSEEK = {"kind": "deepseek", "d_model": 32, "d_ff": 32, "layers": 2, "heads": 4, "head_dim": 8,
+            "vocab": 64, "dtype": "float32"}
+MIXTRAL = {**LLAMA, "kind": "mixtral"}
+FAMILIES = {
+    "gqa": {"model": LLAMA},
+    "mqa": {"model": {**LLAMA, "kv_heads": 1}},
+    "window": {"model": {**LLAMA, "window": 10}},
+    "chunk": {"model": {**LLAMA, "layer_types": ["chunk", "full"], "chunk": 12}},
+    "sinks": {"model": {**LLAMA, "sinks": True, "layer_types": ["window", "full"], "window": 7}},
+    "experts": {"model": MIXTRAL, "moe": {"experts": 8, "top_k": 2, "d_ff": 16,
+                                          "routing": "learned", "ranks": 1}},
+    "mla": {"model": DEEPSEEK, "mla": {"kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
+}
+CUT = {"mesh": {"cp": 4}, "context": {"axis": "cp"}}
+STRIPED = {"mesh": {"tp": 2, "cp": 2}, "params": HEADS,
+           "context": {"axis": "cp", "order": "striped"}}
+BOTH = {"step": ["prefill", "decode"]}
+PREFILL = {"step": ["prefill"], "decode": {}}
+LATER = {"step": ["prefill"], "decode": {"context": 20}}  # a later piece of a prompt
+SEQ = {"axes": {"seq": "cp"}}
+# what is laid out: its name, the family, and what differs from one device
+LAYOUTS = [
+    ("tp over key heads", "gqa", {"mesh": {"tp": 4}, "params": HEADS}),
+    ("tp beyond key heads", "gqa", {"mesh": {"tp": 8}, "params": QUERIES}),
+    ("tp of one key head", "mqa", {"mesh": {"tp": 4}, "params": QUERIES}),
+    ("dp", "gqa", {"mesh": {"dp": 4}, "axes": {"batch": "dp"}}),
+    ("dp and tp", "gqa", {"mesh": {"dp": 2, "tp": 2}, "axes": {"batch": "dp"}, "params": HEADS}),
+    ("a cut sequence", "gqa", CUT),
+    ("a striped sequence and tp", "gqa", STRIPED),
+    ("a cut sequence of one key head", "mqa", CUT),
+    ("a window", "window", {"mesh": {"tp": 2}, "params": HEADS}),
+    ("a window over a striped sequence", "window", STRIPED),
+    ("chunks", "chunk", {"mesh": {"tp": 2}, "params": HEADS}),
+    ("chunks over a cut sequence", "chunk", CUT),
+    ("sinks", "sinks", {"mesh": {"tp": 4}, "params": HEADS}),
+    ("sinks over a striped sequence", "sinks", STRIPED),
+    ("ep", "experts", {"mesh": {"ep": 4}, "axes": {"batch": "ep"}, "params": EXPERTS}),
+    ("compressed attention, tp", "mla", {"mesh": {"tp": 2}, "params": [
+        ["attn/(q|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]], [".*", []]]}),
+    ("compressed attention over a cut sequence", "mla", CUT),
+    ("paged", "gqa", {"mesh": {"tp": 2}, "params": HEADS, "decode": {"page": 4}, **BOTH}),
+    ("pages of a striped sequence", "gqa", {**STRIPED, "decode": {"page": 4}, **BOTH}),
+    ("disaggregated", "gqa", {"mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "prefill": {
+        "mesh": {"tp": 4, "cp": 1}}}),
+    ("speculative", "gqa", {"mesh": {"tp": 2}, "params": HEADS,
+                            "decode": {"draft": 3, "accepted": 1.5}}),
+    ("a prefill by gathers", "gqa", {**CUT, **PREFILL, **SEQ}),
+    ("a prefill by a ring", "window", {"mesh": {"cp": 4}, **PREFILL, **SEQ, "context": {
+        "axis": "cp", "method": "ring", "order": "zigzag"}}),
+    ("a later piece of a prompt", "sinks", {**STRIPED, **LATER}),
+    ("a later piece of a prompt, compressed", "mla", {**CUT, **LATER}),
+]
+
+
+def strategies_of(number, family, layout):
+    """A layout, the same on one device, and the layout with a longer cache."""
+    steps = {"step": ["decode"], "decode": {}, **layout}
+    tokens = {} if steps["step"] == ["prefill"] else {"tokens": TOKENS}
+    one = {"name": f"one{number}", "mesh": {"one": 1}, "batch": {"size": BATCH, "seq": PROMPT},
+           "params": WHOLE, **FAMILIES[family], "step": steps["step"],
+           "decode": {**tokens, **{key: value for key, value in steps["decode"].items()
+                                   if key == "context"}}}
+    own = {**one, **layout, "name": f"layout{number}", "decode": {**steps["decode"], **tokens}}
+    kept = own["decode"].get("context", 0 if own["step"] == ["prefill"] else PROMPT)
+    longer = {**own, "name": f"longer{number}",
+              "decode": {**own["decode"], "context": kept + GROWTH}}
+    return own, one, longer
+
+
+def names_of(strategy):
+    return [strategy["name"] + "/" + step for step in strategy["step"]] if \
+        len(strategy["step"]) == 2 else [strategy["name"]]
+
+
+def grows(strategy):
+    """Whether a longer cache is planned, too."""
+    return strategy["step"] == ["decode"]
+
+
+def parts(mesh, axis):
+    return mesh.get(axis, 1) if axis else 1
+
+
+def growth_of(strategy):
+    """Bytes on a device of the further tokens: keys and values, and the positions of keys."""
+    model, mesh = strategy["model"], strategy["mesh"]
+    cut = parts(mesh, strategy.get("context", {}).get("axis"))
+    rows = BATCH // parts(mesh, strategy.get("axes", {}).get("batch"))
+    if "mla" in strategy:
+        width = strategy["mla"]["kv_rank"] + strategy["mla"]["rope_dim"]
+    else:
+        heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else 1)
+        width = 2 * heads * (model["d_model"] // model["heads"])
+    return GROWTH // cut * 4 * (model["layers"] * rows * width + 1)
+
+
+def alone(program, path, strategy, name, known):
+    """The tokens of one device; known ones are those of the same program."""
+    key = json.dumps([name.split("/")[1:], {**strategy, "name": ""}])
+    if key not in known:
+        known[key] = run(program, path, name)[1]
+    return known[key]
+
+
+def try_layout(program, path, plans, layout, one, known):
+    """What is wrong with a layout's strategies."""
+    wrong = []
+    for name, same in zip(names_of(layout), names_of(one)):
+        ran, tokens, said = run(program, path, name)
+        if not ran:
+            wrong.append(said)
+            continue
+        wrong += differences(plans[name], ran) + caches_moved(ran, layout)
+        if tokens != alone(program, path, one, same, known):
+            wrong.append("other tokens than on one device")
+    return wrong
+
+
+def main():
+    program, folder = sys.argv[1], sys.argv[2]
+    path = os.path.join(folder, "serving.yaml")
+    all_of = [strategies_of(number, family, layout)
+              for number, (_, family, layout) in enumerate(LAYOUTS)]
+    write(path, [strategy for three in all_of for strategy in three[:2 + grows(three[0])]])
+    answer = ask(program, "plan", path)
+    if not answer.stdout:
+        sys.exit(answer.stderr)
+    plans = results(answer)
+    known, nwrong = {}, 0
+    for (what, _, _), (layout, one, longer) in zip(LAYOUTS, all_of):
+        wrong = try_layout(program, path, plans, layout, one, known)
+        if grows(layout):
+            grown = [plans[s["name"]]["memory"]["by_kind"]["data"] for s in (longer, layout)]
+            if grown[0] - grown[1] != growth_of(layout):
+                wrong.append(f"{grown[1]} bytes grow to {grown[0]}, not by {growth_of(layout)}")
+        for text in wrong:
+            print(f"{what}: {text}\n{json.dumps(layout)}")
+        nwrong += len(wrong)
+    print(f"{len(LAYOUTS)} layouts, {nwrong} wrong")
+    sys.exit(1 if nwrong else 0)
+
+
+if __name__ == "__main__":
+    main()
