@@ -1189,6 +1189,30 @@ libsim_la_SOURCES = \
 	%D%/search/timed.c \
 	%D%/search/undivided.c \
 	%D%/search/undivided.h \
+	%D%/serving/cache.c \
+	%D%/serving/cache.h \
+	%D%/serving/costs.h \
+	%D%/serving/engine.c \
+	%D%/serving/engine.h \
+	%D%/serving/figures.c \
+	%D%/serving/figures.h \
+	%D%/serving/policy.c \
+	%D%/serving/policy.h \
+	%D%/serving/policy_chunked.c \
+	%D%/serving/policy_disaggregated.c \
+	%D%/serving/policy_prefill_first.c \
+	%D%/serving/policy_shortest_first.c \
+	%D%/serving/policy_static.c \
+	%D%/serving/replica.c \
+	%D%/serving/replica.h \
+	%D%/serving/tables.c \
+	%D%/serving/tables.h \
+	%D%/serving/trace.c \
+	%D%/serving/trace.h \
+	%D%/serving/trace_csv.c \
+	%D%/serving/trace_fields.c \
+	%D%/serving/trace_fields.h \
+	%D%/serving/trace_jsonl.c \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

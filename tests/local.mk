@@ -112,6 +112,8 @@ check_PROGRAMS += \
 	%D%/run \
 	%D%/scenario \
 	%D%/schedule \
+	%D%/serving \
+	%D%/serving_trace \
 	%D%/shape \
 	%D%/sharding \
 	%D%/shell \

@@ -1,0 +1,391 @@
+/* Serving a trace (engine.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "serving/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* A cache on its way to the replica where its sequence has a place. */
+struct transfer {
+    int64_t end_ns;
+    uint32_t id, replica;
+};
+
+struct engine {
+    const struct serving_setup *setup;
+    struct serving_shared shared;
+    struct serving_replica *replicas;
+    struct transfer *transfers; /* on their way, in no order */
+    uint32_t ntransfers;
+    struct serving_outcome *out;
+    int64_t now_ns;
+    uint32_t next;  /* the request that arrives next */
+    uint32_t nhere; /* requests that have arrived and not ended */
+    bool failed;    /* no memory */
+};
+
+static bool has_pools(const struct engine *e)
+{
+    return e->setup->policy->form_decode != NULL;
+}
+
+static bool only_prefills(const struct engine *e, uint32_t replica)
+{
+    return has_pools(e) && replica < e->setup->nprefill;
+}
+
+static const struct serving_costs *costs_of(const struct engine *e, uint32_t replica)
+{
+    return only_prefills(e, replica) ? e->setup->prefill_costs : e->setup->costs;
+}
+
+/* ---- which replica ---- */
+
+/* The replica with the fewest requests, from `first` to `end`. */
+static uint32_t least_loaded(const struct engine *e, uint32_t first, uint32_t end)
+{
+    uint32_t least = first;
+
+    for (uint32_t i = first; i < end; i++)
+        if (e->replicas[i].load < e->replicas[least].load)
+            least = i;
+    return least;
+}
+
+static void send_to(struct engine *e, uint32_t replica, uint32_t id)
+{
+    e->replicas[replica].load++;
+    replica_push(&e->replicas[replica], id);
+}
+
+/* Whether a replica has pages for so many tokens. */
+static bool has_room(const struct engine *e, uint32_t replica, uint64_t tokens)
+{
+    uint32_t page = e->setup->limits.page;
+
+    return (tokens + page - 1) / page <= e->replicas[replica].cache.npages;
+}
+
+static void arrive(struct engine *e, uint32_t id)
+{
+    const struct trace_request *q = e->shared.sequences[id].request;
+    uint32_t end = has_pools(e) ? e->setup->nprefill : e->setup->nreplicas;
+    uint64_t tokens = (uint64_t)q->prompt + q->output - 1;
+
+    if (!has_room(e, e->setup->nreplicas - 1, tokens) ||
+        !has_room(e, 0, has_pools(e) ? q->prompt : tokens)) {
+        e->out->nrefused++;
+        return;
+    }
+    e->nhere++;
+    send_to(e, least_loaded(e, 0, end), id);
+}
+
+/* ---- caches that are brought ---- */
+
+static void send_cache(struct engine *e, uint32_t id, uint32_t replica)
+{
+    struct serving_sequence *s = &e->shared.sequences[id];
+    struct serving_replica *source = &e->replicas[s->source];
+    const struct serving_costs *costs = e->setup->prefill_costs;
+
+    if (!array_make_room32(&e->transfers, e->ntransfers, sizeof *e->transfers)) {
+        e->failed = true;
+        return;
+    }
+    if (source->link_free_ns < e->now_ns)
+        source->link_free_ns = e->now_ns;
+    source->link_free_ns += costs->transfer_ns(costs, s->computed);
+    e->transfers[e->ntransfers++] = (struct transfer){source->link_free_ns, id, replica};
+}
+
+static void receive_cache(struct engine *e, const struct transfer *t)
+{
+    struct serving_replica *r = &e->replicas[t->replica];
+    struct serving_sequence *s = &e->shared.sequences[t->id];
+    uint32_t i = 0;
+
+    while (r->coming[i] != t->id)
+        i++;
+    for (r->ncoming--; i < r->ncoming; i++)
+        r->coming[i] = r->coming[i + 1];
+    r->running[r->nrunning++] = t->id;
+    replica_release(&e->replicas[s->source], t->id, &s->source_hold);
+    s->source = SERVING_NONE;
+}
+
+/* Those that have arrived by now, in the order in which they were sent. */
+static void receive_caches(struct engine *e)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->ntransfers; i++) {
+        if (e->transfers[i].end_ns <= e->now_ns)
+            receive_cache(e, &e->transfers[i]);
+        else
+            e->transfers[n++] = e->transfers[i];
+    }
+    e->ntransfers = n;
+}
+
+/* ---- steps ---- */
+
+/* Count a time between tokens, together with the one before if that is as long. */
+static void add_gap(struct engine *e, int64_t ns)
+{
+    struct serving_outcome *o = e->out;
+
+    if (o->ngaps > 0 && o->gaps[o->ngaps - 1].ns == ns) {
+        o->gaps[o->ngaps - 1].n++;
+    } else if (array_make_room32(&o->gaps, o->ngaps, sizeof *o->gaps)) {
+        o->gaps[o->ngaps++] = (struct serving_gap){ns, 1};
+    } else {
+        e->failed = true;
+    }
+}
+
+static void make_token(struct engine *e, struct serving_sequence *s)
+{
+    if (s->made++ == 0)
+        s->first_ns = e->now_ns;
+    else
+        add_gap(e, e->now_ns - s->last_ns);
+    s->last_ns = e->now_ns;
+    e->out->ntokens++;
+    if (sequence_has_ended(s)) {
+        e->nhere--;
+        e->out->nserved++;
+    }
+}
+
+/* A sequence goes on where it decodes; its cache waits here. */
+static void hand_over(struct engine *e, uint32_t replica, uint32_t id)
+{
+    e->shared.sequences[id].source = replica;
+    send_to(e, least_loaded(e, e->setup->nprefill, e->setup->nreplicas), id);
+}
+
+/* Take those out of the batch that leave it. */
+static void leave(struct engine *e, uint32_t replica)
+{
+    struct serving_replica *r = &e->replicas[replica];
+    bool keeps = e->setup->policy->keeps_batch;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->nrunning && keeps; i++)
+        keeps = sequence_has_ended(replica_sequence(r, r->running[i]));
+    if (e->setup->policy->keeps_batch && !keeps)
+        return;
+    for (uint32_t i = 0; i < r->nrunning; i++) {
+        uint32_t id = r->running[i];
+        struct serving_sequence *s = replica_sequence(r, id);
+        bool hands_over = only_prefills(e, replica) && s->made > 0;
+
+        if (!hands_over && !sequence_has_ended(s)) {
+            r->running[n++] = id;
+            continue;
+        }
+        r->load--;
+        if (sequence_has_ended(s))
+            replica_release(r, id, &s->hold);
+        else
+            hand_over(e, replica, id);
+    }
+    r->nrunning = n;
+}
+
+static void end_step(struct engine *e, uint32_t replica)
+{
+    struct serving_replica *r = &e->replicas[replica];
+
+    r->busy = false;
+    for (uint32_t i = 0; i < r->nrunning; i++) {
+        struct serving_sequence *s = replica_sequence(r, r->running[i]);
+
+        if (s->due == 0)
+            continue;
+        replica_advance(r, r->running[i]);
+        if (s->computed == sequence_length(s))
+            make_token(e, s);
+    }
+    leave(e, replica);
+}
+
+/* Add what the replica is to compute of a sequence; whether that is anything. */
+static bool add_work(struct serving_work *work, const struct serving_sequence *s, bool keeps_batch)
+{
+    if (s->due == 0 && !(keeps_batch && sequence_has_ended(s)))
+        return false;
+    if (s->due <= 1 && s->computed > 0) {
+        work->ndecodes++;
+        work->decode_context += s->computed;
+    } else {
+        work->prefill_tokens += s->due;
+        work->prefill_pairs += serving_pairs(s->due, s->computed);
+    }
+    return true;
+}
+
+static void begin_step(struct engine *e, uint32_t replica)
+{
+    const struct serving_policy *p = e->setup->policy;
+    const struct serving_costs *costs = costs_of(e, replica);
+    struct serving_replica *r = &e->replicas[replica];
+    struct serving_work work = {0, 0, 0, 0};
+    uint32_t n = 0, ncoming = r->ncoming;
+
+    if (r->nwaiting + r->nrunning == 0)
+        return;
+    (has_pools(e) && !only_prefills(e, replica) ? p->form_decode : p->form)(r);
+    for (uint32_t i = ncoming; i < r->ncoming; i++)
+        send_cache(e, r->coming[i], replica);
+    for (uint32_t i = 0; i < r->nrunning; i++)
+        n += add_work(&work, replica_sequence(r, r->running[i]), p->keeps_batch);
+    if (n == 0)
+        return;
+    r->busy = true;
+    r->begin_ns = e->now_ns;
+    r->end_ns = e->now_ns + costs->step_ns(costs, &work);
+    e->out->nsteps++;
+    e->out->nsequences += n;
+    e->out->busy_ns += (uint128)(r->end_ns - r->begin_ns);
+    if (e->setup->watch)
+        e->setup->watch(e->setup->watch_arg,
+                        &(struct serving_step){replica, r->begin_ns, r->end_ns, r, &work});
+}
+
+/* ---- time ---- */
+
+/* The time of the next event; INT64_MAX: there is none. */
+static int64_t next_ns(const struct engine *e)
+{
+    int64_t ns = INT64_MAX;
+
+    if (e->next < e->setup->trace->nrequests)
+        ns = e->setup->trace->requests[e->next].arrival_ns;
+    for (uint32_t i = 0; i < e->ntransfers; i++)
+        if (e->transfers[i].end_ns < ns)
+            ns = e->transfers[i].end_ns;
+    for (uint32_t i = 0; i < e->setup->nreplicas; i++)
+        if (e->replicas[i].busy && e->replicas[i].end_ns < ns)
+            ns = e->replicas[i].end_ns;
+    return ns;
+}
+
+/* Let time pass, and count what is in use and who is here meanwhile. */
+static void pass_time(struct engine *e, int64_t ns)
+{
+    uint128 passed = (uint128)(ns - e->now_ns);
+
+    for (uint32_t i = 0; i < e->setup->nreplicas; i++) {
+        const struct serving_cache *c = &e->replicas[i].cache;
+        double part = (double)c->used / (double)c->npages;
+
+        e->out->page_ns += passed * c->used;
+        if (passed > 0 && part > e->out->used_most)
+            e->out->used_most = part;
+    }
+    e->out->request_ns += passed * e->nhere;
+    e->now_ns = ns;
+}
+
+static void run(struct engine *e)
+{
+    const struct request_trace *t = e->setup->trace;
+
+    for (int64_t ns; (ns = next_ns(e)) < INT64_MAX && !e->failed;) {
+        pass_time(e, ns);
+        for (uint32_t i = 0; i < e->setup->nreplicas; i++)
+            if (e->replicas[i].busy && e->replicas[i].end_ns == ns)
+                end_step(e, i);
+        receive_caches(e);
+        while (e->next < t->nrequests && t->requests[e->next].arrival_ns == ns)
+            arrive(e, e->next++);
+        for (uint32_t i = 0; i < e->setup->nreplicas; i++)
+            if (!e->replicas[i].busy)
+                begin_step(e, i);
+    }
+    e->out->span_ns = e->now_ns;
+    assert(e->failed || e->nhere == 0);
+}
+
+/* ---- begin and end ---- */
+
+static int check(const struct serving_setup *s, struct shd_error *err)
+{
+    uint32_t block = s->trace->block_tokens, page = s->limits.page;
+
+    if (block > 0 && block % page != 0)
+        return shd_error_set(err, SHD_EINVAL,
+                             "pages of %u tokens do not divide the trace's blocks of %u tokens, "
+                             "which prompts share; expected a divisor",
+                             page, block);
+    if (s->policy->form_decode && (s->nprefill == 0 || s->nprefill >= s->nreplicas))
+        return shd_error_set(err, SHD_EINVAL,
+                             "%s: %u of %u replicas prefill; expected at least one that does and "
+                             "one that does not",
+                             s->policy->name, s->nprefill, s->nreplicas);
+    return SHD_OK;
+}
+
+static int begin(struct engine *e, struct shd_error *err)
+{
+    const struct serving_setup *s = e->setup;
+    int status = SHD_OK;
+
+    e->replicas = calloc(s->nreplicas, sizeof *e->replicas);
+    e->shared.sequences = calloc((size_t)s->trace->nrequests + 1, sizeof *e->shared.sequences);
+    if (!e->replicas || !e->shared.sequences)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %u replicas and %u requests",
+                             s->nreplicas, s->trace->nrequests);
+    for (uint32_t i = 0; i < s->trace->nrequests; i++)
+        e->shared.sequences[i] =
+            (struct serving_sequence){.request = &s->trace->requests[i], .source = SERVING_NONE};
+    for (uint32_t i = 0; i < s->nreplicas && status == SHD_OK; i++) {
+        status = replica_init(&e->replicas[i], &e->shared, costs_of(e, i)->cache_tokens, err);
+        e->out->npages += e->replicas[i].cache.npages;
+    }
+    return status;
+}
+
+int serving_run(struct serving_outcome *out, const struct serving_setup *setup,
+                struct shd_error *err)
+{
+    struct engine e = {
+        .setup = setup,
+        .out = out,
+        .shared = {.limits = setup->limits, .trace = setup->trace, .rank = setup->policy->rank}};
+    int status = check(setup, err);
+
+    if (status != SHD_OK)
+        return status;
+    *out = (struct serving_outcome){0};
+    status = begin(&e, err);
+    if (status == SHD_OK) {
+        run(&e);
+        if (e.failed)
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for the times between tokens");
+    }
+    out->sequences = e.shared.sequences;
+    out->counts = e.shared.counts;
+    for (uint32_t i = 0; e.replicas && i < setup->nreplicas; i++)
+        replica_fini(&e.replicas[i]);
+    free(e.replicas);
+    free(e.transfers);
+    if (status != SHD_OK)
+        serving_outcome_fini(out);
+    return status;
+}
+
+void serving_outcome_fini(struct serving_outcome *outcome)
+{
+    free(outcome->sequences);
+    free(outcome->gaps);
+    *outcome = (struct serving_outcome){0};
+}
