@@ -22,6 +22,7 @@ dist_man_MANS = \
 	%D%/shardsim-runs.1 \
 	%D%/shardsim-scenario.5 \
 	%D%/shardsim-search.1 \
+	%D%/shardsim-serve.1 \
 	%D%/shardsim-show.1 \
 	%D%/shardsim-trace.1 \
 	%D%/shardsim.1

@@ -181,6 +181,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/run.c \
 	%D%/cmd/runs.c \
 	%D%/cmd/search.c \
+	%D%/cmd/serve.c \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -592,8 +593,12 @@ libsim_la_SOURCES = \
 	%D%/jobs/search_tensors.h \
 	%D%/jobs/searched.c \
 	%D%/jobs/searched.h \
+	%D%/jobs/served.c \
+	%D%/jobs/served.h \
 	%D%/jobs/sides.c \
 	%D%/jobs/sides.h \
+	%D%/jobs/step_plans.c \
+	%D%/jobs/step_plans.h \
 	%D%/jobs/sweep.c \
 	%D%/jobs/sweep.h \
 	%D%/jobs/timetables.c \
@@ -988,6 +993,8 @@ libsim_la_SOURCES = \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
+	%D%/report/requests.c \
+	%D%/report/requests.h \
 	%D%/report/result.h \
 	%D%/report/result_colour.c \
 	%D%/report/result_colour.h \
@@ -1201,7 +1208,7 @@ libsim_la_SOURCES = \
 	%D%/serving/policy_chunked.c \
 	%D%/serving/policy_disaggregated.c \
 	%D%/serving/policy_prefill_first.c \
-	%D%/serving/policy_shortest_first.c \
+	%D%/serving/policy_shortest.c \
 	%D%/serving/policy_static.c \
 	%D%/serving/replica.c \
 	%D%/serving/replica.h \

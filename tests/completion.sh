@@ -114,10 +114,10 @@ if command -v zsh >/dev/null; then
 fi
 
 completes "the commands" \
-    'init run plan compare check bench calibrate search show explain replay export import report trace runs query --help --version' ''
+    'init run plan compare check bench calibrate search serve show explain replay export import report trace runs query --help --version' ''
 completes "a command that is begun" 'compare check calibrate' c
 completes "nothing begins so" '' xyz
-for command in init run plan compare check bench calibrate search explain replay export import report trace runs query 'show array' 'show groups' 'show matrix' \
+for command in init run plan compare check bench calibrate search serve explain replay export import report trace runs query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
     # The words of $command are meant to be split.

@@ -112,7 +112,7 @@ check_PROGRAMS += \
 	%D%/run \
 	%D%/scenario \
 	%D%/schedule \
-	%D%/serving \
+	%D%/requests \
 	%D%/serving_trace \
 	%D%/shape \
 	%D%/sharding \
@@ -438,6 +438,7 @@ test_scripts = \
 	%D%/search_saving.sh \
 	%D%/search_tensors.sh \
 	%D%/serving.sh \
+	%D%/serve.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
@@ -495,6 +496,7 @@ EXTRA_DIST += \
 	%D%/failures.jsonl \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/fuzz/torch_fuzz.c \
+	%D%/fuzz/trace_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
 	%D%/adapters.py \

@@ -38,6 +38,7 @@ extern const struct cmd cmd_report;
 extern const struct cmd cmd_run;
 extern const struct cmd cmd_runs;
 extern const struct cmd cmd_search;
+extern const struct cmd cmd_serve;
 extern const struct cmd cmd_show;
 extern const struct cmd cmd_trace;
 

@@ -20,8 +20,9 @@
 static const struct cmd *const cmds[] = {
     /* in the order of --help */
     &cmd_init,      &cmd_run,    &cmd_plan,  &cmd_compare, &cmd_check,  &cmd_bench,
-    &cmd_calibrate, &cmd_search, &cmd_show,  &cmd_explain, &cmd_replay, &cmd_export,
-    &cmd_import,    &cmd_report, &cmd_trace, &cmd_runs,    &cmd_query,  NULL,
+    &cmd_calibrate, &cmd_search, &cmd_serve, &cmd_show,    &cmd_explain, &cmd_replay,
+    &cmd_export,    &cmd_import, &cmd_report, &cmd_trace,  &cmd_runs,   &cmd_query,
+    NULL,
 };
 
 /* Commands that all ranks run together; rank 0 runs the others alone. */

@@ -45,26 +45,35 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
     return NULL;
 }
 
+int chosen_try(struct chosen *chosen, struct diag *diag)
+{
+    const struct scenario *scenario;
+    int status = scenario_load_chosen(
+        &chosen->file, chosen->path, chosen->sets, chosen->nsets,
+        (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL}, diag);
+
+    if (status != SHD_OK)
+        return status;
+    scenario = find_strategy(chosen, diag);
+    if (!scenario)
+        return diag->no_memory ? SHD_ENOMEM : SHD_ENOTFOUND;
+    if (!chosen->executes)
+        scenario_file_plan(chosen->file);
+    return trial_init(&chosen->trial, scenario, diag);
+}
+
 int chosen_load(struct chosen *chosen)
 {
     struct diag diag = DIAG_INIT;
-    const struct scenario *scenario = NULL;
-    int exit;
+    int exit = CMD_OK;
 
-    if (scenario_load_chosen(&chosen->file, chosen->path, chosen->sets, chosen->nsets,
-                             (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL},
-                             &diag) == SHD_OK)
-        scenario = find_strategy(chosen, &diag);
-    if (scenario && !chosen->executes)
-        scenario_file_plan(chosen->file);
-    if (scenario && trial_init(&chosen->trial, scenario, &diag) == SHD_OK) {
-        diag_fini(&diag);
-        return CMD_OK;
+    if (chosen_try(chosen, &diag) != SHD_OK) {
+        exit = cmd_exit_of_input(&diag);
+        diag_write(&diag, stderr);
+        exit = cmd_stop_request ? CMD_INTERRUPTED : exit;
     }
-    exit = cmd_exit_of_input(&diag);
-    diag_write(&diag, stderr);
     diag_fini(&diag);
-    return cmd_stop_request ? CMD_INTERRUPTED : exit;
+    return exit;
 }
 
 void chosen_fini(struct chosen *chosen)

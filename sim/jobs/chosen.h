@@ -24,6 +24,9 @@ struct chosen {
 /* Load the file and build the program of the strategy; without a name it must be the file's only
  * one.  Prints what is wrong; returns the exit status.  End with chosen_fini() in any case. */
 int chosen_load(struct chosen *chosen);
+
+/* The same, and errors go to `diag`; returns the status. */
+int chosen_try(struct chosen *chosen, struct diag *diag);
 void chosen_fini(struct chosen *chosen);
 
 #endif /* JOBS_CHOSEN_H */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 const struct serving_policy *const serving_policies[] = {
-    &serving_static,         &serving_prefill_first, &serving_chunked,
-    &serving_shortest_first, &serving_disaggregated, NULL};
+    &serving_static,   &serving_prefill_first, &serving_chunked,
+    &serving_shortest, &serving_disaggregated, NULL};
 
 const struct serving_policy *policy_find(const char *name)
 {

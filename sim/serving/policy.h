@@ -31,7 +31,7 @@ const struct serving_policy *policy_find(const char *name);
 extern const struct serving_policy serving_static;
 extern const struct serving_policy serving_prefill_first;
 extern const struct serving_policy serving_chunked;
-extern const struct serving_policy serving_shortest_first;
+extern const struct serving_policy serving_shortest;
 extern const struct serving_policy serving_disaggregated;
 
 #endif /* SERVING_POLICY_H */

@@ -20,7 +20,7 @@
 
 #include "serving/costs.h"
 
-#define TABLE_POINTS_MAX 24
+#define TABLE_POINTS_MAX 48
 
 /* Seconds by two numbers, each of at least two values that increase. */
 struct serving_grid {

@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors array_file hlo torch nccl import_rules launch graph_text hardware \
+[ $# -gt 0 ] || set -- spec rules pattern safetensors array_file hlo torch trace nccl import_rules launch graph_text hardware \
     scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 jobs=${SHD_JOBS:-2}
@@ -42,6 +42,7 @@ seed() {
         printf '$ ./all_reduce_perf\n  65536 16384 float sum -1 20.00 3.28 4.92 0\n'
         ;;
     query) printf '{"id":1,"op":"re.search","in":{"pattern":"a","string":"b"}}' ;;
+    trace) printf '{"timestamp": 1, "input_length": 600, "output_length": 5, "hash_ids": [7, 8]}\n' ;;
     safetensors) printf '{"a.b":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}' ;;
     import_rules)
         printf 'axis_dims = (1, -1, 2, 1)\nreturn (\n'
@@ -100,6 +101,8 @@ fuzz() {
     [ "$1" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$1"
     [ "$1" != torch ] || torch_seeds
     [ "$1" != array_file ] || array_seeds
+    [ "$1" != trace ] || printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.97,48,10\n' \
+        >corpus/trace/csv
     [ "$1" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
     [ "$1" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
     [ "$1" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"

@@ -109,10 +109,10 @@ static void test_by_hand(void)
     is_served("chunked", &setup, (struct times[]){{15, 40.4}, {40.4, 40.4}, {50.4, 60.5}});
 
     /* One after the other: the third, the first, the second. */
-    setup = setup_of(&trace, "shortest-first", &costs);
+    setup = setup_of(&trace, "shortest", &costs);
     setup.limits.batch_max = 1;
     requests[2].arrival_ns = 0;
-    is_served("shortest-first", &setup,
+    is_served("shortest", &setup,
               (struct times[]){{30.1, 50.301}, {70.301, 70.301}, {10, 20.1}});
     requests[2].arrival_ns = MS;
 

@@ -1,4 +1,4 @@
-/* shortest-first - as prefill-first, but of those that wait the one with the fewest tokens goes
+/* shortest - as prefill-first, but of those that wait the one with the fewest tokens goes
  * first.  The tokens that will be made are taken as known, so that this is a bound for systems that
  * guess them.
  *
@@ -18,8 +18,8 @@ static uint64_t rank(const struct trace_request *request)
     return (uint64_t)request->prompt + request->output;
 }
 
-const struct serving_policy serving_shortest_first = {
-    .name = "shortest-first",
+const struct serving_policy serving_shortest = {
+    .name = "shortest",
     .desc = "prefill-first, the shortest request before others, as if lengths were known",
     .form = form,
     .rank = rank,

@@ -1,0 +1,164 @@
+/* shardsim serve - a trace of requests served by replicas of a model.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "jobs/served.h"
+#include "serving/policy.h"
+
+#define REQUESTS 1000
+#define REPLICAS_MAX 4096
+#define BATCH_MAX 65536
+
+static void take_rate(const struct args_value *v)
+{
+    double *rate = v->at;
+    char *end;
+
+    *rate = strtod(v->arg, &end);
+    if (end == v->arg || *end || !(*rate > 0))
+        args_error(v->line, "--rate is '%s'; expected requests a second above 0, or inf", v->arg);
+}
+
+static void take_lengths(const struct args_value *v)
+{
+    struct shd_error err;
+
+    if (trace_parse_lengths(v->at, v->arg, &err) != SHD_OK)
+        args_error(v->line, "--%s: %s", v->row->name, err.text);
+}
+
+static void take_time(const struct args_value *v)
+{
+    int64_t *ns = v->at;
+    struct shd_error err;
+
+    if (units_parse_ns(ns, v->arg, &err) != SHD_OK)
+        args_error(v->line, "--%s: %s", v->row->name, err.text);
+    if (*ns <= 0)
+        args_error(v->line, "--%s is '%s'; expected a time above 0, such as 50ms", v->row->name,
+                   v->arg);
+}
+
+static void take_policy(const struct args_value *v)
+{
+    struct served *o = v->at;
+    struct nearest near;
+
+    if (!policy_find(v->arg)) {
+        nearest_init(&near, v->arg);
+        for (size_t i = 0; serving_policies[i]; i++)
+            nearest_add(&near, serving_policies[i]->name);
+        args_error(v->line, "there is no policy '%s'%s", v->arg, nearest_hint(&near).text);
+    }
+    if (o->npolicies == SERVED_POLICIES_MAX)
+        args_error(v->line, "more than %d policies", SERVED_POLICIES_MAX);
+    o->policies[o->npolicies++] = v->arg;
+}
+
+/* A trace of a file has its own lengths and seconds; others are drawn. */
+static void check_trace(const struct args_line *line, void *input)
+{
+    static const char *const of_drawn[] = {"prompt-tokens", "output-tokens", "seed"};
+    struct served *o = input;
+
+    for (size_t i = 0; o->trace && i < sizeof of_drawn / sizeof of_drawn[0]; i++)
+        if (args_given(line, of_drawn[i]))
+            args_error(line, "--trace has requests of its own; expected no --%s", of_drawn[i]);
+    o->drawn.nrequests = o->nrequests > 0 ? o->nrequests : REQUESTS;
+    o->drawn.rate = o->rate > 0 ? o->rate : INFINITY;
+    if (o->nprefill >= o->nreplicas)
+        args_error(line, "--prefill-replicas %u of %u --replicas; expected some that decode",
+                   o->nprefill, o->nreplicas);
+}
+
+#define AT(field) ARGS_AT(struct served, field)
+
+static const struct args_row rows[] = {
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Requests:"},
+    {"trace", 0, "FILE", args_text, AT(trace), 0, 0,
+     "Requests of a file: CSV with headings, as those of Azure and BurstGPT, or JSON lines, as "
+     "those "
+     "of Mooncake, whose hash_ids tell which prompts share a prefix"},
+    {"requests", 'n', "N", args_count, AT(nrequests), 1, TRACE_REQUESTS_MAX,
+     "So many requests: the first of the file (all), or drawn (1000)"},
+    {"rate", 0, "NUMBER", take_rate, AT(rate), 0, 0,
+     "Requests a second, at random times, or of a file with its times stretched; inf, the default "
+     "without a file: all at once"},
+    {"prompt-tokens", 0, "LENGTHS", take_lengths, AT(drawn.prompt), 0, 0,
+     "Tokens of a prompt: a number (1024), or lognormal:MEAN,DEVIATION"},
+    {"output-tokens", 0, "LENGTHS", take_lengths, AT(drawn.output), 0, 0,
+     "Tokens that are made for a request, in the same form (128)"},
+    {"seed", 0, "N", args_count, AT(drawn.seed), 0, INT32_MAX, "Of what is drawn (0)"},
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Servers:"},
+    {"policy", 'p', "NAME", take_policy, 0, 0, 0, 0,
+     "How batches are formed; may be given again (all that are possible)"},
+    {"replicas", 0, "N", args_count, AT(nreplicas), 1, REPLICAS_MAX,
+     "Instances of the model, each on the scenario's mesh (1)"},
+    {"prefill-replicas", 0, "N", args_count, AT(nprefill), 1, REPLICAS_MAX,
+     "Of disaggregated: how many of them prefill (half)"},
+    {"batch", 0, "N", args_count, AT(limits.batch_max), 1, BATCH_MAX,
+     "Sequences in a replica's batch at most (256)"},
+    {"step-tokens", 0, "N", args_count, AT(limits.tokens_max), 1, TRACE_TOKENS_MAX,
+     "Tokens that a step computes at most (2048)"},
+    {"page", 0, "N", args_count, AT(limits.page), 1, TRACE_TOKENS_MAX,
+     "Tokens of a page of the cache (16)"},
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Report:"},
+    {"ttft", 0, "TIME", take_time, AT(goal.first_ns), 0, 0,
+     "A request is good if its first token comes within this time, ..."},
+    {"tpot", 0, "TIME", take_time, AT(goal.token_ns), 0, 0,
+     "... and its others follow in this time, on average"},
+    {"format", 0, "table|csv|json", args_choice, AT(format), 0, 0,
+     "How to write it; tables if not given"},
+    {"json", 'j', NULL, args_set, AT(format), SERVING_JSON, 0, "The same as --format=json"},
+    {"output", 'o', "FILE", args_text, AT(path), 0, 0, "Write to a file"},
+    {0}};
+
+static void list_policies(struct text *out)
+{
+    for (size_t i = 0; serving_policies[i]; i++)
+        text_addf(out, "  %-14s %s\n", serving_policies[i]->name, serving_policies[i]->desc);
+}
+
+static const struct args args = {
+    .own = {.rows = rows},
+    .parts = {{&common_chosen, offsetof(struct served, chosen)}},
+    .operands = "SCENARIO",
+    .more = list_policies,
+    .check = check_trace,
+    .help =
+        "Serve requests with replicas of a scenario's model: its prefill and decode are planned at "
+        "many sizes, and every step of every replica is simulated with the times of these. What "
+        "does not fit in the cache waits, or is preempted and computed again. A row for each "
+        "policy says how many tokens are made a second, and how long requests wait for "
+        "them.\v"
+        "Policies:\n\f\n"
+        "Examples:\n"
+        "  Two replicas of a small model, a thousand requests, 200 a second:\n"
+        "    shardsim serve scenarios/requests.yaml --replicas 2 --rate 200 --tpot 1ms\n"
+        "  All at once, with prompts in small chunks:\n"
+        "    shardsim serve scenarios/requests.yaml -p chunked --step-tokens 256\n"
+        "\n" ARGS_EXIT_STATUS("  1    the model leaves no memory for a cache\n")};
+
+static int run(int argc, char **argv)
+{
+    struct served o = {.nreplicas = 1,
+                       .limits = {.batch_max = 256, .tokens_max = 2048, .page = 16},
+                       .drawn = {.prompt = {1024, 0}, .output = {128, 0}}};
+    int exit;
+
+    args_parse(&args, argc, argv, &o);
+    exit = served_run(&o);
+    chosen_fini(&o.chosen);
+    return exit;
+}
+
+const struct cmd cmd_serve = {"serve", "requests served by replicas, batch by batch", run};

@@ -1,0 +1,34 @@
+/* served.h - a trace of requests served by replicas of a scenario under one policy or several, side
+ * by side.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_SERVED_H
+#define JOBS_SERVED_H
+
+#include "jobs/chosen.h"
+#include "report/requests.h"
+
+#define SERVED_POLICIES_MAX 8
+
+struct served {
+    struct chosen chosen;
+    const char *trace;            /* file; NULL: drawn, as `drawn` says */
+    uint32_t nrequests;           /* the first of the file; 0: all */
+    double rate;                  /* 0: as in the file */
+    struct trace_synthetic drawn; /* but for the rate and the number */
+    const char *policies[SERVED_POLICIES_MAX];
+    size_t npolicies;             /* 0: all */
+    uint32_t nreplicas, nprefill; /* 0 of `nprefill`: half */
+    struct serving_limits limits;
+    struct serving_goal goal;
+    enum serving_format format;
+    const char *path; /* NULL: standard output */
+};
+
+/* Plan, simulate and print; returns the exit status. */
+int served_run(struct served *served);
+
+#endif /* JOBS_SERVED_H */

@@ -1,0 +1,359 @@
+/* Planning prefills and decodes of many sizes (step_plans.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/step_plans.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jobs/command.h"
+#include "report/modelled.h"
+#include "trial/handoff.h"
+
+#define TOKENS_LEAST 16 /* of a prefill's grid */
+#define CONTEXT_LEAST 256
+#define ROWS_RATIO 2    /* from a number of sequences or tokens of the first grid to the next */
+#define CONTEXT_RATIO 4 /* the same of context, in which times are straighter */
+#define ERROR_MOST 0.02 /* between planned steps, if further ones help */
+#define NSETS 5         /* settings of a step, behind those of the command line */
+
+/* A step to be planned: a decode of `rows` sequences with `context` tokens each in the cache, or a
+ * prefill of `rows` tokens behind `context` ones. */
+struct point {
+    bool decodes;
+    bool hands_over; /* a decode of one sequence that goes on from a prefill of its whole context */
+    int64_t rows, context;
+};
+
+struct planned {
+    double seconds, memory_bytes;
+    double room_bytes; /* of a device's memory */
+    double handoff_s;
+    double send_s, send_s_per_byte; /* to a device of the first replica that does not prefill */
+    int32_t ndevices;
+    bool apart;
+};
+
+struct planner {
+    struct step_plans *plans;
+    const struct chosen *chosen;
+    bool strict; /* sizes that do not divide are an error */
+    int exit;    /* once a step could not be planned */
+};
+
+/* ---- one step ---- */
+
+/* The name of half of a strategy; a user may have given the whole's, that of a half, or none. */
+static void name_half(struct text *out, const char *strategy, bool decodes)
+{
+    const char *slash = strategy ? strrchr(strategy, '/') : NULL;
+
+    if (slash && strcmp(slash, "/decode") != 0 && strcmp(slash, "/prefill") != 0)
+        slash = NULL;
+    if (strategy)
+        text_addf(out, "%.*s/", slash ? (int)(slash - strategy) : (int)strlen(strategy), strategy);
+    text_add(out, decodes ? "decode" : "prefill");
+}
+
+/* Time of a message between equal devices of the first replica and of the first that decodes. */
+static void fill_sending(struct planned *out, const struct step_plans *plans,
+                         const struct hardware *h)
+{
+    const double bytes = 1e9;
+    int64_t to = (int64_t)out->ndevices * (plans->nprefill > 0 ? plans->nprefill : 1);
+
+    out->send_s = hardware_message_seconds(h, 0, to, 0);
+    out->send_s_per_byte = (hardware_message_seconds(h, 0, to, bytes) - out->send_s) / bytes;
+}
+
+static int fill(struct planned *out, struct step_plans *plans, struct trial *trial,
+                const struct point *point, struct shd_error *err)
+{
+    const struct scenario *s = trial->scenario;
+    const struct hardware *h = trial->hardware;
+    struct modelled_figures f;
+    int status;
+
+    if (!h)
+        return shd_error_set(err, SHD_EINVAL,
+                             "times of steps are not known without a cluster; expected hardware, "
+                             "such as -s hardware=h100-sxm");
+    status = (point->hands_over ? handoff_plan : trial_plan)(trial, err);
+    if (status != SHD_OK)
+        return status;
+    modelled_figures_of(&f, trial->record, 0);
+    *out = (struct planned){.seconds = f.step_s,
+                            .memory_bytes = f.memory_bytes,
+                            .room_bytes = h->memory_bytes,
+                            .handoff_s = trial->record->handoff.seconds,
+                            .ndevices = trial->record->ndevices,
+                            .apart = s->prefill ? s->prefill->apart : s->apart};
+    if (s->memory_limit_bytes > 0)
+        out->room_bytes =
+            fmin(out->room_bytes,
+                 (double)s->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes);
+    fill_sending(out, plans, h);
+    snprintf(plans->cluster, sizeof plans->cluster, "%s", h->name);
+    plans->nplans++;
+    return SHD_OK;
+}
+
+/* Settings of a step behind those of the command line, in `texts`.  The context of a decode is its
+ * prompt and what was before. */
+static void set_step(struct chosen *c, const struct point *p, char texts[3][40])
+{
+    int64_t seq = p->hands_over ? p->context : p->decodes ? 1 : p->rows;
+    int64_t before = p->decodes ? p->context - seq : p->context;
+
+    snprintf(texts[0], 40, "batch.size=%" PRId64, p->decodes ? p->rows : 1);
+    snprintf(texts[1], 40, "batch.seq=%" PRId64, seq);
+    snprintf(texts[2], 40, "decode.context=%" PRId64, before);
+    c->sets[c->nsets++] = "step=[prefill, decode]";
+    c->sets[c->nsets++] = "decode.tokens=1";
+    for (int i = 0; i < 3; i++)
+        c->sets[c->nsets++] = texts[i];
+}
+
+/* Plan a step.  False: its sizes do not divide, or, with the exit status set, something is
+ * wrong. */
+static bool plan(struct planned *out, struct planner *p, const struct point *point)
+{
+    struct chosen c = *p->chosen;
+    struct diag diag = DIAG_INIT;
+    struct text name = TEXT_INIT;
+    struct shd_error err;
+    char texts[3][40];
+    int status;
+
+    name_half(&name, p->chosen->strategy, point->decodes);
+    c.strategy = text_get(&name);
+    set_step(&c, point, texts);
+    status = chosen_try(&c, &diag);
+    if (status == SHD_OK) {
+        status = fill(out, p->plans, &c.trial, point, &err);
+        if (status != SHD_OK)
+            p->exit = cmd_failure(p->chosen->path, &err);
+    } else if (status != SHD_EINDIVISIBLE || p->strict) {
+        p->exit = cmd_exit_of_input(&diag);
+        diag_write(&diag, stderr);
+    }
+    if (cmd_stop_request)
+        p->exit = CMD_INTERRUPTED;
+    chosen_fini(&c);
+    text_fini(&name);
+    diag_fini(&diag);
+    return status == SHD_OK && p->exit == CMD_OK;
+}
+
+/* ---- grids ---- */
+
+/* Values from `least` on to `most`, each `ratio` times the one before. */
+static size_t list_values(double *values, size_t n, double least, double most, double ratio)
+{
+    for (double v = least; v < most && n + 2 < TABLE_POINTS_MAX / 2; v *= ratio)
+        values[n++] = v;
+    values[n++] = most;
+    return n;
+}
+
+static struct point point_of(const struct serving_grid *g, bool decodes, size_t row, size_t context)
+{
+    return (struct point){decodes, false, (int64_t)g->rows[row], (int64_t)g->contexts[context]};
+}
+
+/* Plan the steps of a grid; rows that do not divide are left out.  `last` is what came of the
+ * largest. */
+static void plan_grid(struct planner *p, struct serving_grid *g, bool decodes, struct planned *last)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < g->nrows; r++) {
+        bool done = true;
+
+        for (size_t c = 0; c < g->ncontexts && done; c++) {
+            struct point point = point_of(g, decodes, r, c);
+
+            done = plan(last, p, &point);
+            g->seconds[n][c] = last->seconds;
+        }
+        if (p->exit != CMD_OK)
+            return;
+        g->rows[n] = g->rows[r];
+        n += done;
+    }
+    if (n < 2) {
+        struct point point = point_of(g, decodes, 0, 0);
+
+        p->strict = true;
+        (void)plan(last, p, &point);
+    }
+    g->nrows = n;
+}
+
+/* How far the grid is from a step's time, as a fraction of it; 0 if the step does not divide. */
+static double error_at(struct planner *p, const struct serving_grid *g, const struct point *point)
+{
+    double told = grid_seconds(g, (double)point->rows, (double)point->context);
+    struct planned planned;
+
+    return plan(&planned, p, point) ? fabs(told / planned.seconds - 1) : 0;
+}
+
+/* Put a row into the grid behind row r, and plan its steps. */
+static void insert_row(struct planner *p, struct serving_grid *g, size_t r, const struct point *at)
+{
+    struct point point = *at;
+    struct planned planned;
+
+    for (size_t k = g->nrows++; k > r + 1; k--) {
+        g->rows[k] = g->rows[k - 1];
+        memcpy(g->seconds[k], g->seconds[k - 1], sizeof g->seconds[k]);
+    }
+    g->rows[r + 1] = (double)point.rows;
+    for (size_t c = 0; c < g->ncontexts; c++) {
+        point.context = (int64_t)g->contexts[c];
+        if (plan(&planned, p, &point))
+            g->seconds[r + 1][c] = planned.seconds;
+    }
+}
+
+/* Halve the cells in whose middle the grid is too far off, until they are small: products end in
+ * whole tiles, so that times have steps.  What is left is told. */
+static void refine(struct planner *p, struct serving_grid *g, bool decodes)
+{
+    double *worst = &p->plans->error;
+
+    for (size_t r = 0; r + 1 < g->nrows && p->exit == CMD_OK;) {
+        double width = g->rows[r + 1] - g->rows[r], error = 0;
+        struct point point = point_of(g, decodes, r, 0);
+
+        point.rows += (int64_t)width / 2;
+        for (size_t c = 0; c < g->ncontexts && width > 1; c += g->ncontexts - 1) {
+            point.context = (int64_t)g->contexts[c];
+            error = fmax(error, error_at(p, g, &point));
+        }
+        if (error > ERROR_MOST && width > g->rows[r] / 8 && g->nrows < TABLE_POINTS_MAX) {
+            insert_row(p, g, r, &point);
+        } else {
+            *worst = fmax(*worst, error);
+            r++;
+        }
+    }
+    for (size_t c = 0; c + 1 < g->ncontexts && p->exit == CMD_OK; c++) {
+        struct point point = point_of(g, decodes, g->nrows / 2, c);
+
+        point.context += (int64_t)(g->contexts[c + 1] - g->contexts[c]) / 2;
+        *worst = fmax(*worst, error_at(p, g, &point));
+    }
+}
+
+/* ---- memory ---- */
+
+/* Tokens of a cache that a device has room for beside all else that its steps need: the memory of a
+ * step is linear in the tokens that are kept.  Sets the bytes of a token. */
+static double room_of(struct planner *p, const struct serving_grid *g, bool decodes,
+                      double *token_bytes)
+{
+    struct planned low, high;
+    struct point first = point_of(g, decodes, g->nrows - 1, 0);
+    struct point last = point_of(g, decodes, g->nrows - 1, g->ncontexts - 1);
+    double sequences = decodes ? (double)first.rows : 1;
+
+    if (!plan(&low, p, &first) || !plan(&high, p, &last))
+        return 0;
+    *token_bytes = (high.memory_bytes - low.memory_bytes) /
+                   (sequences * (double)(last.context - first.context));
+    return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * (double)last.context;
+}
+
+static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
+{
+    char why[256];
+
+    if (tokens >= 1)
+        return (uint64_t)tokens;
+    snprintf(why, sizeof why,
+             "on %d devices of %s the model and its largest step leave no memory for a cache; "
+             "expected more devices a replica, or a smaller --step-tokens",
+             (int)ndevices, p->plans->cluster);
+    if (p->exit == CMD_OK) {
+        (void)cmd_wrong(p->chosen->path, why);
+        p->exit = CMD_FAILED;
+    }
+    return 0;
+}
+
+/* ---- caches that travel ---- */
+
+/* The way of a cache from devices that prefill to those that decode: planned between such of one
+ * scenario, else from each device to its equal in another replica. */
+static void plan_transfers(struct planner *p, const struct planned *decode)
+{
+    struct step_plans *s = p->plans;
+    double longest = s->decode.decode.contexts[s->decode.decode.ncontexts - 1], per_token;
+    struct point point = {true, true, 1, (int64_t)longest};
+    struct planned low, high;
+
+    s->prefill.transfer_s = decode->send_s;
+    s->prefill.transfer_s_per_token = decode->send_s_per_byte * s->token_bytes;
+    if (!s->apart || !plan(&high, p, &point))
+        return;
+    point.context = CONTEXT_LEAST;
+    if (!plan(&low, p, &point))
+        return;
+    per_token = fmax(high.handoff_s - low.handoff_s, 0) / (longest - CONTEXT_LEAST);
+    s->prefill.transfer_s_per_token = per_token;
+    s->prefill.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0);
+}
+
+static void set_sizes(struct step_plans *s)
+{
+    struct serving_grid *d = &s->decode.decode, *f = &s->prefill.prefill;
+    double context = fmax(s->context_max, 2 * CONTEXT_LEAST);
+    double tokens = fmax(s->tokens_max + s->batch_max, s->context_max);
+
+    d->nrows = list_values(d->rows, 0, 1, fmax(s->batch_max, 2), ROWS_RATIO);
+    d->contexts[0] = 1;
+    d->ncontexts = list_values(d->contexts, 1, CONTEXT_LEAST, context, CONTEXT_RATIO);
+    f->nrows = list_values(f->rows, 0, TOKENS_LEAST, fmax(tokens, 2 * TOKENS_LEAST), ROWS_RATIO);
+    f->contexts[0] = 0;
+    f->ncontexts = list_values(f->contexts, 1, context / CONTEXT_RATIO, context, CONTEXT_RATIO);
+}
+
+int step_plans_make(struct step_plans *s, const struct chosen *chosen)
+{
+    struct planner p = {s, chosen, false, CMD_OK};
+    struct planned decode, prefill;
+    double decode_tokens = 0, prefill_tokens = 0, prefill_bytes = 0;
+
+    if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
+        return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
+    set_sizes(s);
+    plan_grid(&p, &s->decode.decode, true, &decode);
+    if (p.exit == CMD_OK)
+        plan_grid(&p, &s->prefill.prefill, false, &prefill);
+    if (p.exit != CMD_OK)
+        return p.exit;
+    refine(&p, &s->decode.decode, true);
+    refine(&p, &s->prefill.prefill, false);
+    decode_tokens = room_of(&p, &s->decode.decode, true, &s->token_bytes);
+    prefill_tokens = room_of(&p, &s->prefill.prefill, false, &prefill_bytes);
+    s->apart = decode.apart;
+    s->ndevices = decode.ndevices;
+    s->nprefill_devices = prefill.ndevices;
+    s->decode.prefill = s->prefill.prefill;
+    s->prefill.decode = s->decode.decode;
+    if (!s->apart)
+        decode_tokens = prefill_tokens = fmin(decode_tokens, prefill_tokens);
+    s->decode.costs.cache_tokens = tokens_of(&p, decode_tokens, s->ndevices);
+    s->prefill.costs.cache_tokens = tokens_of(&p, prefill_tokens, s->nprefill_devices);
+    plan_transfers(&p, &decode);
+    tables_init(&s->decode);
+    tables_init(&s->prefill);
+    return p.exit;
+}

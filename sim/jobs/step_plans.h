@@ -1,0 +1,36 @@
+/* step_plans.h - the costs of serving (serving/costs.h) from plans: a scenario's prefill and decode
+ * planned at a grid of sizes, and at some sizes between, to see how well these are told.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_STEP_PLANS_H
+#define JOBS_STEP_PLANS_H
+
+#include <stdbool.h>
+
+#include "jobs/chosen.h"
+#include "serving/tables.h"
+
+struct step_plans {
+    /* The largest steps asked for: sequences that decode, tokens of a prefill, and tokens of a
+     * sequence. */
+    uint32_t batch_max, tokens_max, context_max;
+    uint32_t nreplicas, nprefill; /* between which caches travel */
+    /* What was planned. */
+    struct serving_tables decode;  /* of the devices that decode; and prefill, if these do both */
+    struct serving_tables prefill; /* of the devices that prefill */
+    bool apart;                    /* the prefill has devices of its own */
+    int32_t ndevices, nprefill_devices;
+    char cluster[64];
+    double token_bytes; /* of the cache, on the device that decodes with most */
+    uint32_t nplans;
+    double error; /* the largest of steps between the planned ones, as a fraction */
+};
+
+/* Plan.  Errors are printed; returns the exit status: CMD_FAILED if the model leaves no room for a
+ * cache. */
+int step_plans_make(struct step_plans *plans, const struct chosen *chosen);
+
+#endif /* JOBS_STEP_PLANS_H */

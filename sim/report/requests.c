@@ -1,0 +1,402 @@
+/* What serving a trace comes to (requests.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "report/requests.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "base/json_out.h"
+#include "base/literal.h"
+#include "base/units.h"
+#include "base/wrap.h"
+#include "report/table.h"
+
+#define ALIKE 0.01   /* throughputs as near as this are called the same */
+#define OVERLOAD 1.1 /* requests that take this much longer to serve than to arrive pile up */
+
+/* ---- figures ---- */
+
+enum unit { UNIT_SECONDS, UNIT_RATE, UNIT_PART, UNIT_MEAN, UNIT_COUNT32, UNIT_COUNT64 };
+
+/* A figure of a row: its key in CSV and JSON; the table it is in, and its heading there. */
+struct column {
+    const char *key;
+    size_t at;
+    enum unit unit;
+    int table; /* 0: in none */
+    const char *head;
+};
+
+#define FIGURE(key, field, unit, table, head)                               \
+    {                                                                       \
+        key, offsetof(struct serving_row, figures.field), unit, table, head \
+    }
+#define COUNT(key, field, unit, table, head)                        \
+    {                                                               \
+        key, offsetof(struct serving_row, field), unit, table, head \
+    }
+#define TIMES(key, field, table, head)                                 \
+    FIGURE(key "_p50_s", field.p50, UNIT_SECONDS, table, head " p50"), \
+        FIGURE(key "_p90_s", field.p90, UNIT_SECONDS, table, "p90"),   \
+        FIGURE(key "_p99_s", field.p99, UNIT_SECONDS, table, "p99"),   \
+        FIGURE(key "_mean_s", field.mean, UNIT_SECONDS, 0, "mean")
+
+static const struct column columns[] = {
+    FIGURE("tokens_per_s", tokens_per_s, UNIT_RATE, 1, "tokens/s"),
+    FIGURE("requests_per_s", requests_per_s, UNIT_RATE, 1, "req/s"),
+    FIGURE("good", good, UNIT_PART, 1, "good"),
+    FIGURE("good_per_s", good_per_s, UNIT_RATE, 0, ""),
+    FIGURE("batch_mean", batch, UNIT_MEAN, 1, "batch"),
+    FIGURE("busy", busy, UNIT_PART, 1, "busy"),
+    FIGURE("cache_mean", used_mean, UNIT_PART, 1, "cache"),
+    FIGURE("cache_most", used_most, UNIT_PART, 1, "most"),
+    COUNT("preemptions", counts.npreempted, UNIT_COUNT64, 1, "preempt"),
+    TIMES("first_token", first, 2, "TTFT"),
+    TIMES("between_tokens", gap, 2, "ITL"),
+    TIMES("latency", latency, 3, "latency"),
+    TIMES("time_per_token", token, 3, "TPOT"),
+    FIGURE("seconds", span_s, UNIT_SECONDS, 0, ""),
+    COUNT("steps", nsteps, UNIT_COUNT64, 0, ""),
+    COUNT("served", nserved, UNIT_COUNT32, 0, ""),
+    COUNT("refused", nrefused, UNIT_COUNT32, 0, ""),
+    COUNT("recomputed_tokens", counts.ndropped, UNIT_COUNT64, 0, ""),
+    COUNT("found_tokens", counts.nfound, UNIT_COUNT64, 0, ""),
+};
+#define NCOLUMNS (sizeof columns / sizeof columns[0])
+
+static double value_of(const struct serving_row *row, const struct column *c)
+{
+    const char *at = (const char *)row + c->at;
+
+    return c->unit == UNIT_COUNT32   ? (double)*(const uint32_t *)(const void *)at
+           : c->unit == UNIT_COUNT64 ? (double)*(const uint64_t *)(const void *)at
+                                     : *(const double *)(const void *)at;
+}
+
+/* ---- tables ---- */
+
+static struct units_text print_value(const struct column *c, double value)
+{
+    struct units_text out;
+
+    if (isnan(value))
+        return units_print_seconds(value);
+    switch (c->unit) {
+    case UNIT_SECONDS:
+        return units_print_seconds(value);
+    case UNIT_PART:
+        snprintf(out.text, sizeof out.text, "%.1f %%", 100 * value);
+        return out;
+    case UNIT_RATE:
+        if (value >= 1000)
+            return units_print_count((uint128)llround(value));
+        break;
+    case UNIT_MEAN:
+        break;
+    default:
+        return units_print_count((uint128)value);
+    }
+    snprintf(out.text, sizeof out.text, "%.3g", value);
+    return out;
+}
+
+static void print_table(struct text *out, const struct serving_report *r, int number)
+{
+    char layout[TABLE_COLUMNS_MAX] = "l";
+    struct table table;
+    size_t n = 1;
+
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        if (columns[c].table == number)
+            layout[n++] = 'r';
+    table_init(&table, layout);
+    table_add(&table, "policy");
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        if (columns[c].table == number)
+            table_add(&table, "%s", columns[c].head);
+    for (size_t i = 0; i < r->nrows; i++) {
+        table_add(&table, "%s", r->rows[i].policy->name);
+        for (size_t c = 0; c < NCOLUMNS; c++)
+            if (columns[c].table == number)
+                table_add(&table, "%s",
+                          print_value(&columns[c], value_of(&r->rows[i], &columns[c])).text);
+    }
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+/* ---- sentences ---- */
+
+typedef double score_fn(const struct serving_row *row);
+
+static double score_tokens(const struct serving_row *row)
+{
+    return row->figures.tokens_per_s;
+}
+
+static double score_good(const struct serving_row *row)
+{
+    return row->figures.good;
+}
+
+static double score_first(const struct serving_row *row)
+{
+    return -row->figures.first.p90;
+}
+
+static double score_gap(const struct serving_row *row)
+{
+    return -row->figures.gap.p90;
+}
+
+/* The row with the highest score, the first of several. */
+static const struct serving_row *best(const struct serving_report *r, score_fn *score)
+{
+    const struct serving_row *found = r->rows;
+
+    for (size_t i = 1; i < r->nrows; i++)
+        if (score(&r->rows[i]) > score(found))
+            found = &r->rows[i];
+    return found;
+}
+
+static bool has_goal(const struct serving_report *r)
+{
+    return r->goal.first_ns > 0 || r->goal.token_ns > 0;
+}
+
+static void add_goal(struct text *out, const struct serving_goal *goal)
+{
+    if (goal->first_ns > 0)
+        text_addf(out, "%s to the first token",
+                  units_print_seconds((double)goal->first_ns / 1e9).text);
+    if (goal->first_ns > 0 && goal->token_ns > 0)
+        text_add(out, " and ");
+    if (goal->token_ns > 0)
+        text_addf(out, "%s a token after it",
+                  units_print_seconds((double)goal->token_ns / 1e9).text);
+}
+
+/* Name the policies whose score is not below `least`; returns their number. */
+static size_t add_names(struct text *out, const struct serving_report *r, score_fn *score,
+                        double least)
+{
+    size_t n = 0, named = 0;
+
+    for (size_t i = 0; i < r->nrows; i++)
+        n += score(&r->rows[i]) >= least;
+    if (n == r->nrows && n > 1)
+        text_add(out, "all policies");
+    for (size_t i = 0; i < r->nrows && (n < r->nrows || n == 1); i++)
+        if (score(&r->rows[i]) >= least)
+            text_addf(out, "%s%s",
+                      named++ == 0 ? ""
+                      : named == n ? " and "
+                                   : ", ",
+                      r->rows[i].policy->name);
+    return n;
+}
+
+/* Which policy is best: by the goal, if there is one, by throughput, and by latency. */
+static void add_answer(struct text *out, const struct serving_report *r)
+{
+    const struct serving_row *most = best(r, score_tokens), *good = best(r, score_good);
+    size_t n;
+
+    if (has_goal(r)) {
+        n = add_names(out, r, score_good, good->figures.good);
+        text_addf(out, " keep%s %.1f %% of requests within ", n == 1 ? "s" : "",
+                  100 * good->figures.good);
+        add_goal(out, &r->goal);
+        text_add(out, n == r->nrows ? ". " : ", the most. ");
+    }
+    n = add_names(out, r, score_tokens, (1 - ALIKE) * score_tokens(most));
+    text_addf(out, " make%s %s output tokens a second%s. ", n == 1 ? "s" : "",
+              units_print_count((uint128)llround(most->figures.tokens_per_s)).text,
+              n == r->nrows ? "" : ", the most");
+    if (r->nrows > 1)
+        text_addf(out,
+                  "The first token comes soonest with %s (in %s for nine of ten requests), the "
+                  "next with %s (%s for nine of ten tokens).",
+                  best(r, score_first)->policy->name,
+                  units_print_seconds(best(r, score_first)->figures.first.p90).text,
+                  best(r, score_gap)->policy->name,
+                  units_print_seconds(best(r, score_gap)->figures.gap.p90).text);
+}
+
+/* Seconds from the first arrival to the last. */
+static double arrival_s(const struct serving_report *r)
+{
+    return (double)r->trace->requests[r->trace->nrequests - 1].arrival_ns / 1e9;
+}
+
+static void add_trace(struct text *out, const struct serving_report *r)
+{
+    const struct request_trace *t = r->trace;
+    double prompt = 0, output = 0, span_s = arrival_s(r);
+
+    for (uint32_t i = 0; i < t->nrequests; i++) {
+        prompt += t->requests[i].prompt;
+        output += t->requests[i].output;
+    }
+    text_addf(out, "%u requests, ", t->nrequests);
+    if (span_s > 0)
+        text_addf(out, "%.3g a second", (t->nrequests - 1) / span_s);
+    else
+        text_add(out, "all at once");
+    text_addf(out, "; on average %.0f tokens of prompt and %.0f of output", prompt / t->nrequests,
+              output / t->nrequests);
+    if (t->block_tokens > 0)
+        text_addf(out, "; prompts share blocks of %u tokens", t->block_tokens);
+    if (t->nempty > 0)
+        text_addf(out, "; %u more without prompt or output are left out", t->nempty);
+    text_add(out, ".");
+}
+
+static void add_replicas(struct text *out, const struct serving_report *r)
+{
+    text_addf(out, "%u %s", r->nreplicas, r->nreplicas == 1 ? "replica" : "replicas");
+    text_addf(out, ", %" PRId64 " devices of %s in all; ", r->rows[0].ndevices, r->cluster);
+    text_addf(out,
+              "a replica's cache has room for %s tokens (%s each on a device) in pages of %u; "
+              "steps of up to %u sequences and %u tokens.",
+              units_print_count(r->cache_tokens).text,
+              units_print_bytes((uint128)llround(r->token_bytes)).text, r->limits.page,
+              r->limits.batch_max, r->limits.tokens_max);
+}
+
+/* What a reader must know to read the figures right. */
+static void add_warnings(struct text *out, const struct serving_report *r, size_t width)
+{
+    for (size_t i = 0; i < r->nrows; i++) {
+        const struct serving_row *row = &r->rows[i];
+        struct text line = TEXT_INIT;
+
+        if (row->nrefused > 0) {
+            text_addf(&line, "%s: %u requests need more cache than a replica has, and are refused.",
+                      row->policy->name, row->nrefused);
+            wrap_join(out, width, 0, 2, &line);
+        }
+        if (arrival_s(r) > 0 && row->figures.span_s > OVERLOAD * arrival_s(r)) {
+            text_addf(&line,
+                      "%s: requests arrive for %s and are served in %s: they pile up, and "
+                      "latencies grow with the length of the trace.",
+                      row->policy->name, units_print_seconds(arrival_s(r)).text,
+                      units_print_seconds(row->figures.span_s).text);
+            wrap_join(out, width, 0, 2, &line);
+        }
+    }
+}
+
+static void print_text(struct text *out, const struct serving_report *r, size_t width)
+{
+    struct text line = TEXT_INIT;
+
+    text_addf(&line, "%s: ", r->name);
+    add_answer(&line, r);
+    wrap_join(out, width, 0, 2, &line);
+    text_add(out, "\n");
+    for (int number = 1; number <= 3; number++) {
+        print_table(out, r, number);
+        text_add(out, "\n");
+    }
+    text_add(&line, "TTFT: from arrival to the first token; ITL: between two tokens; latency: from "
+                    "arrival to the last token; TPOT: a token after the first, on average over a "
+                    "request. Of each the percentiles.");
+    wrap_join(out, width, 0, 2, &line);
+    add_trace(&line, r);
+    wrap_join(out, width, 0, 2, &line);
+    add_replicas(&line, r);
+    wrap_join(out, width, 0, 2, &line);
+    text_addf(&line,
+              "Times are modelled: of %u planned steps, and between these, where they are off by "
+              "%.1f %% at most.",
+              r->nplans, 100 * r->error);
+    wrap_join(out, width, 0, 2, &line);
+    add_warnings(out, r, width);
+}
+
+/* ---- for programs ---- */
+
+static void print_csv(struct text *out, const struct serving_report *r)
+{
+    char number[32];
+
+    text_add(out, "scenario,policy,devices,replicas,prefill_replicas");
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        text_addf(out, ",%s", columns[c].key);
+    text_add(out, "\n");
+    for (size_t i = 0; i < r->nrows; i++) {
+        literal_add_csv(out, r->name);
+        text_addf(out, ",%s,%" PRId64 ",%u,%u", r->rows[i].policy->name, r->rows[i].ndevices,
+                  r->nreplicas, r->rows[i].policy->form_decode ? r->nprefill : 0);
+        for (size_t c = 0; c < NCOLUMNS; c++) {
+            double value = value_of(&r->rows[i], &columns[c]);
+
+            text_addf(out, ",%s",
+                      isnan(value) ? "" : json_out_print_double(number, sizeof number, value));
+        }
+        text_add(out, "\n");
+    }
+}
+
+static void write_row(struct json_out *out, const struct serving_report *r,
+                      const struct serving_row *row)
+{
+    json_out_begin_object(out);
+    json_out_key_string(out, "policy", row->policy->name);
+    json_out_key_int(out, "devices", row->ndevices);
+    json_out_key_uint(out, "prefill_replicas", row->policy->form_decode ? r->nprefill : 0);
+    for (size_t c = 0; c < NCOLUMNS; c++) {
+        double value = value_of(row, &columns[c]);
+
+        if (columns[c].unit >= UNIT_COUNT32)
+            json_out_key_uint(out, columns[c].key, (uint128)value);
+        else
+            json_out_key_double(out, columns[c].key, value);
+    }
+    json_out_end_object(out);
+}
+
+static void print_json(struct text *text, const struct serving_report *r)
+{
+    struct json_out out;
+
+    json_out_init_text(&out, text, JSON_OUT_PRETTY);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "schema", "shardsim.serving/1");
+    json_out_key_string(&out, "scenario", r->name);
+    json_out_key_string(&out, "hardware", r->cluster);
+    json_out_key_uint(&out, "requests", r->trace->nrequests);
+    json_out_key_double(&out, "arrival_seconds", arrival_s(r));
+    json_out_key_uint(&out, "left_out", r->trace->nempty);
+    json_out_key_uint(&out, "replicas", r->nreplicas);
+    json_out_key_uint(&out, "cache_tokens", r->cache_tokens);
+    json_out_key_double(&out, "cache_bytes_per_token", r->token_bytes);
+    json_out_key_uint(&out, "page_tokens", r->limits.page);
+    json_out_key_uint(&out, "planned_steps", r->nplans);
+    json_out_key_double(&out, "interpolation_error", r->error);
+    json_out_key_array(&out, "policies");
+    for (size_t i = 0; i < r->nrows; i++)
+        write_row(&out, r, &r->rows[i]);
+    json_out_end_array(&out);
+    json_out_end_object(&out);
+    json_out_newline(&out);
+    text->failed |= json_out_fini(&out) != SHD_OK;
+}
+
+void serving_report_print(struct text *out, const struct serving_report *report,
+                          enum serving_format format, size_t width)
+{
+    if (format == SERVING_JSON)
+        print_json(out, report);
+    else if (format == SERVING_CSV)
+        print_csv(out, report);
+    else
+        print_text(out, report, width);
+}

@@ -1,0 +1,42 @@
+/* requests.h - what serving a trace comes to under each policy, as tables, CSV or JSON.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_REQUESTS_H
+#define REPORT_REQUESTS_H
+
+#include "base/text.h"
+#include "serving/figures.h"
+
+enum serving_format { SERVING_TABLE, SERVING_CSV, SERVING_JSON };
+
+struct serving_row {
+    const struct serving_policy *policy;
+    struct serving_figures figures;
+    struct serving_counts counts;
+    uint32_t nserved, nrefused;
+    uint64_t nsteps;
+    int64_t ndevices;
+};
+
+struct serving_report {
+    const char *name, *cluster; /* of the scenario and its strategy */
+    const struct request_trace *trace;
+    const struct serving_row *rows;
+    size_t nrows;
+    uint32_t nreplicas, nprefill;
+    struct serving_limits limits;
+    struct serving_goal goal;
+    uint64_t cache_tokens; /* of a replica */
+    double token_bytes;
+    uint32_t nplans;
+    double error; /* of steps between planned ones, as a fraction */
+};
+
+/* `columns` is the width of lines. */
+void serving_report_print(struct text *out, const struct serving_report *report,
+                          enum serving_format format, size_t columns);
+
+#endif /* REPORT_REQUESTS_H */

@@ -1,0 +1,143 @@
+#!/bin/sh
+# Tests serve: its figures against plans of the steps that they are made of, its formats against each
+# other, and what it refuses.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+COLUMNS=80
+export COLUMNS
+small=$scenarios/requests.yaml
+
+# Requests so far apart that each is alone, of lengths that are planned: a prefill of 256 tokens, and
+# a decode behind these, which the first and only time between tokens is.
+shardsim serve "$small" --rate 0.1 -n 3 --prompt-tokens 256 --output-tokens 2 --replicas 2 --json
+is 0 "requests far apart"
+cp "$tmp/out" "$tmp/alone.json"
+for half in prefill decode; do
+    context=0
+    [ $half = prefill ] || context=255
+    seq=$((256 - context))
+    shardsim plan "$small" -S $half -s batch.size=1 -s batch.seq=$seq -s decode.context=$context \
+        -s decode.tokens=1 --json
+    is 0 "a plan of the $half"
+    cp "$tmp/out" "$tmp/$half.json"
+done
+cat >"$tmp/alone.py" <<'PY'
+import json, sys
+
+serve, prefill, decode = (json.load(open(name, encoding="utf-8")) for name in sys.argv[1:])
+step = lambda result: result["time"]["modelled"]["step_seconds"]
+for row in serve["policies"]:
+    first, gap = row["first_token_p99_s"], row["between_tokens_p50_s"]
+    assert abs(first / step(prefill) - 1) < 1e-6, (row["policy"], first, step(prefill))
+    if row["policy"] == "disaggregated":
+        assert step(decode) < gap < step(decode) + 1e-3, (gap, step(decode))
+    else:
+        assert abs(gap / step(decode) - 1) < 1e-6, (row["policy"], gap, step(decode))
+    assert row["served"] == 3 and row["refused"] == 0 and row["devices"] == 4
+    assert row["batch_mean"] == 1 and row["preemptions"] == 0
+assert len(serve["policies"]) == 5
+PY
+python3 "$tmp/alone.py" "$tmp/alone.json" "$tmp/prefill.json" "$tmp/decode.json" >"$tmp/wrong" 2>&1
+ok $? "requests far apart take as long as the steps planned for them"
+diag <"$tmp/wrong"
+
+set -- "$small" --replicas 2 --rate 900 -n 300 --prompt-tokens lognormal:161,120 --output-tokens 40 --ttft 1ms
+shardsim serve "$@" --json
+is 0 "serve --json"
+cp "$tmp/out" "$tmp/first.json"
+shardsim serve "$@" --format=json
+cmp -s "$tmp/out" "$tmp/first.json"
+ok $? "the same answer again"
+shardsim serve "$@" --seed 1 --json
+! cmp -s "$tmp/out" "$tmp/first.json"
+ok $? "another answer to other requests"
+shardsim serve "$@" --format=csv
+cp "$tmp/out" "$tmp/first.csv"
+cat >"$tmp/alike.py" <<'PY'
+import csv, json, sys
+
+report = json.load(open(sys.argv[1], encoding="utf-8"))
+rows = list(csv.DictReader(open(sys.argv[2], encoding="utf-8", newline="")))
+assert len(rows) == len(report["policies"])
+for row, policy in zip(rows, report["policies"]):
+    assert row["policy"] == policy["policy"]
+    for key, value in policy.items():
+        assert key == "policy" or float(row[key]) == value, (key, row[key], value)
+    for kind in "first_token", "between_tokens", "latency", "time_per_token":
+        p50, p90, p99 = (policy[f"{kind}_{p}_s"] for p in ("p50", "p90", "p99"))
+        assert 0 < p50 <= p90 <= p99, (kind, p50, p90, p99)
+    assert policy["served"] == 300 and 0 <= policy["good"] <= 1 and 0 < policy["busy"] <= 1
+    assert abs(policy["tokens_per_s"] * policy["seconds"] - 300 * 40) < 1e-3
+PY
+python3 "$tmp/alike.py" "$tmp/first.json" "$tmp/first.csv" >"$tmp/wrong" 2>&1
+ok $? "CSV and JSON have the same figures"
+diag <"$tmp/wrong"
+shardsim serve "$@"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "of requests within 1.00 ms to the first token"
+ok $? "text: the answer first"
+awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
+ok $? "text: no line is wider than the screen"
+
+# A cache of few tokens: sequences are preempted, and those that never fit are refused.
+shardsim serve "$small" -p chunked --batch 64 --step-tokens 256 --prompt-tokens 600 --output-tokens 300 -n 60 \
+    -s limits.memory=7MiB --json
+is 0 "a cache of few tokens"
+python3 - "$tmp/out" >"$tmp/wrong" 2>&1 <<'PY'
+import json, sys
+
+report = json.load(open(sys.argv[1], encoding="utf-8"))
+row = report["policies"][0]
+assert row["preemptions"] > 0 and row["recomputed_tokens"] > 0 and row["served"] == 60, row
+assert 0.9 < row["cache_most"] <= 1 and report["cache_tokens"] < 60 * 899, (report["cache_tokens"], row)
+PY
+ok $? "where it is full, sequences are preempted"
+diag <"$tmp/wrong"
+
+# A file: two prompts that begin alike.
+cat >"$tmp/trace.jsonl" <<'END'
+{"timestamp": 0, "input_length": 1000, "output_length": 4, "hash_ids": [5, 6]}
+{"timestamp": 60000, "input_length": 1000, "output_length": 4, "hash_ids": [5, 7]}
+END
+shardsim serve "$small" --trace "$tmp/trace.jsonl" -p prefill-first --json
+is 0 "a trace of a file"
+grep -q '"found_tokens": 512' "$tmp/out"
+ok $? "a prefix is found in the cache"
+shardsim serve "$small" --trace "$tmp/trace.jsonl" --rate 1 -p prefill-first --json
+grep -q '"arrival_seconds": 1,' "$tmp/out" || grep -q '"arrival_seconds": 1.0,' "$tmp/out"
+ok $? "the times of a file are stretched"
+
+# refused STATUS WORDS ARGUMENT...: serve ends with STATUS and WORDS.
+refused() {
+    wanted=$1
+    words=$2
+    shift 2
+    shardsim serve "$@"
+    is "$wanted" "refused: $words"
+    grep -q -e "$words" "$tmp/err"
+    ok $? "says: $words"
+}
+printf 'arrival,prompt_tokens,output_tokens\n0,1,1\n1,x,1\n' >"$tmp/bad.csv"
+refused 2 "bad.csv:3:3: error: 'x' is no number of tokens" "$small" --trace "$tmp/bad.csv"
+refused 2 "nothing.csv" "$small" --trace "$tmp/nothing.csv"
+refused 2 "expected no --seed" "$small" --trace "$tmp/bad.csv" --seed 1
+refused 2 "did you mean 'chunked'?" "$small" -p chunk
+refused 2 "expected requests a second above 0" "$small" --rate -1
+refused 2 "expected such as 512" "$small" --prompt-tokens many
+refused 2 "expected some that decode" "$small" --replicas 2 --prefill-replicas 2
+refused 2 "expected at least one that does" "$small" -p disaggregated
+refused 2 "pages of 48 tokens do not divide" "$small" --trace "$tmp/trace.jsonl" --page 48
+refused 2 "expected hardware" "$small" -s hardware=null
+refused 2 "expected a decoder" "$scenarios/fsdp.yaml" -s hardware=b200
+refused 1 "leave no memory for a cache" "$small" -s limits.memory=1MiB
+printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
+refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
+refused 2 "at least two --replicas" "$tmp/apart.yaml"
+shardsim serve "$tmp/apart.yaml" --replicas 3 --prefill-replicas 1 -n 50 --json
+is 0 "a prefill on devices of its own"
+grep -q '"devices": 5,' "$tmp/out"
+ok $? "one device that prefills, and two replicas of two"
+
+done_testing
