@@ -101,6 +101,7 @@ check_PROGRAMS += \
 	%D%/regex \
 	%D%/repeat \
 	%D%/replay \
+	%D%/requests \
 	%D%/reshard \
 	%D%/ranks_calls \
 	%D%/ranks_programs \
@@ -112,7 +113,6 @@ check_PROGRAMS += \
 	%D%/run \
 	%D%/scenario \
 	%D%/schedule \
-	%D%/requests \
 	%D%/serving_trace \
 	%D%/shape \
 	%D%/sharding \
