@@ -1309,6 +1309,7 @@ libsim_la_SOURCES = \
 HARDWARE_FILES = \
 	scenarios/hardware/a100-40g-roce.yaml \
 	scenarios/hardware/a100-80g-64.yaml \
+	scenarios/hardware/a100-80g-fastertransformer.yaml \
 	scenarios/hardware/a100-80g-jeanzay.yaml \
 	scenarios/hardware/a100-80g-roce.yaml \
 	scenarios/hardware/a100-80g-selene.yaml \

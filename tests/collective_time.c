@@ -234,6 +234,38 @@ static void test_one_tier(const struct hardware *h)
     is_near(hardware_message_seconds(h, 5, 5, 100e6), 0, "message: to itself");
 }
 
+/* Serving: a step of 2 us in which four members read from all others, at 100 GB/s. */
+static void test_served(const struct hardware *h)
+{
+    static const int32_t sizes[] = {4, 2, 4};
+    static const uint8_t z[] = {2}, x[] = {0};
+    struct hardware cluster = *h, served;
+    struct hardware_work decode = {HARDWARE_ATTENTION, SHD_BF16, 32, 1, 4096, 128, 1e9, 1};
+    double at_once;
+
+    cluster.serving = (struct hardware_serving){
+        .launch_s = 1e-6, .memory_efficiency = 0.5, .attention_half_queries = 3, .direct_s = 2e-6};
+    served = hardware_as_served(&cluster);
+    is_near(time_of(&served, COLL_ALL_REDUCE, sizes, z, 1, 1e3), 2e-6 + 3e3 / 100e9,
+            "served: a small all-reduce in one step, all arrays to all");
+    is_near(time_of(&served, COLL_ALL_REDUCE, sizes, z, 1, 100e6), 4e-6 + 1.5e-3,
+            "served: a large one in two");
+    is_near(time_of(&served, COLL_ALL_GATHER, sizes, z, 1, 1e3), 2e-6 + 3e3 / 100e9,
+            "served: an all-gather in one step");
+    is_near(time_of(&served, COLL_ALL_TO_ALL, sizes, z, 1, 100e6),
+            time_of(h, COLL_ALL_TO_ALL, sizes, z, 1, 100e6), "served: others as in training");
+    is_near(time_of(&served, COLL_ALL_REDUCE, sizes, x, 1, 100), 40e-6 + 4 * 4e-6 + 200 / 10e9,
+            "served: between domains as in training");
+    is_near(time_of(&cluster, COLL_ALL_REDUCE, sizes, z, 1, 1e3),
+            time_of(h, COLL_ALL_REDUCE, sizes, z, 1, 1e3), "not served: none of it");
+    ok(served.kernels.launch_s == 1e-6 && served.kernels.memory_efficiency == 0.5 &&
+           served.kernels.matmul_efficiency == h->kernels.matmul_efficiency,
+       "served: what is given, else as in training");
+    at_once = hardware_kernel_seconds(&cluster, &decode);
+    is_near(hardware_kernel_seconds(&served, &decode), 4 * at_once,
+            "served: attention of one query where three are half of its rate");
+}
+
 /* ---- algorithms that are asked for ---- */
 
 static double asked_time(const struct hardware *h, enum coll_kind kind, const char *name,
@@ -414,6 +446,7 @@ int main(void)
     test_few_rows(h);
     test_groups(h);
     test_one_tier(h);
+    test_served(h);
     test_asked(h);
     test_two_tiers(h);
     test_slices();

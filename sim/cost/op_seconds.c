@@ -260,6 +260,26 @@ static int check_rates(const struct program *program, const struct hardware *har
     return SHD_OK;
 }
 
+/* Let a step of serving be timed as engines of serving run it.  The host prepares it before its
+ * first kernel.  False: no memory. */
+static bool serve(struct op_seconds *out)
+{
+    const struct program *program = out->program;
+    uint32_t first = program->first_op;
+
+    out->host_op = PROGRAM_NONE;
+    if (!program_serves(program))
+        return true;
+    while (first < program->nops && program->ops[first].kind != PROGRAM_KERNEL)
+        first++;
+    out->host_op = first;
+    out->served = malloc(sizeof *out->served);
+    if (out->served)
+        *out->served = hardware_as_served(out->hardware);
+    out->hardware = out->served;
+    return out->served;
+}
+
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {
@@ -269,7 +289,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         return status;
     *out = (struct op_seconds){.program = program, .hardware = hardware};
     out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
-    if (!out->chain_bytes)
+    if (!serve(out) || !out->chain_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     for (uint32_t k = 0; k < program->nsegments; k++)
         find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
@@ -280,6 +300,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
 void op_seconds_fini(struct op_seconds *seconds)
 {
     free(seconds->chain_bytes);
+    free(seconds->served);
 }
 
 /* Work of an op, or of the chain that begins with it; false: none. */
@@ -610,7 +631,7 @@ double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
         return hardware_host_copy_seconds(s->hardware, op->to_host,
                                           (double)s->program->buffers[op->inputs[0]].bytes);
     if (!program_communicates(op))
-        return kernel_seconds(s, i, position);
+        return kernel_seconds(s, i, position) + (i == s->host_op ? s->hardware->serving.step_s : 0);
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return message_seconds(s, op, position);
     return beside_product(s, i, position, collective_seconds(s, i, position));

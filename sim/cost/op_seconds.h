@@ -28,7 +28,9 @@ struct op_schedule {
 
 struct op_seconds {
     const struct program *program;   /* not owned */
-    const struct hardware *hardware; /* not owned */
+    const struct hardware *hardware; /* not owned, or `served` */
+    struct hardware *served;         /* of a step of serving; NULL: the step is not */
+    uint32_t host_op; /* the kernel before which the host prepares such a step; PROGRAM_NONE */
     const struct shd_mesh *mesh;     /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
     size_t nschedules;

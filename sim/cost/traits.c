@@ -31,11 +31,13 @@ static void find_inputs(struct input_axes *out, const struct program *program)
     *out = (struct input_axes){0};
     for (uint32_t k = 0; k < program->nbuffers; k++) {
         const struct program_buffer *b = &program->buffers[k];
+        /* Caches have heads behind their tokens, cut by tensor parallelism. */
+        uint32_t end = program_serves(program) && b->rank > 2 ? 2 : b->rank;
 
         if (b->use != PROGRAM_DATA || b->rank < 1)
             continue;
         out->batch |= axes_along(&b->sharding, 0);
-        for (uint32_t d = 1; d < b->rank; d++)
+        for (uint32_t d = 1; d < end; d++)
             out->others |= axes_along(&b->sharding, d);
         if (b->rank > 1 && b->shape[1] > out->length)
             out->length = b->shape[1];
@@ -68,13 +70,27 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Queries of a decode: one token of each sequence, or a few that were guessed. */
+#define DECODE_QUERIES_MOST 16
+
+/* A step of serving is as long as what it attends to, tokens of this step and those before. */
+static void see_attention(struct finding *f, const struct kern_attention *attention)
+{
+    f->out->mask |= BIT(TRAIT_FUSED);
+    if (!program_serves(f->seconds.program))
+        return;
+    f->out->mask |=
+        attention->queries <= DECODE_QUERIES_MOST ? BIT(TRAIT_DECODE) : BIT(TRAIT_PREFILL);
+    f->out->length = larger(f->out->length, attention->keys);
+}
+
 static void see_kernel(struct finding *f, uint32_t i)
 {
     const struct program_op *op = &f->seconds.program->ops[i];
     struct hardware_work work;
 
     if (op->kernel == &kern_kernel_attention)
-        f->out->mask |= BIT(TRAIT_FUSED);
+        see_attention(f, &op->desc.attention);
     if (!op_seconds_work(&work, &f->seconds, i, program_doer(f->seconds.program, op, 0)) ||
         work.kind != HARDWARE_MATMUL || op->part != PROGRAM_FORWARD || op->again)
         return;
@@ -193,7 +209,7 @@ void traits_of(struct traits *out, const struct program *program, const struct h
     out->length = f.inputs.length;
     for (uint32_t i = program->first_op; i < program->nops; i++)
         see_op(&f, i);
-    for (uint32_t k = 0; k < program->nbuffers; k++)
+    for (uint32_t k = 0; k < program->nbuffers && !program_serves(program); k++)
         if (program->buffers[k].frozen)
             out->mask |= BIT(TRAIT_FROZEN);
     if (program->nranks > 1)
@@ -258,6 +274,8 @@ void trust_of(struct trust *out, const struct program *program, const struct har
         uint32_t mask = beyond(v, &t);
         int fewer = out->set ? __builtin_popcount(mask) - __builtin_popcount(out->beyond) : -1;
 
+        if (hardware_validates_serving(v) && !program_serves(program))
+            continue;
         if (fewer < 0 || (fewer == 0 && v->rows > out->set->rows))
             *out = (struct trust){.set = v, .beyond = mask, .claim = -1};
     }

@@ -40,7 +40,8 @@ void links_json(const struct links_answer *a, const struct links_question *q, st
     static const char *const schedules[] = {[HARDWARE_ALONE] = "alone",
                                             [HARDWARE_RING] = "ring",
                                             [HARDWARE_LEVELS] = "levels",
-                                            [HARDWARE_TREE] = "tree"};
+                                            [HARDWARE_TREE] = "tree",
+                                            [HARDWARE_DIRECT] = "direct"};
 
     json_out_begin_object(out);
     json_out_key_string(out, "hardware", q->hardware->name);

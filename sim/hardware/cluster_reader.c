@@ -439,6 +439,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_part(&out->kernels, root, &(struct section){"kernels", kernel_keys}, diag);
     read_host(out, root, diag);
     read_part(&out->software, root, &(struct section){"software", software_keys}, diag);
+    read_part(&out->serving, root, &(struct section){"serving", serving_keys}, diag);
     read_tiers(out, root, diag);
     read_validation(out, root, diag);
     read_fitted(out, root, diag);

@@ -192,6 +192,31 @@ static void levels(struct hardware_collective *out, const struct asked *asked,
     }
 }
 
+/* ---- all members at once ---- */
+
+/* Each member reads from all others: in one step, which for an all-reduce brings it all their
+ * arrays; or an all-reduce in two, first of a part of each, then of their sums. */
+static void direct(struct hardware_collective *out, const struct asked *asked, double steps)
+{
+    double n = (double)asked->group->members;
+    double arrays = asked->kind == COLL_ALL_REDUCE && steps == 1 ? n - 1 : steps * (n - 1) / n;
+    struct hardware_part *part = &out->parts[0];
+
+    *out = (struct hardware_collective){.schedule = HARDWARE_DIRECT, .nparts = 1};
+    *part = (struct hardware_part){
+        .members = asked->group->members, .bytes = arrays * asked->array_bytes, .steps = steps};
+    finish(part, asked, asked->array_bytes);
+    part->start_s = part->copy_s = 0;
+    part->latency_s = steps * asked->hardware->tiers[0].direct_s;
+    part->seconds = out->seconds = part->latency_s + part->bandwidth_s;
+}
+
+static bool can_directly(const struct asked *asked)
+{
+    return asked->hardware->tiers[0].direct_s > 0 && has_levels(asked->kind) &&
+           asked->group->inside[0] == asked->group->members;
+}
+
 /* The time that the host needs to start the collective on all members. */
 static double host_seconds(const struct asked *asked)
 {
@@ -253,6 +278,12 @@ void hardware_collective(struct hardware_collective *out, const struct hardware 
     }
     out->host_s = group->members > 1 ? host_seconds(&asked) : 0;
     out->seconds = group->members > 1 ? fmax(out->seconds, out->host_s) : 0;
+    for (int steps = 1; steps <= 2 && group->members > 1 && can_directly(&asked); steps++) {
+        asked.small = false;
+        direct(&other, &asked, steps);
+        if (other.seconds < out->seconds)
+            *out = other;
+    }
 }
 
 double hardware_collective_seconds(const struct hardware *hardware, enum coll_kind kind,

@@ -17,13 +17,14 @@ static const struct part {
     {"memory.", memory_keys, 0},
     {"kernels.", kernel_keys, offsetof(struct hardware, kernels)},
     {"host.", host_keys, offsetof(struct hardware, host)},
+    {"serving.", serving_keys, offsetof(struct hardware, serving)},
     {"tiers.0.", tier_keys, offsetof(struct hardware, tiers[0])},
     {"tiers.1.", tier_keys, offsetof(struct hardware, tiers[1])},
     {"tiers.2.", tier_keys, offsetof(struct hardware, tiers[2])},
     {"tiers.3.", tier_keys, offsetof(struct hardware, tiers[3])},
 };
 
-#define NSECTIONS 3 /* the first parts; the others are tiers */
+#define NSECTIONS 4 /* the first parts; the others are tiers */
 
 static size_t nparts(const struct hardware *hardware)
 {

@@ -46,6 +46,26 @@ double hardware_flops_per_s(const struct hardware *hardware, enum shd_dtype dtyp
     return 0;
 }
 
+static void override(double *constant, double served)
+{
+    if (served > 0)
+        *constant = served;
+}
+
+struct hardware hardware_as_served(const struct hardware *hardware)
+{
+    const struct hardware_serving *s = &hardware->serving;
+    struct hardware out = *hardware;
+
+    override(&out.kernels.launch_s, s->launch_s);
+    override(&out.kernels.matmul_efficiency, s->matmul_efficiency);
+    override(&out.kernels.memory_efficiency, s->memory_efficiency);
+    override(&out.kernels.attention_efficiency, s->attention_efficiency);
+    out.kernels.attention_half_queries = s->attention_half_queries;
+    out.tiers[0].direct_s = s->direct_s;
+    return out;
+}
+
 bool hardware_is_fitted(const struct hardware *hardware, const char *path)
 {
     for (size_t i = 0; hardware->fitted && hardware->fitted[i]; i++)

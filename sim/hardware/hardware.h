@@ -52,6 +52,8 @@ struct hardware_kernels {
                                    since each score also costs its exponential, */
     double attention_half_keys; /* and keys / (keys + half_keys) of the result, since each query
                                    has a fixed cost; 0: no cost */
+    double attention_half_queries; /* and queries / (queries + half_queries) of that, since tiles
+                                      are computed whole; of serving alone */
     int64_t alignment; /* elements: products with rows that are no multiple of it run at ... */
     double
         vector_flops_per_s; /* ... this rate of the vector units instead; 0: all run on the
@@ -76,6 +78,8 @@ struct hardware_tier {
                                 0: free */
     double host_latency_s;   /* least time for the host to start a collective, */
     double host_step_s;      /* and additional time for each member after the first */
+    double direct_s;         /* of each step in which all members read from all others at once; 0:
+                                no such steps.  Of serving alone */
     int64_t wrap_multiple;   /* an axis of a slice wraps around if its length is a multiple of
                                 this; 0: no axis does */
     bool torus;
@@ -111,6 +115,15 @@ struct hardware_software {
                   microbatch, and keeps them for its backward phase */
     bool sequence_parallel; /* tensor parallelism always shards values between layers along the
                                sequence */
+};
+
+/* What engines of serving do otherwise than the software that trains; 0: nothing else. */
+struct hardware_serving {
+    double launch_s; /* kernels start from a captured graph */
+    double step_s;   /* of the host in each step, while devices wait */
+    double matmul_efficiency, memory_efficiency, attention_efficiency;
+    double attention_half_queries; /* as that of kernels */
+    double direct_s;               /* as that of the first tier */
 };
 
 /* The host of a node: what its devices keep and compute outside their own memory.  What is of the
@@ -171,6 +184,7 @@ struct hardware {
     struct hardware_tier tiers[HARDWARE_TIERS_MAX];
     int ntiers;
     struct hardware_software software;
+    struct hardware_serving serving;
     struct hardware_validation validations[HARDWARE_VALIDATIONS_MAX];
     int nvalidations;
     char **fitted; /* paths of the fitted constants: "kernels.launch"; NULL-terminated */
@@ -202,6 +216,9 @@ SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const
 void hardware_set(struct hardware *hardware, const char *suppositions, struct place named_at,
                   struct diag *diag);
 
+/* Whether the rows were steps of serving, which say nothing of those that learn. */
+bool hardware_validates_serving(const struct hardware_validation *validation);
+
 /* The name of the shipped cluster with equal devices, by rate and memory, for which most steps were
  * measured; NULL: none. */
 const char *hardware_measured_like(const struct hardware *hardware);
@@ -223,6 +240,10 @@ void hardware_destroy(struct hardware *hardware);
 /* The peak rate of a type: its own, else that of the nearest type with a rate (wider first); 0 if
  * none is known. */
 double hardware_flops_per_s(const struct hardware *hardware, enum shd_dtype dtype);
+
+/* The cluster as engines of serving use it: a copy that shares all texts with `hardware`, and is
+ * not to be destroyed. */
+struct hardware hardware_as_served(const struct hardware *hardware);
 
 /* Whether the constant with a path ("kernels.half_k") was fitted rather than stated. */
 bool hardware_is_fitted(const struct hardware *hardware, const char *path);
@@ -313,6 +334,7 @@ enum hardware_schedule {
     HARDWARE_RING,   /* one ring through all members; all-to-all directly */
     HARDWARE_LEVELS, /* inside the domains of the inner tier, then between them */
     HARDWARE_TREE,   /* likewise, with trees between the domains */
+    HARDWARE_DIRECT, /* members of one domain read from all others at once */
 };
 
 /* One tier's part in a collective. */

@@ -118,6 +118,8 @@ static double attention_share(const struct hardware_kernels *k, const struct har
         share /= 1 + k->attention_half_head / (double)work->k;
     if (work->n > 0)
         share /= 1 + k->attention_half_keys / (double)work->n;
+    if (work->m > 0)
+        share /= 1 + k->attention_half_queries / (double)work->m;
     return share;
 }
 

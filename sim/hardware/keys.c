@@ -30,6 +30,7 @@ const struct key hardware_keys[] = {
     {"host", KEY_OTHER, false, 0, "memory, links and cores of a node, for what is offloaded"},
     {"tiers", KEY_OTHER, true, 0, "links between devices, from the innermost on"},
     {"software", KEY_OTHER, false, 0, "what the measured software does"},
+    {"serving", KEY_OTHER, false, 0, "what engines that serve do otherwise"},
     {"validation", KEY_OTHER, false, 0, "how far modelled times were from published ones"},
     {"fitted", KEY_OTHER, false, 0, "the constants that were fitted, as kernels.launch"},
     END};
@@ -158,6 +159,25 @@ const struct key software_keys[] = {
      "microbatch"},
     {"sequence_parallel", KEY_YES_NO, false, AT(hardware_software, sequence_parallel),
      "tensor parallelism always shards activations between layers along the sequence"},
+    SOURCE,
+    END};
+
+const struct key serving_keys[] = {
+    {"launch", KEY_SECONDS, false, AT(hardware_serving, launch_s),
+     "from the start of a small kernel to that of the next, in a captured graph"},
+    {"step", KEY_SECONDS, false, AT(hardware_serving, step_s),
+     "of the host in each step, while devices wait"},
+    {"matmul_efficiency", KEY_SHARE, false, AT(hardware_serving, matmul_efficiency),
+     "of the peak, for a large product"},
+    {"memory_efficiency", KEY_SHARE, false, AT(hardware_serving, memory_efficiency),
+     "of the memory's rate, for weights and caches as for all else"},
+    {"attention_efficiency", KEY_SHARE, false, AT(hardware_serving, attention_efficiency),
+     "of the peak, for fused attention"},
+    {"attention_half_queries", KEY_NUMBER, false, AT(hardware_serving, attention_half_queries),
+     "queries of a sequence at which attention reaches half of that; 0: of one, all of it"},
+    {"direct_latency", KEY_SECONDS, false, AT(hardware_serving, direct_s),
+     "of a step in which all members of a domain of the first tier read from all others; not "
+     "given: no such steps"},
     SOURCE,
     END};
 

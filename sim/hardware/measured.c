@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "hardware/shipped.h"
+#include "hardware/traits.h"
 
 #define ALIKE 0.02 /* of a rate or a size */
 
@@ -26,12 +27,19 @@ static bool has_such_devices(const struct hardware *a, const struct hardware *b)
            near(a->memory_bytes_per_s, b->memory_bytes_per_s);
 }
 
+bool hardware_validates_serving(const struct hardware_validation *v)
+{
+    return v->traits & (UINT32_C(1) << TRAIT_PREFILL | UINT32_C(1) << TRAIT_DECODE);
+}
+
+/* Those that learn, as all that is told here. */
 static int64_t measured_steps(const struct hardware *hardware)
 {
     int64_t rows = 0;
 
     for (int i = 0; i < hardware->nvalidations; i++)
-        rows += hardware->validations[i].rows;
+        if (!hardware_validates_serving(&hardware->validations[i]))
+            rows += hardware->validations[i].rows;
     return rows;
 }
 
@@ -67,13 +75,18 @@ const char *hardware_measured_like(const struct hardware *hardware)
 
 void hardware_print_measured(struct text *out, const struct hardware *hardware)
 {
-    if (hardware->nvalidations == 0)
+    const char *between = "";
+
+    if (measured_steps(hardware) == 0)
         text_add(out, "no measured step");
     for (int i = 0; i < hardware->nvalidations; i++) {
         const struct hardware_validation *v = &hardware->validations[i];
 
-        text_addf(out, "%s%" PRId64 " steps of %s, %.1f %% off", i ? "; " : "", v->rows, v->set,
+        if (hardware_validates_serving(v))
+            continue;
+        text_addf(out, "%s%" PRId64 " steps of %s, %.1f %% off", between, v->rows, v->set,
                   100 * v->cross_validated_mape);
+        between = "; ";
     }
 }
 
@@ -85,7 +98,8 @@ double hardware_error_elsewhere(void)
         struct hardware *hardware = read_shipped(file);
 
         for (int i = 0; hardware && i < hardware->nvalidations; i++)
-            most = fmax(most, hardware->validations[i].cross_validated_mape);
+            if (!hardware_validates_serving(&hardware->validations[i]))
+                most = fmax(most, hardware->validations[i].cross_validated_mape);
         hardware_destroy(hardware);
     }
     return most;

@@ -31,6 +31,8 @@ enum hardware_trait {
     TRAIT_LAYERS,   /* whole layers computed again */
     TRAIT_HOST,     /* arrays or work on the host */
     TRAIT_FROZEN,   /* parameters that are not trained */
+    TRAIT_PREFILL,  /* of serving: prompts are taken in, */
+    TRAIT_DECODE,   /* or a token of each sequence beside a cache */
     TRAIT_NFILE,    /* the following are no words of files, but follow from their ranges */
     TRAIT_PARAMETERS = TRAIT_NFILE,
     TRAIT_DEVICES,

@@ -243,6 +243,15 @@ bool program_has_state(const struct program *program)
     return false;
 }
 
+bool program_serves(const struct program *program)
+{
+    uint32_t i = program->first_op;
+
+    while (i < program->nops && program->ops[i].part == PROGRAM_FORWARD)
+        i++;
+    return i == program->nops && program_has_state(program);
+}
+
 /* Find the first op after the arguments and the first op of the update. */
 static void find_parts(struct program *program)
 {

@@ -116,6 +116,35 @@ static void add_kernels(const struct hardware *h, struct text *t)
         text_addf(t, "%s%s", i ? ", " : "; fitted: ", h->fitted[i]);
 }
 
+/* What serving does otherwise; nothing is written of a cluster whose file does not say. */
+static void add_serving(const struct hardware_serving *s, struct text *t)
+{
+    const struct {
+        const char *what;
+        double seconds, share;
+    } items[] = {{"launch", s->launch_s, 0},
+                 {"the host's part of a step", s->step_s, 0},
+                 {"products", 0, s->matmul_efficiency},
+                 {"attention", 0, s->attention_efficiency},
+                 {"the memory's rate", 0, s->memory_efficiency},
+                 {"exchanges in one step", s->direct_s, 0}};
+    const char *between = "serving: ";
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        if (items[i].seconds <= 0 && items[i].share <= 0)
+            continue;
+        text_addf(t, "%s%s ", between, items[i].what);
+        if (items[i].share > 0)
+            text_addf(t, "%.3g", items[i].share);
+        else
+            add_seconds(t, items[i].seconds);
+        between = ", ";
+    }
+    if (s->attention_half_queries > 0)
+        text_addf(t, "%shalf of attention's rate at %.3g queries", between,
+                  s->attention_half_queries);
+}
+
 static void add_line(struct text *out, size_t width, struct text *line)
 {
     escape_from(line, 0);
@@ -160,6 +189,9 @@ void hardware_figures(const struct hardware *h, struct text *out, size_t width)
         add_tier(h, &h->tiers[i], &t);
         add_line(out, width, &t);
     }
+    add_serving(&h->serving, &t);
+    if (t.length > 0)
+        add_line(out, width, &t);
     for (int i = 0; i < h->nvalidations; i++) {
         add_validation(&h->validations[i], &t);
         add_line(out, width, &t);

@@ -173,11 +173,14 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
 
 /* The times of an unmeasured cluster are assumptions of its file.  A measured cluster with the same
  * devices tells how far assumptions may be from real software. */
-static void print_unmeasured(struct text *out, const struct hardware *hardware)
+static void print_unmeasured(struct text *out, const struct record *record)
 {
-    const char *measured = hardware_measured_like(hardware);
+    const char *measured = hardware_measured_like(record->modelled->hardware);
 
-    if (measured)
+    if (program_serves(record->program))
+        text_add(out, "  trust       not validated: no measured step of serving on this cluster is "
+                      "known\n");
+    else if (measured)
         text_addf(out, "  trust       not validated; %s has such devices, and was measured\n",
                   measured);
     else
@@ -200,7 +203,7 @@ static void print_trust(struct text *out, const struct record *record)
     struct trust trust = trust_in(record);
 
     if (!trust.set) {
-        print_unmeasured(out, record->modelled->hardware);
+        print_unmeasured(out, record);
     } else if (trust.claim >= 0) {
         text_addf(out,
                   "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
