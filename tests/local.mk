@@ -439,6 +439,7 @@ test_scripts = \
 	%D%/search_tensors.sh \
 	%D%/serving.sh \
 	%D%/serve.sh \
+	%D%/serving_times.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
