@@ -121,6 +121,8 @@ void check_serving(struct reader *r)
               "a ring would move the cache around; expected gather, which leaves it where it lies");
     if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
+    if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "draft"))
+        WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
     check_pages(r);
     if (s->products.recipe == SCENARIO_NVFP4)
         WRONG(r, "products.recipe",
