@@ -57,6 +57,15 @@ while read -r folder; do
     ok $? "README: $folder is there"
 done <"$tmp/folders"
 
+# Links click: what they name is there.
+(cd "$top_srcdir" && grep -o '](\([^)#:]*\))' README.md docs/*.md | sed 's/^\([^:]*\):](\(.*\))$/\1 \2/') >"$tmp/links"
+while read -r page link; do
+    [ -e "$top_srcdir/$(dirname "$page")/$link" ] || echo "$page: $link"
+done <"$tmp/links" >"$tmp/broken"
+[ -s "$tmp/links" ] && [ ! -s "$tmp/broken" ]
+ok $? "links lead to files that are there"
+diag <"$tmp/broken"
+
 # On pages, a block ```console has a command and its output; `...` stands for lines left out.
 cat >"$tmp/blocks.py" <<'PY'
 import re, shlex, subprocess, sys

@@ -82,8 +82,10 @@ def trust(r, case):
     sets, n = case["cluster"]["sets"], r["memory"]["breakdown"]["parameters"]["model"]
     if not sets:
         return "trust not validated: no measured step of this cluster is known"
-    def beyond(s):
-        return [what for what, x, least, most in (
+    served = {None: [], "prefill": ["prefill"], "decode": ["decoding"]}[r.get("serving", {}).get("step")]
+
+    def beyond(s): # no set of the test's clusters is of serving
+        return served + [what for what, x, least, most in (
             ("the model's size", n, "parameters_least", "parameters_most"),
             ("the number of devices", r["devices"], "devices_least", "devices_most")) if not s[least] <= x <= s[most]]
 
