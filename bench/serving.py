@@ -68,7 +68,7 @@ def scenario(row, step, context=0):
             f"model: {{{model}, dtype: float16}}\nbatch: {{size: {row['batch']}, seq: {row['prompt']}}}\n"
             f"step: [{step}]\nparams:{rules(name)}\n")
     if row["weights"] == "float8":
-        text += "products: {recipe: blockwise}\n"
+        text += "products: {recipe: tensorwise, amax: static}\n"
     kept = ["cache: float8_e4m3"] if row["cache"] == "float8" else []
     behind = [f"context: {context}"] if context else []
     return text + (f"decode: {{{', '.join(kept + behind)}}}\n" if kept + behind else "")
