@@ -909,7 +909,7 @@ static const struct {
      GPT2 "step: [decode]\ndecode: {tokens: 50, context: 1000}\n",
      "6:18: error: 1050 tokens of a sequence are kept, and the model has 1024 positions"},
     {"steps of serving", LLAMA "}\nstep: [decode]\nsteps: 2\n",
-     "6:8: error: steps in a step of serving: decode.tokens says how many steps there are"},
+     "6:8: error: steps in a step of serving: decode.tokens says how many there are"},
     {"stages of serving", LLAMA "}\nstep: [decode]\npipeline: {axis: tp}\n",
      "6:18: error: pipeline.axis in a step of serving: stages of layers are not served yet"},
     {"padding of serving", LLAMA "}\nstep: [decode]\nuneven: pad\n",

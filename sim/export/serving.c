@@ -205,10 +205,10 @@ static bool is_as_published(const struct scenario_model *m)
 /* The options of the step that no command says; those of the model are its name's. */
 static int check_option(void *arg, const char *option, const char *value)
 {
-    static const char *const said[] = {
-        "model.",       "moe.",          "mla.",        "batch.size",
-        "batch.seq",    "decode.tokens", "decode.page", "decode.context",
-        "context.axis", "context.order", NULL};
+    static const char *const said[] = {"model.",       "moe.",           "mla.",
+                                       "batch.size",   "batch.seq",      "decode.tokens",
+                                       "decode.page",  "decode.context", "decode.cache",
+                                       "context.axis", "context.order",  NULL};
     const struct export_serving *e = arg;
 
     for (size_t i = 0; said[i]; i++)
@@ -263,4 +263,11 @@ int export_serving_find(struct export_serving *out, const struct export_layout *
     if (status == SHD_OK)
         status = check_attention(out);
     return status == SHD_OK ? check_context(out) : status;
+}
+
+void export_serving_add_cache(struct text *out, const struct scenario *scenario)
+{
+    if (scenario->decode.cache != SCENARIO_CACHE_COMPUTE)
+        text_addf(out, " \\\n    --kv-cache-dtype %s",
+                  scenario->decode.cache == SCENARIO_CACHE_E4M3 ? "fp8_e4m3" : "fp8_e5m2");
 }

@@ -53,4 +53,7 @@ int export_serving_refuse(const struct export_serving *serving, const char *what
 /* The most tokens that a sequence has in the step. */
 int64_t export_serving_tokens(const struct scenario *scenario);
 
+/* Add --kv-cache-dtype of a cache of 8 bits. */
+void export_serving_add_cache(struct text *out, const struct scenario *scenario);
+
 #endif /* EXPORT_SERVING_H */

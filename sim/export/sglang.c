@@ -105,6 +105,7 @@ static void add_load(struct text *out, const struct server *v)
         add_number(out, "--max-running-requests", each, 0);
     }
     add_number(out, "--page-size", s->decode.page, 0);
+    export_serving_add_cache(out, s);
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

@@ -46,6 +46,7 @@ static void add_load(struct text *out, const struct export_serving *e)
         add_number(out, "--max-num-seqs", each, 0);
     }
     add_number(out, "--block-size", s->decode.page, 0);
+    export_serving_add_cache(out, s);
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

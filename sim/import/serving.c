@@ -162,6 +162,13 @@ static void find_seq(struct import_job *job, const struct serving *v, struct dia
 
 /* A prefill takes as many prompts as have the tokens of a step, at least one in each part of the
  * batch. */
+const char *serving_cache_code(const char *type)
+{
+    if (!strcmp(type, "fp8") || !strcmp(type, "fp8_e4m3"))
+        return "float8_e4m3";
+    return strcmp(type, "fp8_e5m2") ? NULL : "float8_e5m2";
+}
+
 static int64_t prompts(const struct import_job *job, int64_t ways, int64_t parts)
 {
     int64_t tokens = job->server.step_tokens > 0 ? job->server.step_tokens : STEP_TOKENS;
@@ -192,7 +199,7 @@ void serving_find_load(struct import_job *job, const struct serving *v, int64_t 
                    "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
                    "expected --batch N that does",
                    job->batch, parts);
-    if (cache && strcmp(cache, "auto") != 0 &&
+    if (cache && strcmp(cache, "auto") != 0 && !serving_cache_code(cache) &&
         !strstr(cache, v->model.dtype == SHD_BF16 ? "bf" : "float16"))
         text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
                                "model.dtype.\n");

@@ -69,6 +69,10 @@ void serving_find_load(struct import_job *job, const struct serving *serving, in
 
 /* Write the scenario, without its comments, to job->scenario.  Sizes that do not fit together are
  * reported. */
+/* The type of cache, as decode.cache has it, that a server calls `type`; NULL: it is not of 8 bits,
+ * or otherwise than here. */
+const char *serving_cache_code(const char *type);
+
 void serving_print(struct import_job *job, const struct serving *serving, struct diag *diag);
 
 #endif /* IMPORT_SERVING_H */

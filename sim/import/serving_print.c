@@ -280,16 +280,21 @@ static void add_notes(struct import_job *job, const struct serving *v)
 static void add_step(struct text *out, const struct import_job *job, const struct serving *v)
 {
     int64_t unit = v->cache_parts, seq = (job->seq + unit - 1) / unit * unit;
+    const char *type = job->server.cache_type, *code = type ? serving_cache_code(type) : NULL;
+    struct text decode = TEXT_INIT;
 
     text_addf(out, "step: [%s]\nbatch: {size: %" PRId64 ", seq: %" PRId64 "}\n",
               v->prefill ? "prefill" : "decode", job->batch, v->prefill ? job->seq : seq);
     if (!v->prefill && seq > job->seq)
-        text_addf(out, "decode: {context: %" PRId64 "%s", job->seq,
-                  job->server.page > 1 ? ", " : "}\n");
-    else if (job->server.page > 1)
-        text_add(out, "decode: {");
+        text_addf(&decode, ", context: %" PRId64, job->seq);
     if (job->server.page > 1)
-        text_addf(out, "page: %" PRId64 "}\n", job->server.page);
+        text_addf(&decode, ", page: %" PRId64, job->server.page);
+    if (code)
+        text_addf(&decode, ", cache: %s", code);
+    if (decode.length > 0)
+        text_addf(out, "decode: {%s}\n", text_get(&decode) + 2);
+    out->failed |= decode.failed;
+    text_fini(&decode);
 }
 
 void serving_print(struct import_job *job, const struct serving *v, struct diag *diag)

@@ -177,6 +177,19 @@ static struct scenario *read_next(struct reading *in, const struct yaml_node *st
     return scenario;
 }
 
+/* Report what differs for the prefill in a file of which no strategy has one. */
+static void check_prefill(const struct reading *in, const struct strategies *all)
+{
+    const struct yaml_node *own = yaml_find(in->root, "prefill");
+
+    for (size_t i = 0; own && i < count_strategies(all); i++)
+        if (is_pair(in, strategy_at(all, i)))
+            own = NULL;
+    if (own)
+        diag_error(in->diag, own->place,
+                   "prefill without such a step; expected step: [prefill, decode]");
+}
+
 /* Read every strategy completely, so that each reports its own faults.  Faults in the file's own
  * values recur for each strategy, and are kept once. */
 static void read_strategies(struct reading *in, const struct strategies *all)
@@ -205,8 +218,10 @@ static void read_strategies(struct reading *in, const struct strategies *all)
             read_next(in, strategy, SCENARIO_WHOLE, swept);
         }
     }
-    if (n)
+    if (n) {
         check_names(all, in->diag);
+        check_prefill(in, all);
+    }
 }
 
 static void read_sets(struct scenario_file *file, const struct yaml_node *root,
