@@ -279,7 +279,7 @@ void trust_of(struct trust *out, const struct program *program, const struct har
         if (fewer < 0 || (fewer == 0 && v->rows > out->set->rows))
             *out = (struct trust){.set = v, .beyond = mask, .claim = -1};
     }
-    if (out->beyond == 0 && out->set->rows >= STEPS_LEAST)
+    if (out->set && out->beyond == 0 && out->set->rows >= STEPS_LEAST)
         claim(out, &t);
 }
 
