@@ -319,7 +319,7 @@ LLAMA2_13B, V5E, V5E_FLOPS = 13015864320, 8.1e11, 1.97e14
 
 def caches(line, devices, show=True):
     """Bytes of the caches on all devices; each has some ids and places beside them."""
-    each = answer(line, show, expected=None)["memory"]["by_kind"]["data"]
+    each = answer(line, show, expected=None)["memory"]["by_kind"]["cache"]
     return devices * each
 
 
@@ -349,7 +349,7 @@ def i2():
 def i3():
     plan = answer("plan docs/book/inference_model.yaml -s batch.seq=8191")
     parameters = near(plan["memory"]["breakdown"]["parameters"]["model"], 18.4e9, "the book's")
-    token = 16 * plan["memory"]["by_kind"]["data"] / 8192
+    token = 16 * plan["memory"]["by_kind"]["cache"] / 8192
     near(token, 2 * 2 * 64 * 8 * 256, "bytes a token")
     return f"{parameters / 1e9:.2f}e9; {token / 1e3:.0f} kB in bfloat16"
 
@@ -378,7 +378,7 @@ def b1():
 def b2():
     plan = answer(DECODE, expected=None)
     kinds = plan["memory"]["by_kind"]
-    total = near(16 * (kinds["parameters"] + kinds["data"]), 2 * 112e9, "twice the book's", 0.03)
+    total = near(16 * (kinds["parameters"] + kinds["cache"]), 2 * 112e9, "twice the book's", 0.03)
     m = modelled(plan)
     read = near(kernels(plan), 17.3e-3, "the book's, of half the bytes on half the chips", 0.05)
     return (

@@ -145,6 +145,10 @@ static bool check_long(const struct args_line *line, const char *word)
     nearest_add(&near, "help");
     nearest_add(&near, "usage");
     option = find_long(line, name, &near);
+    if (option && strcmp(option->name, name) != 0 && choice_meant(line, name)) {
+        option = NULL; /* "tp" is not the beginning of another word */
+        near.best = NULL;
+    }
     if (option)
         return takes_value(option) && !word[length];
     if (near.best && !strncmp(near.best, name, strlen(name)))
