@@ -82,7 +82,7 @@ static const struct {
     {"y = x \303\244", 6, "byte 0xc3 here; expected an operator or the end of the line"},
     {"y = 1e999", 4, "a number that is too large"},
     {"y = .", 4, "'.' here; expected a number, a name, or '('"},
-    {"y[a,b,c,d,e,f,g,h,i] = x", 18, "more than 8 dimensions"},
+    {"y[a,b,c,d,e,f,g,h,i,j,k,l,m] = x", 26, "more than 12 dimensions"},
     {"y = f(a,b,c,d,e,f,g,h,i)", 22, "more than 8 arguments"},
 };
 

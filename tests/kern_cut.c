@@ -325,7 +325,7 @@ static void test_rows(void)
 static void test_outermost(void)
 {
     const union kern_desc window = {
-        .window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}, {0}, {0}, 0}};
+        .window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}, {0}, {0}, 0, false}};
     const union kern_desc attention = {.attention = {.dtype = SHD_F32,
                                                      .batch = 4,
                                                      .queries = 2,

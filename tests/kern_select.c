@@ -538,7 +538,7 @@ static const struct {
     {&kern_kernel_repeat, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 0, 240 + 120},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
     {&kern_kernel_window,
-     {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}, {0}, {0}, 0}},
+     {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}, {0}, {0}, 0, false}},
      0,
      4 * 78},
     {&kern_kernel_taps, {.taps = {SHD_F32, 2, 4, 3, 5, 6, 1, 1, 1, 8, 0, 0}}, 0, 4 * (120 + 60)},
@@ -562,7 +562,7 @@ static const struct {
     {&kern_kernel_pick_grad, {.pick = {SHD_F64, BIG, BIG, BIG, BIG}}, 0, UINT64_MAX},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, BIG, BIG, BIG, BIG, 1}}, UINT64_MAX, UINT64_MAX},
     {&kern_kernel_window,
-     {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}, {0}, {0}, 0}},
+     {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}, {0}, {0}, 0, false}},
      0,
      UINT64_MAX},
 };

@@ -60,7 +60,7 @@ done <"$tmp/real"
 
 # A folder in which every example can run.
 mkdir -p "$tmp/here/examples" "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines/scenarios"
-for file in dp_tp fsdp fsdp_tp llama3 serve strategies sweep tensor_parallel; do
+for file in dp_tp fsdp fsdp_tp llama3 requests serve strategies sweep tensor_parallel; do
     cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
     cp "$top_srcdir/results/baselines/scenarios/$file.yaml" "$tmp/here/results/baselines/scenarios"
 done

@@ -86,7 +86,7 @@ test_commands() {
 test_files() {
     no "did you mean 'scenarios/tensor_parallel.yaml'?" run scenarios/tensor_paralel.yaml
     no "did you mean 'scenarios/tensor_parallel.yaml'?" plan tensor_parallel
-    no "expected a file, such as 'scenarios/auto.yaml'" plan scenarios
+    no "expected a file, such as 'scenarios/answer.yaml'" plan scenarios
     no "nothing in here" plan empty.yaml
     no "this is a result that --json printed; expected a scenario" plan result.json
     no "this is a result that --json printed; expected a scenario" export --to jax result.json

@@ -109,7 +109,7 @@ def parts(mesh, axis):
 
 
 def growth_of(strategy):
-    """Bytes on a device of the further tokens: keys and values, and the positions of keys."""
+    """Bytes on a device of the cache of the further tokens."""
     model, mesh = strategy["model"], strategy["mesh"]
     cut = parts(mesh, strategy.get("context", {}).get("axis"))
     rows = BATCH // parts(mesh, strategy.get("axes", {}).get("batch"))
@@ -118,7 +118,7 @@ def growth_of(strategy):
     else:
         heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else 1)
         width = 2 * heads * (model["d_model"] // model["heads"])
-    return GROWTH // cut * 4 * (model["layers"] * rows * width + 1)
+    return GROWTH // cut * 4 * model["layers"] * rows * width
 
 
 def alone(program, path, strategy, name, known):
@@ -157,7 +157,7 @@ def main():
     for (what, _, _), (layout, one, longer) in zip(LAYOUTS, all_of):
         wrong = try_layout(program, path, plans, layout, one, known)
         if grows(layout):
-            grown = [plans[s["name"]]["memory"]["by_kind"]["data"] for s in (longer, layout)]
+            grown = [plans[s["name"]]["memory"]["by_kind"]["cache"] for s in (longer, layout)]
             if grown[0] - grown[1] != growth_of(layout):
                 wrong.append(f"{grown[1]} bytes grow to {grown[0]}, not by {growth_of(layout)}")
         for text in wrong:

@@ -66,7 +66,7 @@ static const struct args args = {
         "  and what it comes to:\n"
         "    shardsim plan mine.yaml\n"
         "  A server of it on 8 devices:\n"
-        "    shardsim init --serve --model llama3-70b --devices 8 --seq 8k -o server.yaml\n"
+        "    shardsim init --serve --model llama3-70b --devices 8 --seq 8k -o s.yaml\n"
         "  The same of a model that has a config.json:\n"
         "    shardsim init --model models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
 

@@ -158,7 +158,7 @@ static void parse_dims(struct parser *p, struct expr_dims *dims)
     do {
         skip_spaces(p);
         if (dims->count == EXPR_DIMS_MAX) {
-            fail(p, p->at, SHD_ERANGE, "more than 8 dimensions");
+            fail(p, p->at, SHD_ERANGE, "more than 12 dimensions");
             return;
         }
         dims->at[dims->count] = p->at;

@@ -147,6 +147,8 @@ static void print_overriding(struct json_out *out, const char *definition, const
     schema_add(out, "required", required);
     json_out_key_object(out, "properties");
     print_references(out, mesh);
+    if (!strcmp(definition, "type-strategy"))
+        schema_add(out, "prefill", SCHEMA_REF("type-prefill"));
     json_out_end_object(out);
     schema_add(out, "additionalProperties", "false");
     json_out_end_object(out);
@@ -161,6 +163,7 @@ static void print_definitions(struct json_out *out)
     for (size_t i = 0; i < option_section_count; i++)
         print_section(&option_sections[i], out);
     print_overriding(out, "type-strategy", "mesh", "[\"name\"]");
+    print_overriding(out, "type-prefill", "mesh", "[]");
     print_overriding(out, "type-rule-set", "type-sweep-meshes", "[]");
     print_types(out);
     print_sweep_types(out);
@@ -283,6 +286,7 @@ static const char *file_key_type(const char *key)
     } types[] = {
         {"strategies",
          "\"type\": \"array\", \"minItems\": 1, \"items\": " SCHEMA_REF("type-strategy")},
+        {"prefill", "\"allOf\": [" SCHEMA_REF("type-prefill") "]"},
         {"sweep",
          "\"type\": \"object\", \"properties\": {\"devices\": " SCHEMA_REF(
              "type-sizes") ", \"mesh\": " SCHEMA_REF("type-sweep-meshes") ", \"rules\": "

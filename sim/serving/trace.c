@@ -19,7 +19,7 @@ void trace_fini(struct request_trace *trace)
 {
     free(trace->requests);
     free(trace->blocks);
-    *trace = (struct request_trace){NULL};
+    *trace = (struct request_trace){.nrequests = 0};
 }
 
 /* ---- from a file ---- */
@@ -103,7 +103,7 @@ int trace_parse(struct request_trace *out, const char *path, const char *text, s
     size_t before = diag->nerrors, space = 0;
     int status;
 
-    *out = (struct request_trace){NULL};
+    *out = (struct request_trace){.nrequests = 0};
     while (space < length && strchr(" \t\r\n", text[space]) && text[space])
         space++;
     (space < length && text[space] == '{' ? trace_read_jsonl : trace_read_csv)(&reading, text,
