@@ -39,19 +39,19 @@ there_and_back vllm vllm serve openai/gpt-oss-120b --tensor-parallel 4 --enable-
 there_and_back vllm vllm serve Qwen/Qwen3-30B-A3B -tp 8 "$load" "--kv-transfer-config '{\"kv_role\": \"kv_producer\"}'"
 load='--context-length 4096 --max-running-requests 64'
 serve='python3 -m sglang.launch_server --model-path'
-there_and_back sglang $serve Qwen/Qwen3-8B "$load"
-there_and_back sglang $serve meta-llama/Llama-3.3-70B-Instruct --tp 8 --dp 2 "$load"
-there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 4 --enable-dp-attention --enable-dp-lm-head "$load"
-there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 --enable-dp-attention --enable-dp-lm-head --ep 8 "$load"
-there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 16 --moe-a2a-backend deepep \
+there_and_back sglang "$serve" Qwen/Qwen3-8B "$load"
+there_and_back sglang "$serve" meta-llama/Llama-3.3-70B-Instruct --tp 8 --dp 2 "$load"
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 8 --dp 4 --enable-dp-attention --enable-dp-lm-head "$load"
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 --enable-dp-attention --enable-dp-lm-head --ep 8 "$load"
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 16 --moe-a2a-backend deepep \
     --moe-dense-tp-size 1 --enable-dp-lm-head "$load" --page-size 64
-there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 4 --moe-a2a-backend deepep \
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 4 --moe-a2a-backend deepep \
     --enable-shared-experts-attn-tp --enable-dense-mlp-attn-tp "$load"
-there_and_back sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --dcp-size 8 "$load"
-there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 4 "$load"
-there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 8 --disaggregation-mode prefill \
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --dcp-size 8 "$load"
+there_and_back sglang "$serve" Qwen/Qwen3-235B-A22B --tp 8 --ep 4 "$load"
+there_and_back sglang "$serve" Qwen/Qwen3-235B-A22B --tp 8 --ep 8 --disaggregation-mode prefill \
     --context-length 4096 --chunked-prefill-size 65536
-there_and_back sglang $serve Qwen/Qwen3-235B-A22B --tp 8 --ep 2 --attn-dp-size 2 "$load"
+there_and_back sglang "$serve" Qwen/Qwen3-235B-A22B --tp 8 --ep 2 --attn-dp-size 2 "$load"
 
 # sees WHAT PATTERN SYSTEM COMMAND [OPTION...]: the scenario of a command has a line
 sees() {
@@ -75,6 +75,8 @@ sees "else data parallelism multiplies" 'mesh: {replica: 4, tp: 8}' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 4"
 sees "an image of containers" 'mesh: {tp: 2}' \
     vllm 'docker run --gpus all -p 8000:8000 vllm/vllm-openai:latest --model Qwen/Qwen3-8B --tensor-parallel-size 2'
+# The variable is the launch file's.
+# shellcheck disable=SC2016
 sees "a module, with variables of the script" 'mesh: {tp: 4}' \
     vllm 'TP=4; python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --tensor-parallel-size $TP'
 sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \

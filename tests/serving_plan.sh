@@ -8,6 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+unset CI GITHUB_ACTIONS
 case $shardsim in
 /*) ;;
 *)
