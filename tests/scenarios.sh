@@ -50,14 +50,17 @@ def known(x):  # the figures that a plan knows although routers choose experts
     for c in x["collectives"]:
         if c["op"] == "all-to-all-v":
             del c["received_bytes"]
-    return {**x, "received_bytes": 0, "flops": 0, "memory": 0}
+    return {**x, "received_bytes": 0, "flops": 0}
 r, plan = flat(r), flat(json.load(open("$tmp/plan", encoding="utf-8")))
 runs, plans = (x if isinstance(x, list) else [x] for x in (r, plan))
 assert len(runs) == len(plans) > 0
 for a, b in zip(runs, plans):
     assert a["verify"]["ok"] is True
     if any(e["assumed"] for e in b.get("experts", [])):
-        assert max(a["memory"]["peak_bytes"]) == b["memory"]["worst_routing_peak_bytes"]
+        worst = b["memory"].pop("worst_routing_peak_bytes", None)
+        if worst is not None:  # a run has room for all tokens at each expert
+            assert max(a["memory"]["peak_bytes"]) == worst
+            a["memory"] = b["memory"]
         a, b = known(a), known(b)
     assert a["collectives"] == b["collectives"] and a["received_bytes"] == b["received_bytes"]
     assert a["memory"] == b["memory"] and a["flops"] == b["flops"]
