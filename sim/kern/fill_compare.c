@@ -207,7 +207,9 @@ void kern_stored_values(const struct stored_array *stored, int64_t first, int64_
 static void stored_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
-    first += (int64_t)(source->step * source->place.per_step);
+    if (source->place.per_step > 0) /* steps beyond the last, which are timed, begin anew */
+        first += (int64_t)(source->step * source->place.per_step %
+                           (source->stored->bytes / kern_size(source->stored->dtype)));
     kern_stored_values(source->stored, first, stride, n, out);
     for (size_t i = 0; i < n; i++)
         out[i] = kern_round(source->rounded, out[i]);

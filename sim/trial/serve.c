@@ -112,7 +112,7 @@ static bool give(const struct trial *trial, const struct made *m)
     if (!all || !array)
         return false;
     propose(all, m, trial->scenario);
-    *array = (struct stored_array){.dtype = SHD_I32, .memory = all};
+    *array = (struct stored_array){.dtype = SHD_I32, .bytes = count * sizeof *all, .memory = all};
     given_set(trial, SERVING_DRAFT, &source);
     return true;
 }
