@@ -118,9 +118,15 @@ static double attention_share(const struct hardware_kernels *k, const struct har
         share /= 1 + k->attention_half_head / (double)work->k;
     if (work->n > 0)
         share /= 1 + k->attention_half_keys / (double)work->n;
-    if (work->m > 0)
-        share /= 1 + k->attention_half_queries / (double)work->m;
     return share;
+}
+
+/* The fraction of attention's rate that few queries reach, which do not fill its tiles. */
+static double queries_share(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    bool attends = work->kind == HARDWARE_ATTENTION || work->kind == HARDWARE_ATTENTION_BACKWARD;
+
+    return attends && work->m > 0 ? 1 / (1 + k->attention_half_queries / (double)work->m) : 1;
 }
 
 /* The fraction of the peak that a large product reaches.  Libraries and power limits leave less of
@@ -199,7 +205,7 @@ static double computing_seconds(const struct hardware *hardware, const struct ha
 
     return has_tiles(&hardware->kernels, work) && !is_misaligned(&hardware->kernels, work)
                ? tiled_seconds(hardware, work, filled_s)
-               : filled_s;
+               : filled_s / queries_share(&hardware->kernels, work);
 }
 
 static double moving_seconds(const struct hardware *hardware, const struct hardware_work *work)
