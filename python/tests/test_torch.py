@@ -3,14 +3,21 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
+import re
 import unittest
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 try:
     import numpy as np
     import torch
     from torch import nn
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
     from torch.nn import functional as F
+    from torch.testing._internal.distributed.fake_pg import FakeStore
 except ImportError as error:
     raise unittest.SkipTest("PyTorch and numpy are not installed") from error
 
@@ -18,7 +25,7 @@ from interpret import evaluate
 
 from shardsim import InputError
 from shardsim.trace.torch import from_torch
-from shardsim.trace.torch_rules import rules_of_tp_plan
+from shardsim.trace.torch_rules import layout_of_dtensors, rules_of_tp_plan
 
 Case = Tuple[Callable[..., Any], List[Any]]
 
@@ -239,6 +246,16 @@ class Random(nn.Module):  # type: ignore[misc]
         return F.dropout(y, 0.5) + x.sum().item()
 
 
+@contextlib.contextmanager
+def a_process_group(devices: int, rank: int) -> Iterator[None]:
+    """Of which this process is one, and no other is there."""
+    torch.distributed.init_process_group("fake", rank=rank, world_size=devices, store=FakeStore())
+    try:
+        yield
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 class Modules(unittest.TestCase):
     def test_module(self) -> None:
         module, batch = Embedded(), {"ids": ints(16, 3, 5)}
@@ -284,6 +301,47 @@ class Modules(unittest.TestCase):
         self.assertEqual(specs["1.weight"], ())
         with self.assertRaisesRegex(InputError, "h.0: a style 'local'"):
             rules_of_tp_plan({"h.0": "local"})
+
+    def test_layout_of_dtensors(self) -> None:
+        """Of a module parallelized over eight devices, of which one is here: its pieces are where the rules say."""
+        at = {"dp": 2, "tp": 1}
+        with a_process_group(8, rank=5):
+            mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
+            model = nn.Sequential(nn.Linear(16, 32), nn.Linear(32, 16), nn.LayerNorm(16))
+            whole = {name: p.detach().clone() for name, p in model.named_parameters()}
+            styles = {"0": ColwiseParallel(), "1": RowwiseParallel()}
+            parallelize_module(model, mesh["tp"], styles, src_data_rank=None)
+            for part in (*model, model):
+                fully_shard(part, mesh=mesh["dp"])
+            sizes, rules = layout_of_dtensors(model)
+            self.assertEqual(sizes, {"dp": 4, "tp": 2})
+            specs = {re.sub(r"[\^$\\]", "", pattern): spec for pattern, spec in rules}
+            self.assertEqual(specs["0.weight"], [["tp", "dp"], None])  # tp cuts first, and dp what tp left
+            self.assertEqual(specs["0.bias"], [["tp", "dp"]])
+            self.assertEqual((specs["1.weight"], specs["1.bias"]), (["dp", "tp"], ["dp"]))
+            self.assertEqual(specs["2.weight"], ["dp"])
+            for name, p in model.named_parameters():
+                piece = whole[name]
+                for dim, entry in enumerate(specs[name]):
+                    for axis in [entry] if isinstance(entry, str) else entry or []:
+                        piece = piece.chunk(sizes[axis], dim)[at[axis]]
+                np.testing.assert_array_equal(p.to_local().detach().numpy(), piece.numpy(), name)
+            with self.assertRaisesRegex(InputError, "0.weight is a DTensor"):
+                from_torch(model, normal(8, 16), mesh=sizes)
+            both = nn.ParameterDict({"w": distribute_tensor(torch.arange(16.0), mesh, [Shard(0), Shard(0)])})
+            self.assertEqual(layout_of_dtensors(both)[1], [("^w$", [["dp", "tp"]])])
+            partial = nn.ParameterDict({"w": DTensor.from_local(torch.ones(4), mesh, [Partial(), Shard(0)])})
+            with self.assertRaisesRegex(InputError, "w: a placement .* over 'dp'"):
+                layout_of_dtensors(partial)
+            unnamed = init_device_mesh("cpu", (8,))
+            with self.assertRaisesRegex(InputError, "w: its device mesh has no names"):
+                layout_of_dtensors(nn.ParameterDict({"w": distribute_tensor(torch.ones(8), unnamed, [Shard(0)])}))
+        with self.assertRaisesRegex(InputError, "no parameter or buffer that is a DTensor"):
+            layout_of_dtensors(nn.Linear(2, 2))
+        plain = nn.Sequential(nn.Linear(16, 32), nn.Linear(32, 16), nn.LayerNorm(16))
+        traced = from_torch(plain, normal(8, 16), mesh=sizes, rules=rules)
+        specs = {leaf.array.attrs["path"]: leaf.array.attrs["spec"] for leaf in traced._leaves.values()}
+        self.assertEqual(specs["0.weight"], (("tp", "dp"), None))
 
     def test_sizes_alone(self) -> None:
         with torch.device("meta"):

@@ -27,7 +27,7 @@ from .session import Session
 if TYPE_CHECKING:
     from .trace.jax import from_jax
     from .trace.torch import from_torch
-    from .trace.torch_rules import rules_of_tp_plan
+    from .trace.torch_rules import layout_of_dtensors, rules_of_tp_plan
 
 __all__ = [
     "Balance",
@@ -54,6 +54,7 @@ __all__ = [
     "explain",
     "from_jax",
     "from_torch",
+    "layout_of_dtensors",
     "plan",
     "report",
     "rules_of_tp_plan",
@@ -65,7 +66,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs a framework is loaded when it is asked for."""
-    found = {"from_jax": "jax", "from_torch": "torch", "rules_of_tp_plan": "torch_rules"}.get(name)
+    rules = dict.fromkeys(("layout_of_dtensors", "rules_of_tp_plan"), "torch_rules")
+    found = {"from_jax": "jax", "from_torch": "torch", **rules}.get(name)
     if found is not None:
         return getattr(import_module(f".trace.{found}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

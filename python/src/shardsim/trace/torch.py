@@ -94,6 +94,9 @@ def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str,
     if isinstance(target, torch.nn.Module):
         found += [Input(n, p.detach(), p.requires_grad) for n, p in target.named_parameters()]
         found += [Input(n, b.detach(), False) for n, b in target.named_buffers()]
+    laid = next((one.path for one in found if hasattr(one.tensor, "placements")), None)
+    if laid is not None:
+        raise InputError(f"{laid} is a DTensor: give the module without its layout, and layout_of_dtensors(module)")
     owned = len(found)
     paths, tree = pytree.tree_flatten_with_path((args, kwargs))
     names = _argument_names(target)
