@@ -67,21 +67,6 @@ static bool is_permutation(const struct kern_order *order)
     return good;
 }
 
-static void test_permutations(void)
-{
-    for (int kind = 0; kind < KERN_NORDERS; kind++) {
-        bool all = true;
-
-        for (int64_t parts = 1; parts <= 9; parts++)
-            for (int64_t n = 1; n <= 5; n++)
-                all = all && is_permutation(&(struct kern_order){
-                                 (enum kern_order_kind)kind, parts,
-                                 n * kern_order_unit((enum kern_order_kind)kind, parts)});
-        ok(all, "%s: positions are a permutation, and runs are of it",
-           kern_order_name((enum kern_order_kind)kind));
-    }
-}
-
 /* Whether the index of each position is where the position lies. */
 static bool is_inverted(const struct kern_order *order)
 {
@@ -91,17 +76,17 @@ static bool is_inverted(const struct kern_order *order)
     return true;
 }
 
-static void test_indexes(void)
+static void test_each_order(bool (*holds)(const struct kern_order *), const char *what)
 {
     for (int kind = 0; kind < KERN_NORDERS; kind++) {
         bool all = true;
 
         for (int64_t parts = 1; parts <= 9; parts++)
             for (int64_t n = 1; n <= 5; n++)
-                all = all && is_inverted(&(struct kern_order){
+                all = all && holds(&(struct kern_order){
                                  (enum kern_order_kind)kind, parts,
                                  n * kern_order_unit((enum kern_order_kind)kind, parts)});
-        ok(all, "%s: each position has its index", kern_order_name((enum kern_order_kind)kind));
+        ok(all, "%s: %s", kern_order_name((enum kern_order_kind)kind), what);
     }
 }
 
@@ -318,8 +303,8 @@ int main(void)
     plan(0);
     test_names();
     test_orders();
-    test_permutations();
-    test_indexes();
+    test_each_order(is_permutation, "positions are a permutation, and runs are of it");
+    test_each_order(is_inverted, "each position has its index");
     test_spans();
     test_pairs();
     test_arrays();

@@ -347,8 +347,9 @@ def try_file(program, path, made, tell):
     return scenarios
 
 
-def main(make=scenario_of, note=lambda scenarios: None):
-    """Try as many scenarios as asked for, and tell `note` of those that were run; whether any is wrong."""
+def main(make=scenario_of, note=lambda tried: None, try_file=try_file, most=STRATEGIES, least=10):
+    """Try as many scenarios as asked for, `most` in a file, and tell `note` of those that were run;
+    whether any is wrong, or less than one of `least` is possible."""
     program, folder, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     rng = random.Random(seed)
     found, good = [], 0
@@ -357,17 +358,17 @@ def main(make=scenario_of, note=lambda scenarios: None):
         found.append(what)
         print(f"{what}\n{more}", flush=True)
 
-    for first in range(0, count, STRATEGIES):
+    for first in range(0, count, most):
         path = os.path.join(folder, f"random{first}.yaml")
         before = len(found)
-        made = [make(rng, f"s{first + i}") for i in range(min(STRATEGIES, count - first))]
+        made = [make(rng, f"s{first + i}") for i in range(min(most, count - first))]
         tried = try_file(program, path, made, tell)
         good += len(tried)
         note(tried)
         if len(found) == before:
             os.remove(path)
     print(f"seed {seed}: {good} of {count} scenarios are planned and run, {len(found)} wrong")
-    return bool(found) or good * 10 < count
+    return bool(found) or good * least < count
 
 
 if __name__ == "__main__":

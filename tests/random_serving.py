@@ -9,16 +9,13 @@ most likely token is not determined, so tokens are compared in the others.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-import os
-import random
 import re
 import struct
 import sys
 
-from random_scenarios import (TRANSFORMERS, TYPES, ask, crashed, differences, moe_of, model_of,
+from random_scenarios import (TRANSFORMERS, TYPES, ask, crashed, differences, main, moe_of, model_of,
                               plan_good, products_of, results, some, spec)
 
-PROGRAMS = 10  # programs per file
 AXES = ["dp", "tp", "cp", "ep"]
 WEIGHTS = [["attn/.*kernel", 2], ["attn/(q|k|v|q_rope)/kernel", 2], ["(q|router)/kernel", 2],
            ["attn/o/kernel", 2], ["(up|gate|down)/kernel", 1], ["(up|gate)/kernel", 2],
@@ -178,9 +175,8 @@ def wrong_in(program, path, plan, names, pair):
     return wrong
 
 
-def try_file(program, path, rng, first, n, tell):
-    """How many programs of a file were not refused."""
-    pairs = [program_of(rng, f"s{first + i}") for i in range(n)]
+def try_file(program, path, pairs, tell):
+    """The pairs of a file that were not refused."""
     planned, left = plan_good(program, path, [s for pair in pairs for s in pair], tell)
     left = {s["name"] for s in left}
     pairs = [pair for pair in pairs if {s["name"] for s in pair} <= left]
@@ -188,27 +184,8 @@ def try_file(program, path, rng, first, n, tell):
         for names in parts_of(pair):
             for wrong in wrong_in(program, path, results(planned)[names[0]], names, pair):
                 tell(wrong, names[0] + ": " + json.dumps(pair[0]))
-    return len(pairs)
-
-
-def main():
-    program, folder, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    rng = random.Random(seed)
-    found, good = [], 0
-
-    def tell(what, more):
-        found.append(what)
-        print(f"{what}\n{more}", flush=True)
-
-    for first in range(0, count, PROGRAMS):
-        path = os.path.join(folder, f"serving{first}.yaml")
-        before = len(found)
-        good += try_file(program, path, rng, first, min(PROGRAMS, count - first), tell)
-        if len(found) == before:
-            os.remove(path)
-    print(f"seed {seed}: {good} of {count} programs are planned and run, {len(found)} wrong")
-    sys.exit(1 if found or good * 5 < count else 0)
+    return pairs
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(1 if main(program_of, try_file=try_file, most=10, least=5) else 0)

@@ -107,6 +107,11 @@ static void keep(struct diag *diag, struct place place, struct text *text, struc
                               .of_any = layered ? text_take(of_any) : NULL};
 }
 
+const char *diag_first(const struct diag *diag, const char *none)
+{
+    return diag->nmessages > 0 ? diag->messages[0].text : none;
+}
+
 bool diag_is_full(const struct diag *diag)
 {
     return diag->nmessages >= DIAG_KEPT_MAX;

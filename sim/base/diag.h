@@ -73,6 +73,9 @@ int diag_status(const struct diag *diag, size_t before);
 /* Report all messages of another diag. */
 void diag_append(struct diag *diag, const struct diag *more);
 
+/* The text of the first message, or `none`; it lives as long as `diag`. */
+const char *diag_first(const struct diag *diag, const char *none);
+
 /* Whether no further message is kept: a reader of hostile input may stop. */
 bool diag_is_full(const struct diag *diag);
 

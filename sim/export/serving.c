@@ -3,6 +3,7 @@
 
 #include "export/serving.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -263,6 +264,23 @@ int export_serving_find(struct export_serving *out, const struct export_layout *
     if (status == SHD_OK)
         status = check_attention(out);
     return status == SHD_OK ? check_context(out) : status;
+}
+
+void export_serving_begin(struct text *out, const struct export_serving *serving,
+                          const char *target)
+{
+    text_addf(out,
+              "#!/bin/sh\n# Written by 'shardsim export --to %s'; ports and the like are given as "
+              "further options.\n",
+              target);
+    export_add_title(out, serving->layout);
+}
+
+void export_serving_add_number(struct text *out, const char *option, int64_t value,
+                               int64_t standard)
+{
+    if (value != standard)
+        text_addf(out, " \\\n    %s %" PRId64, option, value);
 }
 
 void export_serving_add_cache(struct text *out, const struct scenario *scenario)

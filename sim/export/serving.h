@@ -30,7 +30,7 @@ struct export_serving {
     uint64_t of[SERVING_NCLASSES];
     bool has[SERVING_NCLASSES]; /* whether the model has such dimensions */
     int64_t cache_parts;
-    const char *model; /* a repository, or the folder of a config.json, of folder_length bytes */
+    const char *model; /* a repository, or the folder of a config.json, of model_length bytes */
     size_t model_length;
     struct shd_error *err;
 };
@@ -52,6 +52,14 @@ int export_serving_refuse(const struct export_serving *serving, const char *what
 
 /* The most tokens that a sequence has in the step. */
 int64_t export_serving_tokens(const struct scenario *scenario);
+
+/* Begin the script of a target. */
+void export_serving_begin(struct text *out, const struct export_serving *serving,
+                          const char *target);
+
+/* Add an option, unless its value is what the system has without it. */
+void export_serving_add_number(struct text *out, const char *option, int64_t value,
+                               int64_t standard);
 
 /* Add --kv-cache-dtype of a cache of 8 bits. */
 void export_serving_add_cache(struct text *out, const struct scenario *scenario);

@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-
 #include "export/serving.h"
 #include "export/targets.h"
 
@@ -17,12 +15,6 @@ struct server {
     bool sends;      /* tokens are sent to experts by an exchange, beside which shared experts are
                         not sharded over all devices */
 };
-
-static void add_number(struct text *out, const char *option, int64_t value, int64_t standard)
-{
-    if (value != standard)
-        text_addf(out, " \\\n    %s %" PRId64, option, value);
-}
 
 /* Whether all axes of a set lie outside of those of another: they come first, and have lower
  * bits. */
@@ -75,19 +67,19 @@ static void add_layout(struct text *out, const struct server *v)
     const struct export_serving *e = &v->axes;
     int64_t parts = export_serving_size(e, v->parts);
 
-    add_number(out, "--tp-size", export_serving_size(e, v->copy), 0);
-    add_number(out, "--dp-size", export_serving_size(e, v->copies), 1);
-    add_number(out, "--attn-dp-size", parts, 1);
+    export_serving_add_number(out, "--tp-size", export_serving_size(e, v->copy), 0);
+    export_serving_add_number(out, "--dp-size", export_serving_size(e, v->copies), 1);
+    export_serving_add_number(out, "--attn-dp-size", parts, 1);
     if (parts > 1)
         text_add(out, " \\\n    --enable-dp-lm-head");
-    add_number(out, "--dcp-size", e->cache_parts, 1);
-    add_number(out, "--ep-size", export_serving_size(e, e->of[SERVING_EXPERTS]), 1);
+    export_serving_add_number(out, "--dcp-size", e->cache_parts, 1);
+    export_serving_add_number(out, "--ep-size", export_serving_size(e, e->of[SERVING_EXPERTS]), 1);
     if (v->sends)
         text_add(out, " \\\n    --moe-a2a-backend deepep");
     if (v->sends && e->of[SERVING_SHARED] != 0)
         text_add(out, " \\\n    --enable-shared-experts-attn-tp");
     if (v->copy && e->has[SERVING_MLP] && e->of[SERVING_MLP] == 0)
-        add_number(out, "--moe-dense-tp-size", 1, 0);
+        export_serving_add_number(out, "--moe-dense-tp-size", 1, 0);
     else if (parts > 1 && e->has[SERVING_MLP] && e->of[SERVING_MLP] == e->inside)
         text_add(out, " \\\n    --enable-dense-mlp-attn-tp");
 }
@@ -97,14 +89,14 @@ static void add_load(struct text *out, const struct server *v)
     const struct scenario *s = v->axes.layout->source;
     int64_t each = s->batch.size / export_serving_size(&v->axes, v->copies);
 
-    add_number(out, "--context-length", export_serving_tokens(s), 0);
+    export_serving_add_number(out, "--context-length", export_serving_tokens(s), 0);
     if (s->step.prefill) {
-        add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
+        export_serving_add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
         text_add(out, " \\\n    --disaggregation-mode prefill");
     } else {
-        add_number(out, "--max-running-requests", each, 0);
+        export_serving_add_number(out, "--max-running-requests", each, 0);
     }
-    add_number(out, "--page-size", s->decode.page, 0);
+    export_serving_add_number(out, "--page-size", s->decode.page, 0);
     export_serving_add_cache(out, s);
 }
 
@@ -119,9 +111,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     }
     if (status != SHD_OK)
         return status;
-    text_add(out, "#!/bin/sh\n# Written by 'shardsim export --to sglang'; ports and the like are "
-                  "given as further options.\n");
-    export_add_title(out, layout);
+    export_serving_begin(out, &v.axes, "sglang");
     if (v.parts)
         text_addf(out, "# Releases without --attn-dp-size N have --dp-size N "
                        "--enable-dp-attention.\n");

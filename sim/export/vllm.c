@@ -4,17 +4,9 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-
 #include "base/literal.h"
 #include "export/serving.h"
 #include "export/targets.h"
-
-static void add_number(struct text *out, const char *option, int64_t value, int64_t standard)
-{
-    if (value != standard)
-        text_addf(out, " \\\n    %s %" PRId64, option, value);
-}
 
 /* Experts are on all devices, whole or in parts of their widths. */
 static int check(const struct export_serving *e)
@@ -37,15 +29,15 @@ static void add_load(struct text *out, const struct export_serving *e)
     const struct scenario *s = e->layout->source;
     int64_t each = s->batch.size / export_serving_size(e, e->batch);
 
-    add_number(out, "--max-model-len", export_serving_tokens(s), 0);
+    export_serving_add_number(out, "--max-model-len", export_serving_tokens(s), 0);
     if (s->step.prefill) {
-        add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
+        export_serving_add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
         text_add(out, " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "
                       "\"kv_role\": \"kv_producer\"}'");
     } else {
-        add_number(out, "--max-num-seqs", each, 0);
+        export_serving_add_number(out, "--max-num-seqs", each, 0);
     }
-    add_number(out, "--block-size", s->decode.page, 0);
+    export_serving_add_number(out, "--block-size", s->decode.page, 0);
     export_serving_add_cache(out, s);
 }
 
@@ -58,14 +50,12 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         status = check(&e);
     if (status != SHD_OK)
         return status;
-    text_add(out, "#!/bin/sh\n# Written by 'shardsim export --to vllm'; ports and the like are "
-                  "given as further options.\n");
-    export_add_title(out, layout);
+    export_serving_begin(out, &e, "vllm");
     text_addf(out, "vllm serve %.*s", (int)e.model_length, e.model);
     text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
-    add_number(out, "--tensor-parallel-size", export_serving_size(&e, e.inside), 0);
-    add_number(out, "--data-parallel-size", export_serving_size(&e, e.batch), 1);
-    add_number(out, "--decode-context-parallel-size", e.cache_parts, 1);
+    export_serving_add_number(out, "--tensor-parallel-size", export_serving_size(&e, e.inside), 0);
+    export_serving_add_number(out, "--data-parallel-size", export_serving_size(&e, e.batch), 1);
+    export_serving_add_number(out, "--decode-context-parallel-size", e.cache_parts, 1);
     if (e.has[SERVING_EXPERTS] && e.all && e.of[SERVING_EXPERTS] == e.all)
         text_add(out, " \\\n    --enable-expert-parallel");
     add_load(out, &e);

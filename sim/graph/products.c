@@ -259,9 +259,26 @@ static void note_rounded(struct rounding *r, const struct rounded *made)
         graph_fail(r->graph, SHD_ENOMEM, "no memory for a graph of %u nodes", r->graph->nnodes);
 }
 
+/* A magnitude that no data of these models exceeds. */
+#define KNOWN_MOST 8
+
+/* The largest magnitudes of x, which is the old node `of`, or one that is known before. */
+static uint32_t amax_of(struct rounding *r, uint32_t of, uint32_t x, const struct groups *groups,
+                        bool known)
+{
+    const char *name = r->old[of].name;
+    struct graph *g = r->graph;
+
+    if (known)
+        return graph_input(g, graph_text(g, "%s/amax/%u", name, of), r->old[of].dtype, NULL, 0,
+                           (struct kern_source){.offset = KNOWN_MOST});
+    return graph_amax(g, graph_text(g, "%s/amax", name), x, &groups->coding, groups->dims,
+                      groups->rank);
+}
+
 /* Round x, which is the old node `of` as a phase has it, unless it is rounded so already. */
 static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
-                                   enum graph_phase phase, const struct groups *groups)
+                                   enum graph_phase phase, const struct groups *groups, bool known)
 {
     struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, groups->coding};
     const struct rounded *found = find_rounded(r, of, phase, groups);
@@ -270,8 +287,7 @@ static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
 
     if (found)
         return found->codes;
-    codes.amax = graph_amax(g, graph_text(g, "%s/amax", name), x, &groups->coding, groups->dims,
-                            groups->rank);
+    codes.amax = amax_of(r, of, x, groups, known);
     if (groups->coding.scaling == KERN_SCALE_DOUBLE)
         codes.whole = graph_reduce(g, graph_text(g, "%s/amax", name), SHD_MAX, codes.amax, NULL, 0);
     graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
@@ -300,45 +316,23 @@ static bool find_sent(struct rounding *r, uint32_t of, const struct groups *grou
     return true;
 }
 
-/* A magnitude that no data of these models exceeds. */
-#define KNOWN_MOST 8
-
-/* Round data by a magnitude that is known. */
-static struct graph_codes round_by_known(struct rounding *r, uint32_t of, uint32_t x,
-                                         const struct groups *groups)
-{
-    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, groups->coding};
-    const struct rounded *found = find_rounded(r, of, GRAPH_NPHASES, groups);
-    const char *name = r->old[of].name;
-    struct graph *g = r->graph;
-
-    if (found)
-        return found->codes;
-    codes.amax = graph_input(g, graph_text(g, "%s/amax/%u", name, of), r->old[of].dtype, NULL, 0,
-                             (struct kern_source){.offset = KNOWN_MOST});
-    graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
-    note_rounded(r, &(struct rounded){of, g->stage, GRAPH_NPHASES, *groups, codes});
-    return codes;
-}
-
 /* Round an array as a product reads it. */
 static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
 {
     const struct graph_node *product = &r->old[p->node];
     uint32_t of = product->inputs[k], x = r->moved[of];
     struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
-    enum graph_phase phase = phase_of(r, p->roles[k]);
+    bool known = r->opts->known && p->roles[k] == ROLE_DATA;
+    enum graph_phase phase = known ? GRAPH_NPHASES : phase_of(r, p->roles[k]);
     struct graph_codes codes;
 
-    if (r->opts->known && p->roles[k] == ROLE_DATA)
-        return round_by_known(r, of, x, &groups);
-    if (!find_rounded(r, of, phase, &groups)) {
+    if (!known && !find_rounded(r, of, phase, &groups)) {
         if (find_sent(r, of, &groups, &codes))
             note_rounded(r, &(struct rounded){of, r->graph->stage, phase, groups, codes});
         else if (is_gathered(r, p->roles[k]))
             x = gather(r->graph, r->old[of].name, x);
     }
-    return round_as(r, of, x, phase, &groups);
+    return round_as(r, of, x, phase, &groups, known);
 }
 
 /* Round an array of the forward phase for the products of the backward phase, too. */
@@ -417,7 +411,7 @@ static uint32_t send(struct rounding *r, uint32_t node)
     tokens.rank = src->rank;
     memcpy(tokens.dims, src->dims, src->rank * sizeof *src->dims);
     tokens.dims[src->rank - 1] = rows.dims[2];
-    codes = round_as(r, n->inputs[0], r->moved[n->inputs[0]], GRAPH_NPHASES, &tokens);
+    codes = round_as(r, n->inputs[0], r->moved[n->inputs[0]], GRAPH_NPHASES, &tokens, false);
     codes.codes = send_as(r, n, codes.codes);
     codes.amax = send_as(r, n, codes.amax);
     note_rounded(r, &(struct rounded){node, n->stage, GRAPH_NPHASES, rows, codes});

@@ -84,7 +84,7 @@ static void find_dtype(struct import_job *job, struct scenario_model *model)
                                                                                   : SHD_F32;
 }
 
-void serving_find_model(struct serving *out, struct import_job *job, struct diag *diag)
+static void find_model(struct serving *out, struct import_job *job, struct diag *diag)
 {
     const char *size = find_size(job, diag);
     struct nearest nearest;
@@ -107,6 +107,34 @@ void serving_find_model(struct serving *out, struct import_job *job, struct diag
                   "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
                   "in model.dtype.\n",
                   job->size);
+}
+
+void serving_read(struct serving *out, struct import_job *job, const struct launch_system *system,
+                  void (*check)(const struct import_job *job, struct diag *diag),
+                  struct place first, const char *text, struct diag *diag)
+{
+    job->system = system->name;
+    launch_script_read(job, system, first, text, diag);
+    if (diag->nerrors == 0)
+        check(job, diag);
+    if (diag->nerrors == 0)
+        find_model(out, job, diag);
+}
+
+void serving_refuse_cuts(const struct import_job *job, const char *stages, const char *prompts,
+                         struct diag *diag)
+{
+    const struct import_server *o = &job->server;
+
+    if (o->stages > 1)
+        diag_error(diag, job->end,
+                   "%s %" PRId64 ": stages of layers are not served here; expected tensor "
+                   "parallelism alone",
+                   stages, o->stages);
+    if (o->prefill_parts > 1)
+        diag_error(diag, job->end,
+                   "%s %" PRId64 ": a prompt is not cut over devices of its own here; leave it out",
+                   prompts, o->prefill_parts);
 }
 
 /* ---- the load ---- */

@@ -52,8 +52,16 @@ struct serving_program {
 bool serving_find_program(const struct shell *shell, const struct serving_program *program,
                           size_t *first);
 
-/* Find the model of the options, and its types; a fault is reported. */
-void serving_find_model(struct serving *out, struct import_job *job, struct diag *diag);
+/* Read the options of a system's command, check what they ask for, and find the model and its
+ * types; faults are reported. */
+void serving_read(struct serving *out, struct import_job *job, const struct launch_system *system,
+                  void (*check)(const struct import_job *job, struct diag *diag),
+                  struct place first, const char *text, struct diag *diag);
+
+/* Refuse what steps of serving here have not, naming the options that ask for it: stages of layers,
+ * and prompts cut over devices of their own. */
+void serving_refuse_cuts(const struct import_job *job, const char *stages, const char *prompts,
+                         struct diag *diag);
 
 /* The published size that a name stands for, which may be a repository's or a path's, of other
  * types or versions; NULL: none. */
@@ -67,12 +75,12 @@ bool serving_model_is_narrow(const char *size, const char *name);
 void serving_find_load(struct import_job *job, const struct serving *serving, int64_t ways,
                        struct diag *diag);
 
-/* Write the scenario, without its comments, to job->scenario.  Sizes that do not fit together are
- * reported. */
 /* The type of cache, as decode.cache has it, that a server calls `type`; NULL: it is not of 8 bits,
  * or otherwise than here. */
 const char *serving_cache_code(const char *type);
 
+/* Write the scenario, without its comments, to job->scenario.  Sizes that do not fit together are
+ * reported. */
 void serving_print(struct import_job *job, const struct serving *serving, struct diag *diag);
 
 #endif /* IMPORT_SERVING_H */

@@ -88,16 +88,7 @@ static void check(const struct import_job *job, struct diag *diag)
 {
     const struct import_server *o = &job->server;
 
-    if (o->stages > 1)
-        diag_error(diag, job->end,
-                   "--pp-size %" PRId64 ": stages of layers are not served here; expected tensor "
-                   "parallelism alone",
-                   o->stages);
-    if (o->prefill_parts > 1)
-        diag_error(diag, job->end,
-                   "--attn-cp-size %" PRId64 ": a prompt is not cut over devices of its own here; "
-                   "leave it out",
-                   o->prefill_parts);
+    serving_refuse_cuts(job, "--pp-size", "--attn-cp-size", diag);
     if (o->dense_devices > 1)
         diag_error(diag, job->end, "--moe-dense-tp-size %" PRId64 ": expected 1, or none",
                    o->dense_devices);
@@ -107,12 +98,7 @@ void import_sglang(struct import_job *job, struct place first, const char *text,
 {
     struct serving v = {.copies = 1};
 
-    job->system = "SGLang";
-    launch_script_read(job, &sglang_system, first, text, diag);
-    if (diag->nerrors == 0)
-        check(job, diag);
-    if (diag->nerrors == 0)
-        serving_find_model(&v, job, diag);
+    serving_read(&v, job, &sglang_system, check, first, text, diag);
     if (diag->nerrors > 0)
         return;
     find_layout(&v, job);

@@ -70,16 +70,7 @@ static void check(const struct import_job *job, struct diag *diag)
 {
     const struct import_server *o = &job->server;
 
-    if (o->stages > 1)
-        diag_error(diag, job->end,
-                   "--pipeline-parallel-size %" PRId64 ": stages of layers are not served here; "
-                   "expected tensor parallelism alone",
-                   o->stages);
-    if (o->prefill_parts > 1)
-        diag_error(diag, job->end,
-                   "--prefill-context-parallel-size %" PRId64 ": a prompt is not cut over devices "
-                   "of its own here; leave it out",
-                   o->prefill_parts);
+    serving_refuse_cuts(job, "--pipeline-parallel-size", "--prefill-context-parallel-size", diag);
     if (job->devices > 0 && job->devices != o->replicas * o->tensor)
         diag_error(diag, job->end,
                    "--devices %" PRId64 ": the command has %" PRId64 " of tensor times data "
@@ -91,12 +82,7 @@ void import_vllm(struct import_job *job, struct place first, const char *text, s
 {
     struct serving v = {.dense = SERVING_INSIDE, .shared = SERVING_INSIDE};
 
-    job->system = "vLLM";
-    launch_script_read(job, &vllm_system, first, text, diag);
-    if (diag->nerrors == 0)
-        check(job, diag);
-    if (diag->nerrors == 0)
-        serving_find_model(&v, job, diag);
+    serving_read(&v, job, &vllm_system, check, first, text, diag);
     if (diag->nerrors > 0)
         return;
     find_layout(&v, &job->server);

@@ -115,7 +115,7 @@ static int refuse(const struct scenario *scenario, int status, const struct diag
         return CMD_CANNOT;
     if (scenario->swept && status == SHD_EINDIVISIBLE) {
         pack_uint(answer, NOTE_SKIPPED);
-        pack_string(answer, diag->nmessages ? diag->messages[0].text : "");
+        pack_string(answer, diag_first(diag, ""));
     } else {
         pack_uint(answer, NOTE_WRONG);
         diag_pack(diag, answer);

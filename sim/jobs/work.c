@@ -121,7 +121,7 @@ static void add_item(struct work *w, const struct scenario *scenario)
     if (status == SHD_OK)
         w->nitems++;
     else if (scenario->swept && status == SHD_EINDIVISIBLE)
-        work_skip(w, scenario, own.nmessages ? own.messages[0].text : "");
+        work_skip(w, scenario, diag_first(&own, ""));
     else
         diag_append(&w->diag, &own);
     diag_fini(&own);

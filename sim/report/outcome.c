@@ -144,7 +144,7 @@ void outcome_print_tap(const struct outcome *o, size_t number, struct text *out)
     add_title(o, out);
     if (o->kind == OUTCOME_SKIPPED) {
         text_add(out, " # SKIP ");
-        escape_add(out, o->reasons.nmessages ? o->reasons.messages[0].text : "");
+        escape_add(out, diag_first(&o->reasons, ""));
     } else {
         add_notes(o, out);
     }
@@ -226,7 +226,7 @@ static void add_fault(const struct outcome *o, struct text *out)
     struct text reason = TEXT_INIT;
 
     text_addf(out, "      <%s", element);
-    add_attribute(out, "message", o->reasons.nmessages ? o->reasons.messages[0].text : "");
+    add_attribute(out, "message", diag_first(&o->reasons, ""));
     if (!is_ok(o))
         add_attribute(out, "type", types[o->kind]);
     text_add(out, ">");

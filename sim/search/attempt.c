@@ -333,7 +333,7 @@ static int told(int status, const struct diag *diag, struct shd_error *err)
     if (diag->no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a layout");
     return shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%s",
-                         diag->nmessages > 0 ? diag->messages[0].text : "the layout is refused");
+                         diag_first(diag, "the layout is refused"));
 }
 
 /* Build an attempt; `lays`: up to its shardings (trial_lay()). */

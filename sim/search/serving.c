@@ -130,7 +130,7 @@ static int plan(enum outcome *outcome, struct serving_layout *out, struct finder
     } else if (diag.no_memory) {
         status = shd_error_set(f->err, SHD_ENOMEM, "no memory to plan layouts");
     } else {
-        snprintf(s->refused, sizeof s->refused, "%s", diag.nmessages ? diag.messages[0].text : "");
+        snprintf(s->refused, sizeof s->refused, "%s", diag_first(&diag, ""));
         status = SHD_OK;
     }
     scenario_file_destroy(file);

@@ -401,8 +401,7 @@ int tensors_scenario(struct text *out, const struct tensors *t, const struct ten
     if (status == SHD_ENOMEM || diag.no_memory || out->failed)
         status = no_memory(err);
     else if (status != SHD_OK)
-        status = shd_error_set(err, status, "%s",
-                               diag.nmessages > 0 ? diag.messages[0].text : "the way is refused");
+        status = shd_error_set(err, status, "%s", diag_first(&diag, "the way is refused"));
     diag_fini(&diag);
     scenario_file_destroy(file);
     return status;

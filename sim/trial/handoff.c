@@ -400,13 +400,8 @@ static bool give(struct handoff *h)
 static int begin(struct handoff *h, struct trial *prefill, const struct trial *decode,
                  struct shd_error *err)
 {
-    struct diag diag = DIAG_INIT;
-    int status = trial_init(prefill, decode->scenario->prefill, &diag);
+    int status = trial_init_made(prefill, decode->scenario->prefill, "the prefill", err);
 
-    if (status != SHD_OK)
-        shd_error_set(err, status, "the prefill: %s",
-                      diag.nmessages > 0 ? diag.messages[0].text : "no memory");
-    diag_fini(&diag);
     *h = (struct handoff){.nitems = 0};
     if (status != SHD_OK)
         return status;

@@ -50,7 +50,6 @@ static int make_alone(struct made *out, const struct trial *trial, const int *st
                       struct shd_error *err)
 {
     struct scenario plain = *trial->scenario;
-    struct diag diag = DIAG_INIT;
     struct trial alone;
     int status;
 
@@ -58,11 +57,7 @@ static int make_alone(struct made *out, const struct trial *trial, const int *st
     plain.decode.draft = 0;
     plain.decode.accepted = 0;
     plain.steps = scenario_decode_steps(&plain);
-    status = trial_init(&alone, &plain, &diag);
-    if (status != SHD_OK)
-        shd_error_set(err, status, "without a draft: %s",
-                      diag.nmessages > 0 ? diag.messages[0].text : "no memory");
-    diag_fini(&diag);
+    status = trial_init_made(&alone, &plain, "without a draft", err);
     if (status != SHD_OK)
         return status;
     *out = (struct made){.program = alone.program};

@@ -359,6 +359,18 @@ int trial_init(struct trial *out, const struct scenario *scenario, struct diag *
     return init(out, scenario, true, diag);
 }
 
+int trial_init_made(struct trial *out, const struct scenario *scenario, const char *what,
+                    struct shd_error *err)
+{
+    struct diag diag = DIAG_INIT;
+    int status = trial_init(out, scenario, &diag);
+
+    if (status != SHD_OK)
+        shd_error_set(err, status, "%s: %s", what, diag_first(&diag, "no memory"));
+    diag_fini(&diag);
+    return status;
+}
+
 int trial_lay(struct trial *out, const struct scenario *scenario, struct diag *diag)
 {
     return init(out, scenario, false, diag);

@@ -63,6 +63,11 @@ struct trial {
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
 
+/* As trial_init(), of a scenario that was made from one without faults: what is wrong all the same
+ * has no place in a file, and is the error, behind `what`. */
+SHD_MUST_CHECK int trial_init_made(struct trial *out, const struct scenario *scenario,
+                                   const char *what, struct shd_error *err);
+
 /* As trial_init(), but without a program: the mesh, the graph and what shards it, as exporting
  * needs. */
 SHD_MUST_CHECK int trial_lay(struct trial *out, const struct scenario *scenario, struct diag *diag);
