@@ -263,13 +263,17 @@ static void test_pages(void)
 
     for (int64_t rows = 1; rows <= 5; rows++)
         for (int64_t entries = 1; entries <= 7; entries++)
-            for (int64_t shared = 0; shared <= entries; shared++)
-                all = all && are_apart(&(struct kern_pages){.page = 3,
-                                                            .pools = 2,
-                                                            .rows = rows,
-                                                            .parts = 2,
-                                                            .tokens = 3 * entries,
-                                                            .shared = shared});
+            for (int64_t shared = 0; shared <= entries; shared++) {
+                struct kern_pages pages = {.page = 3,
+                                           .pools = 2,
+                                           .rows = rows,
+                                           .parts = 2,
+                                           .tokens = 3 * entries,
+                                           .shared = shared};
+
+                kern_pages_init(&pages);
+                all = all && are_apart(&pages);
+            }
     ok(all, "each token of each sequence has a slot of its own, or one shared by all");
 }
 

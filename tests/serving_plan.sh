@@ -64,6 +64,26 @@ shardsim plan -q --json "$tmp/s.yaml" -s model.kv_heads=8 -s model.dtype=float32
 cp "$tmp/out" "$tmp/mha.json"
 python3 "$tmp/cache.py" "$tmp/mha.json" 8 8 3 4 32 4
 ok $? "plan: as many key heads as heads, in 32 bits"
+
+# What fits is found by planning the same step with other batches.
+cat >"$tmp/pair.yaml" <<'YAML'
+version: 1
+name: pair
+mesh: {tp: 2}
+limits: {memory: 64MiB}
+model: {kind: llama3, d_model: 64, layers: 2, heads: 4, vocab: 64, d_ff: 64}
+batch: {size: 2, seq: 32}
+step: [prefill, decode]
+params: [[.*, []]]
+YAML
+shardsim plan -q --json "$tmp/pair.yaml"
+cp "$tmp/out" "$tmp/one.json"
+shardsim plan -q --json "$tmp/pair.yaml" -s decode.tokens=4 -s decode.draft=2
+holds "plan: a prefill has room for as many sequences, whatever its decode makes" <<PY
+one = [x["figures"]["sequences_that_fit"] for x in json.load(open("$tmp/one.json"))]
+more = [x["figures"]["sequences_that_fit"] for x in r]
+assert one[0] == more[0] > 2 and one[1] > more[1] > 2, (one, more)
+PY
 shardsim plan -q --json "$tmp/s.yaml" -S heads -S one \
     -s 'params=[[(q|up|gate)/kernel, [null, tp]], [(o|down)/kernel, [tp]], [.*, []]]'
 holds "plan: key heads that four devices have are counted four times" <<'PY'

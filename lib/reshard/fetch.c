@@ -183,7 +183,6 @@ uint64_t reshard_reached(const struct shd_reshard_step *step, const int64_t *sha
 uint64_t reshard_reached_by_others(const struct shd_reshard_step *step, const int64_t *shape,
                                    int32_t position)
 {
-    const struct shd_dim_axes *axes = &step->from.dims[step->dim];
     int32_t coords[SHD_MESH_AXES_MAX];
     size_t dim = (size_t)step->dim;
     int64_t own = shd_sharding_index(&step->from, dim, position), along = 0;
@@ -191,14 +190,7 @@ uint64_t reshard_reached_by_others(const struct shd_reshard_step *step, const in
 
     shd_mesh_coords(step->from.mesh, position, coords);
     for (int64_t i = 0; i < shd_sharding_nshards(&step->from, dim); i++) {
-        int64_t rest = i;
-
-        for (size_t a = axes->naxes; a-- > 0;) {
-            int32_t size = shd_mesh_axis_size(step->from.mesh, axes->axes[a]);
-
-            coords[axes->axes[a]] = (int32_t)(rest % size);
-            rest /= size;
-        }
+        reshard_set_coords(&step->from, dim, i, coords);
 
         struct span span = span_of(step, shape, shd_mesh_position(step->from.mesh, coords), dim);
 

@@ -55,9 +55,8 @@ static struct range range_of(const struct asking *q, size_t dim)
                           (uint64_t)shd_sharding_index(q->to, dim, q->position)};
 }
 
-/* Set the coordinates on a dimension's axes to those of interval `index`. */
-static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
-                       int32_t *coords)
+void reshard_set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
+                        int32_t *coords)
 {
     const struct shd_dim_axes *axes = &sharding->dims[dim];
 
@@ -177,7 +176,7 @@ static void take_turns(struct asking *q, const int32_t *near)
     int32_t first[SHD_MESH_AXES_MAX] = {0}; /* the first new interval, where turns begin */
 
     for (size_t d = 0; d < q->to->rank; d++)
-        set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
+        reshard_set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
     for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
         uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
 
@@ -213,7 +212,7 @@ static int32_t holder(const struct asking *q, uint64_t n)
     if (q->from->partial)
         shd_mesh_coords(q->from->mesh, q->position, coords);
     for (size_t d = 0; d < q->from->rank; d++)
-        set_coords(q->from, d, q->old[d], coords);
+        reshard_set_coords(q->from, d, q->old[d], coords);
     for (size_t a = shd_mesh_naxes(q->from->mesh); a-- > 0;) {
         uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
 
@@ -296,7 +295,7 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
 
     if (step->reach.extent > 0) { /* a neighbour along one dimension, equal in all else */
         shd_mesh_coords(step->from.mesh, position, q.held);
-        set_coords(&step->from, (size_t)step->dim, old[step->dim], q.held);
+        reshard_set_coords(&step->from, (size_t)step->dim, old[step->dim], q.held);
         return shd_mesh_position(step->from.mesh, q.held);
     }
 
@@ -311,7 +310,7 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
     shd_mesh_coords(q.from->mesh, position, q.own);
     shd_mesh_coords(q.from->mesh, position, q.held);
     for (size_t d = 0; d < q.from->rank; d++)
-        set_coords(q.from, d, old[d], q.held);
+        reshard_set_coords(q.from, d, old[d], q.held);
     if (!match(&q, shd_sharding_axes(q.from)))
         take_turns(&q, step->near);
     return shd_mesh_position(q.from->mesh, q.held);
@@ -346,7 +345,7 @@ static uint64_t count_turns(const struct asking *q)
     int32_t coords[SHD_MESH_AXES_MAX] = {0};
 
     for (size_t d = 0; d < q->to->rank; d++)
-        set_coords(q->to, d, (int64_t)range_of(q, d).first, coords);
+        reshard_set_coords(q->to, d, (int64_t)range_of(q, d).first, coords);
     for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
         uint64_t size = (uint64_t)shd_mesh_axis_size(q->from->mesh, a);
 
@@ -394,7 +393,7 @@ static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
         stop = stop < q->shape[d] ? stop : q->shape[d];
 
         n /= range.end - range.first;
-        set_coords(q->to, d, interval, coords);
+        reshard_set_coords(q->to, d, interval, coords);
         *count *= (uint64_t)((stop < old_stop ? stop : old_stop) -
                              (start > old_start ? start : old_start));
     }

@@ -29,6 +29,10 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
 int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *other,
                             int32_t position);
 
+/* Set the coordinates on a dimension's axes to those of interval `index`. */
+void reshard_set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
+                        int32_t *coords);
+
 /* The elements that the device at a position of the step's `from` sends to other devices, in a step
  * in which devices fetch boxes. */
 uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);

@@ -31,13 +31,11 @@ static void find_inputs(struct input_axes *out, const struct program *program)
     *out = (struct input_axes){0};
     for (uint32_t k = 0; k < program->nbuffers; k++) {
         const struct program_buffer *b = &program->buffers[k];
-        /* Caches have heads behind their tokens, cut by tensor parallelism. */
-        uint32_t end = program_serves(program) && b->rank > 2 ? 2 : b->rank;
 
         if (b->use != PROGRAM_DATA || b->rank < 1)
             continue;
         out->batch |= axes_along(&b->sharding, 0);
-        for (uint32_t d = 1; d < end; d++)
+        for (uint32_t d = 1; d < b->rank; d++)
             out->others |= axes_along(&b->sharding, d);
         if (b->rank > 1 && b->shape[1] > out->length)
             out->length = b->shape[1];
@@ -51,6 +49,7 @@ struct finding {
     struct op_seconds seconds; /* only what says the work of an op */
     struct input_axes inputs;
     uint32_t tensor_axes;
+    bool serves;
     uint128 flops[SHD_NDTYPES];
 };
 
@@ -77,7 +76,7 @@ static int64_t larger(int64_t a, int64_t b)
 static void see_attention(struct finding *f, const struct kern_attention *attention)
 {
     f->out->mask |= BIT(TRAIT_FUSED);
-    if (!program_serves(f->seconds.program))
+    if (!f->serves)
         return;
     f->out->mask |=
         attention->queries <= DECODE_QUERIES_MOST ? BIT(TRAIT_DECODE) : BIT(TRAIT_PREFILL);
@@ -201,7 +200,9 @@ static void add_replicas(struct finding *f)
 
 void traits_of(struct traits *out, const struct program *program, const struct hardware *hardware)
 {
-    struct finding f = {.out = out, .seconds = {.program = program, .hardware = hardware}};
+    struct finding f = {.out = out,
+                        .seconds = {.program = program, .hardware = hardware},
+                        .serves = program_serves(program)};
 
     *out = (struct traits){.parameters = program_parameters(program),
                            .devices = shd_mesh_size(program->mesh)};
@@ -209,8 +210,8 @@ void traits_of(struct traits *out, const struct program *program, const struct h
     out->length = f.inputs.length;
     for (uint32_t i = program->first_op; i < program->nops; i++)
         see_op(&f, i);
-    for (uint32_t k = 0; k < program->nbuffers && !program_serves(program); k++)
-        if (program->buffers[k].frozen)
+    for (uint32_t k = 0; k < program->nbuffers; k++)
+        if (program->buffers[k].frozen && !f.serves)
             out->mask |= BIT(TRAIT_FROZEN);
     if (program->nranks > 1)
         out->mask |= BIT(TRAIT_PIPELINE);

@@ -455,12 +455,13 @@ static const struct product *reader_of(struct rounding *r, uint32_t weight)
     return found;
 }
 
-/* A number, or one for each group, that stands beside codes. */
-static uint32_t add_beside(struct graph *g, const struct graph_node *weight, const char *name,
-                           const struct groups *groups, uint32_t rank)
+/* The magnitudes of a weight's groups, which stand beside its codes. */
+static uint32_t add_magnitudes(struct graph *g, const struct graph_node *weight,
+                               const struct groups *groups)
 {
     const struct kern_source most = {.offset = weight->source.scale / 2};
-    uint32_t param = graph_param(g, name, weight->dtype, groups->dims, rank, most);
+    uint32_t param = graph_param(g, graph_text(g, "%s/amax", weight->name), weight->dtype,
+                                 groups->dims, groups->rank, most);
 
     if (param == GRAPH_NONE)
         return param;
@@ -496,9 +497,7 @@ static uint32_t store(struct rounding *r, uint32_t weight, const struct product 
     codes.codes = append(r, &param);
     if (codes.codes == GRAPH_NONE)
         return GRAPH_NONE;
-    codes.amax = add_beside(g, n, graph_text(g, "%s/amax", n->name), &groups, groups.rank);
-    if (groups.coding.scaling == KERN_SCALE_DOUBLE)
-        codes.whole = add_beside(g, n, graph_text(g, "%s/whole", n->name), &groups, 0);
+    codes.amax = add_magnitudes(g, n, &groups);
     note_rounded(r, &(struct rounded){weight, n->stage, GRAPH_NPHASES, groups, codes});
     return codes.codes;
 }

@@ -6,24 +6,22 @@
 
 #include "kern/pages.h"
 
+#include "base/divisor.h"
+
 /* A step through the pages that has no divisor in common with their number, near the golden
  * section of it: neighbours lie far apart. */
 static int64_t step_through(int64_t n)
 {
     int64_t step = (int64_t)((double)n * 0.618) + 1;
 
-    for (;; step++) {
-        int64_t a = n, b = step;
+    while (divisor_common(n, step) != 1)
+        step++;
+    return step;
+}
 
-        while (b) {
-            int64_t rest = a % b;
-
-            a = b;
-            b = rest;
-        }
-        if (a == 1)
-            return step;
-    }
+void kern_pages_init(struct kern_pages *pages)
+{
+    pages->step = step_through(kern_pages_count(pages));
 }
 
 int64_t kern_pages_entry(const struct kern_pages *p, int64_t row, int64_t entry)
@@ -31,7 +29,7 @@ int64_t kern_pages_entry(const struct kern_pages *p, int64_t row, int64_t entry)
     int64_t n = kern_pages_count(p), own = kern_pages_entries(p) - p->shared;
     int64_t number = entry < p->shared ? entry : p->shared + row * own + entry - p->shared;
 
-    return number * step_through(n) % n;
+    return number * p->step % n;
 }
 
 int64_t kern_pages_slot(const struct kern_pages *p, int64_t row, int64_t token)

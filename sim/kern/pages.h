@@ -21,6 +21,7 @@ struct kern_pages {
     int64_t parts;       /* of a sequence */
     int64_t tokens;      /* of a sequence's part; a multiple of `page` */
     int64_t shared;      /* pages of a part */
+    int64_t step;        /* from one page of a table to the next; set by kern_pages_init() */
 };
 
 /* The pages of a sequence's part: entries of its table; and all pages of a part of a pool. */
@@ -39,6 +40,9 @@ static inline int64_t kern_pages_slots(const struct kern_pages *p)
 {
     return p->parts * kern_pages_count(p) * p->page;
 }
+
+/* Set what the other fields determine. */
+void kern_pages_init(struct kern_pages *pages);
 
 /* An entry of the table of a sequence in its pool: the page's number in its part of the pool. */
 int64_t kern_pages_entry(const struct kern_pages *p, int64_t row, int64_t entry);

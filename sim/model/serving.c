@@ -9,16 +9,7 @@
 #include "graph/layers/argmax.h"
 #include "model/model.h"
 #include "model/token_inputs.h"
-
-static struct kern_order order_of(const struct scenario *s)
-{
-    static const enum kern_order_kind kinds[] = {[SCENARIO_CONTIGUOUS] = KERN_CONTIGUOUS,
-                                                 [SCENARIO_ZIGZAG] = KERN_ZIGZAG,
-                                                 [SCENARIO_STRIPED] = KERN_STRIPED};
-
-    return (struct kern_order){kinds[s->context.order], scenario_cache_parts(s),
-                               scenario_cache_tokens(s)};
-}
+#include "model/token_order.h"
 
 /* Pages of the cache; NULL: it is contiguous, or there is no memory. */
 static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s)
@@ -26,13 +17,15 @@ static const struct kern_pages *make_pages(struct graph *g, const struct scenari
     struct kern_pages *pages = s->decode.page > 0 ? graph_memory(g, 1, sizeof *pages) : NULL;
     int64_t pools = scenario_batch_shards(s), parts = scenario_cache_parts(s);
 
-    if (pages)
-        *pages = (struct kern_pages){.page = s->decode.page,
-                                     .pools = pools,
-                                     .rows = s->batch.size / pools,
-                                     .parts = parts,
-                                     .tokens = scenario_cache_tokens(s) / parts,
-                                     .shared = s->decode.shared / parts / s->decode.page};
+    if (!pages)
+        return NULL;
+    *pages = (struct kern_pages){.page = s->decode.page,
+                                 .pools = pools,
+                                 .rows = s->batch.size / pools,
+                                 .parts = parts,
+                                 .tokens = scenario_cache_tokens(s) / parts,
+                                 .shared = s->decode.shared / parts / s->decode.page};
+    kern_pages_init(pages);
     return pages;
 }
 
@@ -42,7 +35,7 @@ static const struct kern_sight *make_sight(struct graph *g, const struct scenari
                                            enum scenario_layer_type type)
 {
     const struct kern_sight sight = {
-        .order = order_of(s),
+        .order = context_order(s, scenario_cache_tokens(s)),
         .causal = true,
         .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
         .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
@@ -60,15 +53,6 @@ static uint32_t add_array(struct graph *g, const char *name, const struct kern_s
 {
     return graph_input(g, name, SHD_I32, dims, rank,
                        (struct kern_source){.sight = sight, .sight_array = array});
-}
-
-/* Whether a layer is of a type, one of the first three. */
-static bool has_type(const struct scenario *s, enum scenario_layer_type type)
-{
-    for (int64_t i = 0; i < s->model.layers && i < SCENARIO_LAYER_TYPES_MAX; i++)
-        if (scenario_layer_sight(scenario_layer_type(&s->model, i)) == type)
-            return true;
-    return false;
 }
 
 /* The sight of layers of a type; positions of keys and queries are those of all types. */
@@ -120,7 +104,7 @@ static void add_sights(struct context_sights *out, struct graph *g, const struct
         like.table = add_table(g, sight, batch);
     like.queries = add_array(g, "queries", sight, KERN_QUERIES, &seq, 1);
     for (int type = 0; type < SCENARIO_LAYER_FULL_PLAIN; type++)
-        if (has_type(s, (enum scenario_layer_type)type))
+        if (context_has_type(s, (enum scenario_layer_type)type))
             out->of[type] = add_sight(g, s, sight->pages, (enum scenario_layer_type)type, &like);
 }
 
@@ -161,11 +145,12 @@ const struct attention_cache *serving_add(struct context_sights *out, struct gra
 
     if (!cache || !sight)
         return NULL;
-    *cache = (struct attention_cache){.kept = {order_of(scenario), pages},
-                                      .code = code_of(scenario),
-                                      .begins = scenario_kept_tokens(scenario) == 0,
-                                      .seed = scenario->seed,
-                                      .source = model_source};
+    *cache = (struct attention_cache){
+        .kept = {context_order(scenario, scenario_cache_tokens(scenario)), pages},
+        .code = code_of(scenario),
+        .begins = scenario_kept_tokens(scenario) == 0,
+        .seed = scenario->seed,
+        .source = model_source};
     place_tokens(cache, graph, sight, seq);
     if (!cache->begins)
         add_sights(out, graph, scenario, sight, batch, seq);

@@ -9,15 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kern_order order_of(const struct scenario *s)
+struct kern_order context_order(const struct scenario *s, int64_t extent)
 {
     static const enum kern_order_kind kinds[] = {[SCENARIO_CONTIGUOUS] = KERN_CONTIGUOUS,
                                                  [SCENARIO_ZIGZAG] = KERN_ZIGZAG,
                                                  [SCENARIO_STRIPED] = KERN_STRIPED};
 
-    /* Of serving it is the cache that lies in another order. */
-    return (struct kern_order){scenario_serves(s) ? KERN_CONTIGUOUS : kinds[s->context.order],
-                               scenario_cache_parts(s), s->batch.seq};
+    return (struct kern_order){kinds[s->context.order], scenario_cache_parts(s), extent};
+}
+
+static struct kern_order order_of(const struct scenario *s)
+{
+    struct kern_order order = context_order(s, s->batch.seq);
+
+    if (scenario_serves(s)) /* it is the cache that lies in another order */
+        order.kind = KERN_CONTIGUOUS;
+    return order;
+}
+
+bool context_has_type(const struct scenario *s, enum scenario_layer_type type)
+{
+    for (int64_t i = 0; i < s->model.layers && i < SCENARIO_LAYER_TYPES_MAX; i++)
+        if (scenario_layer_sight(scenario_layer_type(&s->model, i)) == type)
+            return true;
+    return false;
 }
 
 /* ---- documents ---- */
@@ -130,11 +145,7 @@ static uint32_t add_positions(struct graph *g, const struct kern_sight *sight, u
 /* Whether layers of a type, one of the first three, need a sight. */
 static bool needs_sight(const struct scenario *s, enum scenario_layer_type type, uint32_t blocks)
 {
-    bool used = false;
-
-    for (int64_t i = 0; i < s->model.layers && i < SCENARIO_LAYER_TYPES_MAX && !used; i++)
-        used = scenario_layer_sight(scenario_layer_type(&s->model, i)) == type;
-    if (!used)
+    if (!context_has_type(s, type))
         return false;
     return blocks > 1 || order_of(s).kind != KERN_CONTIGUOUS || has_documents(s) ||
            type == SCENARIO_LAYER_WINDOW ||

@@ -28,6 +28,12 @@ struct context_sights {
 void context_add(struct context_sights *out, struct graph *graph, const struct scenario *scenario,
                  uint32_t batch, uint32_t seq);
 
+/* The order of tokens over context.axis, of `extent` of them. */
+struct kern_order context_order(const struct scenario *scenario, int64_t extent);
+
+/* Whether a layer has a type, one of the first three. */
+bool context_has_type(const struct scenario *scenario, enum scenario_layer_type type);
+
 /* Put all inputs with a dimension `seq`, model inputs and cotangents alike, into the token order of
  * the scenario. */
 void context_order_inputs(struct graph *graph, const struct scenario *scenario);

@@ -10,8 +10,9 @@
 
 #include "base/file.h"
 #include "base/file_kind.h"
-#include "scenario/strategy_reader.h"
 #include "scenario/scenario.h"
+#include "scenario/serving_checks.h"
+#include "scenario/strategy_reader.h"
 #include "scenario/sweep_strategies.h"
 
 /* Check the version; false if this program cannot read the file. */
@@ -205,7 +206,7 @@ static void read_strategies(struct reading *in, const struct strategies *all)
         const struct yaml_node *strategy = n ? strategy_at(all, i) : NULL;
         bool swept = i + all->sweep.nstrategies >= nwhole && n > 0;
         struct reader r = {.diag = in->diag, .replay = in->replay};
-        struct scenario *prefill;
+        struct scenario *prefill, *decode;
 
         if (n && !is_chosen(all, strategy_name(strategy))) {
             r.scenario = &in->file->scenarios[in->file->nscenarios++];
@@ -213,7 +214,9 @@ static void read_strategies(struct reading *in, const struct strategies *all)
             in->replay |= read_unchosen(&r, in->root, strategy);
         } else if (is_pair(in, strategy)) {
             prefill = read_next(in, strategy, SCENARIO_PREFILL, swept);
-            read_next(in, strategy, SCENARIO_DECODE, swept)->prefill = prefill;
+            decode = read_next(in, strategy, SCENARIO_DECODE, swept);
+            decode->prefill = prefill;
+            check_halves(prefill, decode, in->diag);
         } else {
             read_next(in, strategy, SCENARIO_WHOLE, swept);
         }

@@ -316,21 +316,12 @@ static void check_unfused(struct reader *r)
                                     : "inside documents");
 }
 
-/* The number of ranks that share a sequence. */
-static int64_t context_ranks(const struct scenario *s)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (s->context.axis && !strcmp(s->mesh[i].name, s->context.axis))
-            return s->mesh[i].size;
-    return 1;
-}
-
 /* A sequence must split into equal pieces; zigzag order gives each rank two.  Tokens behind a cache
  * are not cut like it. */
 static void check_pieces(struct reader *r)
 {
     const struct scenario *s = r->scenario;
-    int64_t ranks = context_ranks(s),
+    int64_t ranks = scenario_cache_parts(s),
             pieces = s->context.order == SCENARIO_ZIGZAG ? 2 * ranks : ranks;
 
     if (!s->context.axis || scenario_kept_tokens(s) > 0 ||

@@ -877,15 +877,17 @@ size_t scenario_print_options(struct text *out, const char *key);
 bool scenario_is_called(const char *strategy, const char *name);
 
 /* Whether a step is of serving; and then the tokens of each sequence that it takes in, those that
- * are kept before, and how many can be: a multiple of what the order over context.axis needs. */
+ * are kept before, all that it has in the end, and how many can be kept: a multiple of what pages
+ * and the order over context.axis need. */
 bool scenario_serves(const struct scenario *scenario);
 int64_t scenario_new_tokens(const struct scenario *scenario); /* of other steps: batch.seq */
 int64_t scenario_kept_tokens(const struct scenario *scenario);
+int64_t scenario_sequence_tokens(const struct scenario *scenario);
+int64_t scenario_cache_tokens(const struct scenario *scenario);
 
 /* Tokens that a step of a decode makes of each sequence on average, and the number of steps. */
 double scenario_step_tokens(const struct scenario *scenario);
 int64_t scenario_decode_steps(const struct scenario *scenario);
-int64_t scenario_cache_tokens(const struct scenario *scenario);
 
 /* Devices, or groups of them, that have sequences of their own: the sizes of the batch's axes. */
 int64_t scenario_batch_shards(const struct scenario *scenario);

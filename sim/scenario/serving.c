@@ -72,13 +72,18 @@ int64_t scenario_batch_shards(const struct scenario *scenario)
     return n;
 }
 
-int64_t scenario_cache_tokens(const struct scenario *scenario)
+int64_t scenario_sequence_tokens(const struct scenario *scenario)
 {
     int64_t n = scenario_kept_tokens(scenario) + scenario_new_tokens(scenario);
+
+    return scenario->step.decode ? n + scenario->decode.tokens - 1 : n; /* no step begins later */
+}
+
+int64_t scenario_cache_tokens(const struct scenario *scenario)
+{
+    int64_t n = scenario_sequence_tokens(scenario);
     int64_t unit = scenario_cache_parts(scenario);
 
-    if (scenario->step.decode)
-        n += scenario->decode.tokens - 1; /* no step begins behind them */
     if (scenario->context.order == SCENARIO_ZIGZAG)
         unit *= 2;
     if (scenario->decode.page > 0)

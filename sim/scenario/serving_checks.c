@@ -7,6 +7,7 @@
 #include "scenario/serving_checks.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "scenario/table.h"
 
@@ -71,11 +72,11 @@ static void check_model(struct reader *r)
         WRONG(r, "step", "tokens that see later ones cannot be kept; expected model.causal true");
     else if (s->model.attention == SCENARIO_UNFUSED)
         WRONG(r, "model.attention", "unfused attention has no cache; expected fused");
-    if (s->model.positions > 0 && scenario_cache_tokens(s) > s->model.positions)
+    if (s->model.positions > 0 && scenario_sequence_tokens(s) > s->model.positions)
         WRONG(r, s->step.decode ? "decode.tokens" : "batch.seq",
               "%" PRId64 " tokens of a sequence are kept, and the model has %" PRId64
               " positions; expected fewer",
-              scenario_cache_tokens(s), s->model.positions);
+              scenario_sequence_tokens(s), s->model.positions);
 }
 
 static void check_pages(struct reader *r)
@@ -119,9 +120,9 @@ void check_serving(struct reader *r)
     if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
         WRONG(r, "context.method",
               "a ring would move the cache around; expected gather, which leaves it where it lies");
-    if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "tokens"))
+    if (!s->step.decode && is_given(s, "decode", "tokens"))
         WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
-    if (r->half == SCENARIO_WHOLE && !s->step.decode && is_given(s, "decode", "draft"))
+    if (!s->step.decode && is_given(s, "decode", "draft"))
         WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
     check_pages(r);
     if (s->products.recipe == SCENARIO_NVFP4)
@@ -134,4 +135,32 @@ void check_serving(struct reader *r)
     if (scenario_cache_tokens(s) > INT32_MAX)
         WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",
               scenario_cache_tokens(s), INT32_MAX);
+}
+
+/* What a cache is of: options of a section, or one of them. */
+static const struct {
+    const char *section, *key;
+} shared[] = {{"model", NULL}, {"mla", NULL}, {"moe", NULL}, {"batch", NULL}, {"decode", "shared"}};
+
+/* An axis of the mesh may be another one in a prefill of devices of its own. */
+static bool is_shared(const struct option *o)
+{
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+        if (option_is_in(o, shared[i].section) &&
+            (!shared[i].key || !strcmp(o->key, shared[i].key)))
+            return strcmp(o->key, "node_axis") != 0;
+    return false;
+}
+
+void check_halves(const struct scenario *prefill, const struct scenario *decode, struct diag *diag)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+
+        if (is_shared(o) && prefill->places[i].file && !option_is_same(prefill, decode, o))
+            diag_error(diag, prefill->places[i],
+                       "%s of the prefill is not that of the decode, which reads what it kept; "
+                       "expected the same",
+                       option_path(o).text);
+    }
 }

@@ -12,4 +12,7 @@
 /* Report options of training in a step of serving, and what a cache cannot be kept for. */
 void check_serving(struct reader *r);
 
+/* Report what keeps a decode from reading the cache of its prefill: another model or batch. */
+void check_halves(const struct scenario *prefill, const struct scenario *decode, struct diag *diag);
+
 #endif /* SCENARIO_SERVING_CHECKS_H */

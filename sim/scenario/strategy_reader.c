@@ -252,14 +252,33 @@ static void derive_defaults(struct reader *r)
     if (!s->name)
         value_no_memory(r);
     derive_model(r);
-    if (r->half == SCENARIO_PREFILL)
+    if (r->half == SCENARIO_PREFILL) {
         s->step = (struct scenario_step){.forward = true, .prefill = true};
+        s->decode.tokens = 1; /* what follows is the decode's */
+        s->decode.draft = 0;
+        s->decode.accepted = 0;
+    }
     if (r->half == SCENARIO_DECODE)
         s->step = (struct scenario_step){.forward = true, .decode = true};
     if (r->half == SCENARIO_DECODE)
         s->decode.context += s->batch.seq;
     if (s->step.decode && s->steps == 1)
         s->steps = scenario_decode_steps(s);
+}
+
+/* Which steps there are is not the prefill's own. */
+static void refuse_steps(struct reader *r, const struct yaml_node *own)
+{
+    static const char *const keys[] = {"step", "steps"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct yaml_node *node = yaml_find(own, keys[i]);
+
+        if (node)
+            diag_error(r->diag, node->place,
+                       "prefill: %s: a prefill is one step, which makes one token; leave it out",
+                       keys[i]);
+    }
 }
 
 /* Read what differs for the prefill. */
@@ -275,6 +294,7 @@ static void read_prefill(struct reader *r, const struct yaml_node *of,
         return;
     else if (own && own->kind == YAML_MAP) {
         r->scenario->apart |= yaml_find(own, "mesh") != NULL;
+        refuse_steps(r, own);
         read_top(r, own, none);
     } else if (own)
         diag_error(r->diag, own->place,

@@ -11,6 +11,7 @@
 
 #include "base/stored_array.h"
 #include "kern/kern.h"
+#include "model/serving.h"
 #include "trial/given.h"
 
 #define TOKENS_DIM 1 /* of what is kept, [batch, tokens, ..] */
@@ -72,9 +73,9 @@ static bool find_item(struct item *out, const struct handoff *h, const struct pr
     const struct program_result *left = find_result(from, PROGRAM_NEXT, next->name);
     uint32_t before;
 
-    if (!left && !strcmp(next->name, "tokens"))
-        left = find_result(from, PROGRAM_OUTPUT, "next");
-    if (next->kind != PROGRAM_NEXT || !left)
+    if (!left && !strcmp(next->name, SERVING_TOKENS))
+        left = find_result(from, PROGRAM_OUTPUT, SERVING_NEXT);
+    if (!left)
         return false;
     *out = (struct item){.result = (uint32_t)(left - from->results),
                          .node = find_input(g, next->name),
@@ -103,7 +104,8 @@ static int init(struct handoff *h, const struct trial *prefill, const struct tri
     if (!h->items || !h->received || !h->parts || !h->first)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what a prefill leaves");
     for (uint32_t r = 0; r < to->nresults; r++)
-        h->nitems += find_item(&h->items[h->nitems], h, &to->results[r]);
+        h->nitems += to->results[r].kind == PROGRAM_NEXT &&
+                     find_item(&h->items[h->nitems], h, &to->results[r]);
     return SHD_OK;
 }
 

@@ -106,24 +106,34 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
     }
 }
 
+/* How many elements `stride` apart lie before one at a distance from the first. */
+static int64_t elements_before(int64_t distance, int64_t stride)
+{
+    return distance > 0 ? (distance + stride - 1) / stride : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The places of the result's shard whose elements along dimension `d` are in a shard that begins at
  * element `there`: *start is the first one's element.  Returns how many. */
 static int64_t shared_places(const struct gathering *g, uint32_t d, int64_t there, int64_t *start,
                              int64_t *place)
 {
-    int64_t stride = d == g->strided ? g->stride : 1, n = 0;
+    int64_t stride = d == g->strided ? g->stride : 1, n = g->out->local[d];
+    int64_t near = there - g->offset[d], far = near + g->in->local[d];
 
-    for (int64_t p = 0; p < g->out->local[d]; p++) {
-        int64_t at = g->offset[d] + p * stride;
+    if (stride < 0) { /* distances count downwards, and the shard's last element is near */
+        int64_t below = near;
 
-        if (at < there || at >= there + g->in->local[d])
-            continue;
-        if (n++ == 0) {
-            *start = at;
-            *place = p;
-        }
+        near = 1 - far;
+        far = 1 - below;
     }
-    return n;
+    *place = smaller(elements_before(near, stride < 0 ? -stride : stride), n);
+    *start = g->offset[d] + *place * stride;
+    return smaller(elements_before(far, stride < 0 ? -stride : stride), n) - *place;
 }
 
 /* The box that a shard and the result's shard share, if the shard begins at `there` in the whole

@@ -36,29 +36,43 @@ static double room_of(const struct trial *trial)
     return limit > 0 && limit < room ? limit : room;
 }
 
-/* The peak of a batch; a scenario that cannot have it counts as one that does not fit. */
+/* The peak of a batch, or infinity for one that cannot be laid out. */
+static int lay_out(double *out, const struct scenario *scenario, struct shd_error *err)
+{
+    struct diag diag = DIAG_INIT;
+    struct trial trial;
+    int status = SHD_OK;
+
+    if (trial_init(&trial, scenario, &diag) == SHD_OK) {
+        *out = (double)program_peak_bytes(trial.program);
+        trial_fini(&trial);
+    } else if (diag.no_memory) {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches");
+    }
+    diag_fini(&diag);
+    return status;
+}
+
+/* The peak of a batch; one that cannot be laid out counts as one that does not fit. */
 static int peak_of(double *out, struct search *s, int64_t units, struct shd_error *err)
 {
     char set[64];
     const char *sets[] = {set};
     struct diag diag = DIAG_INIT;
     struct scenario_file *file = NULL;
-    struct trial trial;
     int status;
 
     snprintf(set, sizeof set, "batch.size=%" PRId64, units * s->unit);
     status = scenario_parse(&file, "<batch>", text_get(&s->text), s->text.length, sets, 1, &diag);
-    if (status == SHD_OK) {
-        file->scenarios[0].planned = true;
-        status = trial_init(&trial, &file->scenarios[0], &diag);
-    }
     *out = INFINITY;
-    if (status == SHD_OK) {
-        *out = (double)program_peak_bytes(trial.program);
-        trial_fini(&trial);
+    if (diag.no_memory) {
+        status = shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches");
+    } else if (status != SHD_OK) {
+        shd_error_set(err, status, "%s: %s", set, diag_first(&diag, "refused"));
+    } else {
+        file->scenarios[0].planned = true;
+        status = lay_out(out, &file->scenarios[0], err);
     }
-    status =
-        diag.no_memory ? shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches") : SHD_OK;
     scenario_file_destroy(file);
     diag_fini(&diag);
     return status;
