@@ -57,7 +57,10 @@ for name, (want, ops) in lines.items():
     print("good" if good else "wrong", f"{name}: {12 * want} bytes; planned {planned[name]}, received {ran[name]}")
 PY
 shardsim plan --json "$tmp/neighbours.yaml"
-python3 "$tmp/judge.py" "$tmp/cases.py" "$tmp/out" "$tmp/ran" >"$tmp/judged"
+is 0 "all are planned"
+python3 "$tmp/judge.py" "$tmp/cases.py" "$tmp/out" "$tmp/ran" >"$tmp/judged" 2>"$tmp/err"
+ok $? "all are judged"
+diag <"$tmp/err"
 while read -r word text; do
     [ "$word" = good ]
     ok $? "$text"

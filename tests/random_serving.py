@@ -14,7 +14,7 @@ import struct
 import sys
 
 from random_scenarios import (TRANSFORMERS, TYPES, ask, crashed, differences, main, moe_of, model_of,
-                              plan_good, products_of, results, some, spec)
+                              plan_good, product, products_of, results, some, spec)
 
 AXES = ["dp", "tp", "cp", "ep"]
 WEIGHTS = [["attn/.*kernel", 2], ["attn/(q|k|v|q_rope)/kernel", 2], ["(q|router)/kernel", 2],
@@ -25,16 +25,9 @@ WEIGHTS = [["attn/.*kernel", 2], ["attn/(q|k|v|q_rope)/kernel", 2], ["(q|router)
 def mesh_of(rng):
     """A mesh of at most eight devices."""
     mesh = {name: rng.choice([1, 2, 2, 4]) for name in rng.sample(AXES, rng.choice([1, 2, 2, 3]))}
-    while len(mesh) > 1 and devices(mesh) > 8:
+    while len(mesh) > 1 and product(mesh.values()) > 8:
         mesh[max(mesh, key=mesh.get)] //= 2
     return mesh
-
-
-def devices(mesh):
-    n = 1
-    for size in mesh.values():
-        n *= size
-    return n
 
 
 def served_model(rng, kind):
@@ -180,9 +173,10 @@ def try_file(program, path, pairs, tell):
     planned, left = plan_good(program, path, [s for pair in pairs for s in pair], tell)
     left = {s["name"] for s in left}
     pairs = [pair for pair in pairs if {s["name"] for s in pair} <= left]
+    plans = results(planned) if pairs else {}
     for pair in pairs:
         for names in parts_of(pair):
-            for wrong in wrong_in(program, path, results(planned)[names[0]], names, pair):
+            for wrong in wrong_in(program, path, plans[names[0]], names, pair):
                 tell(wrong, names[0] + ": " + json.dumps(pair[0]))
     return pairs
 

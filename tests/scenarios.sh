@@ -49,7 +49,8 @@ def flat(x):  # a large plan prints one figure per class of devices
 def known(x):  # the figures that a plan knows although routers choose experts
     for c in x["collectives"]:
         if c["op"] == "all-to-all-v":
-            del c["received_bytes"]
+            for key in "received_bytes", "operand_bytes", "result_bytes":  # a run has room for all tokens
+                c.pop(key, None)
     return {**x, "received_bytes": 0, "flops": 0}
 r, plan = flat(r), flat(json.load(open("$tmp/plan", encoding="utf-8")))
 runs, plans = (x if isinstance(x, list) else [x] for x in (r, plan))
@@ -62,7 +63,8 @@ for a, b in zip(runs, plans):
         worst = b["memory"].pop("worst_routing_peak_bytes", None)
         if worst is not None:  # a run has room for all tokens at each expert
             assert max(a["memory"]["peak_bytes"]) == worst
-            a["memory"] = b["memory"]
+            for x in (a, b):  # all but activations is the same however tokens are routed
+                x["memory"] = {k: v for k, v in x["memory"]["by_kind"].items() if k != "activations"}
         a, b = known(a), known(b)
     assert a["collectives"] == b["collectives"] and a["received_bytes"] == b["received_bytes"]
     assert a["memory"] == b["memory"] and a["flops"] == b["flops"]
