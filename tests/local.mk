@@ -502,6 +502,7 @@ EXTRA_DIST += \
 	%D%/junit.xsd \
 	%D%/adapters.py \
 	%D%/book.py \
+	%D%/console_page.py \
 	%D%/experts_grid.py \
 	%D%/experts_nodes.py \
 	%D%/import_rules.py \

@@ -198,28 +198,8 @@ shardsim search -q "$tmp/one.yaml" --serve
 is 2 "search --serve: not without a cluster"
 
 # The page shows what the program says.
-mkdir -p "$tmp/bin"
-printf '#!/bin/sh\nexec %s "$@"\n' "$shardsim" >"$tmp/bin/shardsim"
-chmod +x "$tmp/bin/shardsim"
-print_page() {
-    block=
-    while IFS= read -r line; do
-        case $line in
-        '```console') block=1 ;;
-        '```') block= ;;
-        '$ '*)
-            echo "$line"
-            (cd "$top_srcdir" && PATH=$tmp/bin:$PATH sh -c "${line#'$ '}" 2>&1)
-            continue
-            ;;
-        *) [ -z "$block" ] || continue ;;
-        esac
-        echo "$line"
-    done <"$top_srcdir/docs/serving.md"
-}
-print_page >"$tmp/page"
-[ -z "${SERVING_UPDATE:-}" ] || cp "$tmp/page" "$top_srcdir/docs/serving.md"
-diff "$top_srcdir/docs/serving.md" "$tmp/page" >"$tmp/wrong"
+(cd "$top_srcdir" && COLUMNS=80 PATH=$bin:$PATH python3 tests/console_page.py docs/serving.md "${SERVING_UPDATE:-0}") \
+    >"$tmp/wrong" 2>&1
 ok $? "docs/serving.md: what it shows is what the program says"
 diag <"$tmp/wrong"
 done_testing
