@@ -107,6 +107,12 @@ refuses "a placeholder of a size" "'<n>' stands for a value" vllm 'vllm serve Qw
 refuses "heads that do not divide" '32 heads and 8 key heads do not divide over 3' vllm 'vllm serve Qwen/Qwen3-8B -tp 3'
 refuses "a cache cut over devices with other key heads" 'a cache in 2 parts: 1 devices have the same' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 8 -dcp 2'
+refuses "a cache of compressed keys in more parts than devices" 'a cache in 8 parts: 4 devices have the same' \
+    vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 4 -dcp 8'
+refuses "the same of SGLang" 'a cache in 8 parts: 4 devices have the same' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp-size 4 --dcp-size 8"
+refuses "a cache of compressed keys in parts that do not divide" 'a cache in 3 parts: 4 devices have the same' \
+    vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 4 -dcp 3'
 refuses "parts that do not divide" 'attention apart for 3 parts' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 3 --enable-dp-attention"
 refuses "experts across the parts of the batch" 'experts on 4 devices lie across' \

@@ -46,19 +46,21 @@ static bool find_cuts(struct cuts *c, const struct serving *v, struct import_job
     const struct scenario_model *m = &v->model;
     int64_t inside = v->devices / v->parts;
     int64_t heads = m->kv_heads > 0 ? m->kv_heads : m->heads;
-    int64_t kv = m->mla.kv_rank > 0 ? inside / v->cache_parts : inside < heads ? inside : heads;
+    bool latent = m->mla.kv_rank > 0;
+    int64_t keys = latent ? 1 : inside < heads ? inside : heads; /* devices that have others each */
+    int64_t cache = v->devices / v->cache_parts;
 
-    *c = (struct cuts){.kv = v->parts * kv, .cache = v->devices / v->cache_parts, .v = v};
-    if (m->heads % inside || heads % kv || inside % kv)
+    *c = (struct cuts){.kv = latent ? cache : v->parts * keys, .cache = cache, .v = v};
+    if (m->heads % inside || heads % keys || inside % keys)
         diag_error(diag, job->end,
                    "%" PRId64 " heads and %" PRId64 " key heads do not divide over %" PRId64
                    " devices of tensor parallelism",
                    m->heads, heads, inside);
-    else if (inside % v->cache_parts || inside / kv % v->cache_parts)
+    else if (inside / keys % v->cache_parts)
         diag_error(diag, job->end,
                    "a cache in %" PRId64 " parts: %" PRId64 " devices have the same key heads, "
                    "and parts go among these; expected a divisor",
-                   v->cache_parts, inside / kv);
+                   v->cache_parts, inside / keys);
     if (diag->nerrors > 0)
         return false;
     add_cut(c, 1);
