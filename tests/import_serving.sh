@@ -84,6 +84,26 @@ sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \
 sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
     vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
 is 1 "speculation is told: status"
+other='^# Otherwise than there, --kv-cache-dtype'
+for type in float16 bfloat16; do
+    sees "a cache of $type beside a model in float32 is told" "$other" \
+        vllm "vllm serve Qwen/Qwen3-8B --dtype float32 --kv-cache-dtype $type"
+done
+sees "a cache of bfloat16 beside a model in float16 is told" "$other" \
+    vllm 'vllm serve Qwen/Qwen3-8B --dtype half --kv-cache-dtype bfloat16'
+# plans_cache SYSTEM COMMAND: the type of its cache is planned, and no more is told of it
+plans_cache() {
+    printf '%s\n' "$2" >command.sh
+    shardsim import --from "$1" command.sh
+    is 0 "a cache of the model's type is planned: $2"
+    ! grep -q "$other" out
+    ok $? "and not told: $2"
+}
+plans_cache vllm 'vllm serve Qwen/Qwen3-8B --dtype bfloat16 --kv-cache-dtype bfloat16'
+plans_cache vllm 'vllm serve Qwen/Qwen3-8B --dtype half --kv-cache-dtype float16'
+plans_cache sglang "$serve Qwen/Qwen3-8B --kv-cache-dtype bf16"
+sees "a length with a unit" 'seq: 2699}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 2.7k'
+sees "a length that binary fractions do not have" 'seq: 32299}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 32.3k'
 sees "an unknown option is told first" '^# Left out, as it is not known here.*--quite-new' \
     sglang "$serve Qwen/Qwen3-8B --quite-new 3"
 is 1 "an unknown option: status"
@@ -104,6 +124,8 @@ refuses "a model of no known sizes" "^command.sh:1:12: error: 'acme/New-7B' is t
 refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' stands for a value" \
     vllm 'vllm serve <MODEL> -tp 2'
 refuses "a placeholder of a size" "'<n>' stands for a value" vllm 'vllm serve Qwen/Qwen3-8B --port <p> -tp <n>'
+refuses "a length that is not whole" "^command.sh:.*are '2.7'; expected a whole number" \
+    vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 2.7'
 refuses "heads that do not divide" '32 heads and 8 key heads do not divide over 3' vllm 'vllm serve Qwen/Qwen3-8B -tp 3'
 refuses "a cache cut over devices with other key heads" 'a cache in 2 parts: 1 devices have the same' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 8 -dcp 2'

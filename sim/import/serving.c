@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #define SEQUENCES 256    /* at once, where nothing says how many: vLLM's own on small devices */
 #define STEP_TOKENS 8192 /* of a prefill */
 #define TOKENS 1024      /* of a sequence, where nothing says how long it may be */
+#define ROUNDING 1e-6    /* of whole tokens: 32.3 times 1000 is not 32300 in binary */
 
 /* ---- the program ---- */
 
@@ -162,8 +164,8 @@ static int64_t read_length(const struct import_text *length, struct diag *diag)
         number *= unit ? (double)factors[unit - units] : 1;
         end += unit != NULL;
     }
-    if (number >= 2 && !*end && number <= INT32_MAX)
-        return (int64_t)number;
+    if (number >= 2 && !*end && number <= INT32_MAX && fabs(number - round(number)) < ROUNDING)
+        return llround(number);
     diag_error(diag, length->place,
                "the most tokens of a sequence are '%.40s'; expected a whole number of at least 2",
                length->text);
@@ -188,8 +190,6 @@ static void find_seq(struct import_job *job, const struct serving *v, struct dia
     }
 }
 
-/* A prefill takes as many prompts as have the tokens of a step, at least one in each part of the
- * batch. */
 const char *serving_cache_code(const char *type)
 {
     if (!strcmp(type, "fp8") || !strcmp(type, "fp8_e4m3"))
@@ -197,6 +197,16 @@ const char *serving_cache_code(const char *type)
     return strcmp(type, "fp8_e5m2") ? NULL : "float8_e5m2";
 }
 
+/* Whether a cache of this type is one of the type that the model is computed in. */
+static bool is_computed(const char *type, enum shd_dtype dtype)
+{
+    enum shd_dtype of;
+
+    return !strcmp(type, "auto") || (shd_dtype_parse(&of, type, NULL) == SHD_OK && of == dtype);
+}
+
+/* A prefill takes as many prompts as have the tokens of a step, at least one in each part of the
+ * batch. */
 static int64_t prompts(const struct import_job *job, int64_t ways, int64_t parts)
 {
     int64_t tokens = job->server.step_tokens > 0 ? job->server.step_tokens : STEP_TOKENS;
@@ -227,8 +237,7 @@ void serving_find_load(struct import_job *job, const struct serving *v, int64_t 
                    "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
                    "expected --batch N that does",
                    job->batch, parts);
-    if (cache && strcmp(cache, "auto") != 0 && !serving_cache_code(cache) &&
-        !strstr(cache, v->model.dtype == SHD_BF16 ? "bf" : "float16"))
+    if (cache && !serving_cache_code(cache) && !is_computed(cache, v->model.dtype))
         text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
                                "model.dtype.\n");
 }

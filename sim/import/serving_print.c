@@ -259,11 +259,6 @@ static void add_constraints(struct text *out, const struct cuts *c)
     text_fini(&list);
 }
 
-static const char *dtype_name(enum shd_dtype dtype)
-{
-    return dtype == SHD_BF16 ? "bfloat16" : dtype == SHD_F16 ? "float16" : "float32";
-}
-
 static void add_notes(struct import_job *job, const struct serving *v)
 {
     int64_t inside = v->devices / v->parts;
@@ -310,7 +305,7 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     add_mesh(out, &cuts);
     text_addf(out, "model: {%s: ", v->from_config ? "from" : "size");
     yaml_print_string(out, job->size);
-    text_addf(out, ", dtype: %s}\n", dtype_name(v->model.dtype));
+    text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
     add_step(out, job, v);
     add_batch(out, &cuts);
     text_add(out, "params:\n");
