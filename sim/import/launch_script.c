@@ -19,16 +19,15 @@ struct script {
     bool offered; /* options come from variables that no command uses */
 };
 
-/* ---- doubts ---- */
-
-/* A number below 0 is no option. */
-static bool is_option(const struct launch_system *system, const struct shell *s, size_t word)
+bool launch_script_is_option(const struct launch_system *system, const struct shell *s, size_t word)
 {
     const char *text = shell_words_text(&s->words, word);
 
     return !strncmp(text, "--", 2) ||
            (system->argparse && text[0] == '-' && isalpha((unsigned char)text[1]));
 }
+
+/* ---- doubts ---- */
 
 static const char *why_unknown(const char *from)
 {
@@ -102,11 +101,6 @@ static bool report_part(const struct script *script, const struct shell *s, size
 static bool is_negated(const struct launch_system *system, const char *name)
 {
     return system->argparse && !strncmp(name, "--no-", 5);
-}
-
-static bool is_row_name(const struct import_option *option, const char *name)
-{
-    return words_has(option->name, name);
 }
 
 /* The only row with a name that begins so; NULL: none, or several. */
@@ -206,7 +200,7 @@ static struct values values_of(const struct script *script, const struct shell *
     if (shell_words_text(&s->words, word)[length] == '=')
         return v;
     v = (struct values){word + 1, word + 1, 0};
-    while (v.end < s->words.count && !is_option(script->system, s, v.end))
+    while (v.end < s->words.count && !launch_script_is_option(script->system, s, v.end))
         v.end++;
     return v;
 }
@@ -307,9 +301,9 @@ static void take_option(struct script *script, const struct shell *s,
 {
     struct place place = shell_place_at(s, shell_words_at(&s->words, word, 0));
     struct values values = values_of(script, s, word, length);
+    bool off = is_negated(script->system, name) && !words_has(option->name, name);
 
-    if (option->type != IMPORT_FLAG && is_negated(script->system, name) &&
-        !is_row_name(option, name)) {
+    if (off && option->type != IMPORT_FLAG) {
         text_addf(&script->job->left_out, " %s", name);
     } else if (option->type == IMPORT_HINT) {
         set_hint(script, s, option, name, word, length, values);
@@ -324,9 +318,7 @@ static void take_option(struct script *script, const struct shell *s,
     } else if (shell_words_text(&s->words, word)[length] == '=') {
         set_value(script, s, option, name, word, length + 1);
     } else if (option->type == IMPORT_FLAG || !follows) {
-        import_job_set(script->job, script->system->options, option, name,
-                       is_negated(script->system, name) && !is_row_name(option, name) ? "false"
-                                                                                      : NULL,
+        import_job_set(script->job, script->system->options, option, name, off ? "false" : NULL,
                        place, s->diag);
     } else {
         set_value(script, s, option, name, word + 1, 0);
@@ -339,7 +331,7 @@ static size_t read_option(struct script *script, const struct shell *s, size_t w
 {
     const char *text = shell_words_text(&s->words, word);
     size_t length = strcspn(text, "="), next = word + 1, doubt;
-    bool follows = next < s->words.count && !is_option(script->system, s, next);
+    bool follows = next < s->words.count && !launch_script_is_option(script->system, s, next);
     const struct import_option *option;
     struct text name = TEXT_INIT;
 
@@ -404,10 +396,10 @@ static void read_command(void *context, struct shell *s)
 
     if (!system->find(s, &program) || !is_first(script, s))
         return;
-    for (size_t i = 0; i < s->words.count && system->read_word; i++)
-        system->read_word(script->job, s, i);
+    if (system->read_words)
+        system->read_words(script->job, s, program);
     for (size_t i = system->argparse ? program : 0; i < s->words.count && !diag_is_full(s->diag);)
-        if (is_option(system, s, i))
+        if (launch_script_is_option(system, s, i))
             i = read_option(script, s, i, i >= program);
         else
             read_other(script, s, i++);

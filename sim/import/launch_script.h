@@ -22,8 +22,8 @@ struct launch_system {
     /* Whether the words of a command are of the system; *program becomes the word from which on
      * options are the system's. */
     bool (*find)(const struct shell *shell, size_t *program);
-    /* Look at a word of a command before its options are read; NULL: no need. */
-    void (*read_word)(struct import_job *job, const struct shell *shell, size_t word);
+    /* Look at the words of a command before its options are read; NULL: no need. */
+    void (*read_words)(struct import_job *job, const struct shell *shell, size_t program);
     /* Take variables of a file without a command; NULL: none. */
     void (*take_variables)(struct import_job *job, struct shell *shell);
 };
@@ -37,6 +37,10 @@ struct launch_system {
  * reported, and unknown values that matter. */
 void launch_script_read(struct import_job *job, const struct launch_system *system,
                         struct place first, const char *text, struct diag *diag);
+
+/* Whether a word of a command is an option, rather than a value or a number below 0. */
+bool launch_script_is_option(const struct launch_system *system, const struct shell *shell,
+                             size_t word);
 
 /* Set an option to the value in a word, unless the value is in doubt, which is reported. */
 void launch_script_set(struct import_job *job, const struct launch_system *system,

@@ -10,11 +10,6 @@
 #include "import/megatron_options.h"
 #include "import/shell_expand.h"
 
-static bool is_option(const struct shell *s, size_t word)
-{
-    return !strncmp(shell_words_text(&s->words, word), "--", 2);
-}
-
 /* Whether a command has an option that affects the layout. */
 static bool launches(const struct shell *s)
 {
@@ -24,7 +19,7 @@ static bool launches(const struct shell *s)
         struct text name = TEXT_INIT;
         const struct import_option *option = NULL;
 
-        if (is_option(s, i)) {
+        if (launch_script_is_option(&megatron_system, s, i)) {
             text_add_bytes(&name, text, length);
             option = import_option_find(megatron_options, text_get(&name));
         }
@@ -38,7 +33,8 @@ static bool launches(const struct shell *s)
 /* The word that names torchrun, Python or a Python program; 0: the first word, or none. */
 static size_t find_launcher(const struct shell *s)
 {
-    for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
+    for (size_t i = 0; i < s->words.count && !launch_script_is_option(&megatron_system, s, i);
+         i++) {
         const char *text = shell_words_text(&s->words, i);
 
         if (strstr(text, "torchrun") || strstr(text, "python") ||
@@ -59,10 +55,12 @@ static bool find(const struct shell *s, size_t *program)
     return launches(s);
 }
 
-static void read_word(struct import_job *job, const struct shell *s, size_t word)
+static void read_words(struct import_job *job, const struct shell *s, size_t program)
 {
-    megatron_read_program(job, shell_words_text(&s->words, word),
-                          shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
+    (void)program;
+    for (size_t i = 0; i < s->words.count; i++)
+        megatron_read_program(job, shell_words_text(&s->words, i),
+                              shell_place_at(s, shell_words_at(&s->words, i, 0)), s->diag);
 }
 
 /* Take the tokenizer that a file of variables sets for another file. */
@@ -84,11 +82,10 @@ static void take_tokenizer(struct import_job *job, struct shell *s)
         diag_no_memory(s->diag);
 }
 
-const struct launch_system megatron_system = {
-    .name = "Megatron-LM",
-    .options = megatron_options,
-    .example = "torchrun pretrain_gpt.py --num-layers N",
-    .printed = LAUNCH_PRINTED("torchrun"),
-    .find = find,
-    .read_word = read_word,
-    .take_variables = take_tokenizer};
+const struct launch_system megatron_system = {.name = "Megatron-LM",
+                                              .options = megatron_options,
+                                              .example = "torchrun pretrain_gpt.py --num-layers N",
+                                              .printed = LAUNCH_PRINTED("torchrun"),
+                                              .find = find,
+                                              .read_words = read_words,
+                                              .take_variables = take_tokenizer};

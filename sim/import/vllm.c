@@ -23,12 +23,10 @@ static bool find(const struct shell *s, size_t *program)
 }
 
 /* The model may be the first word behind the program. */
-static void read_word(struct import_job *job, const struct shell *s, size_t word)
+static void read_words(struct import_job *job, const struct shell *s, size_t program)
 {
-    size_t first;
-
-    if (find(s, &first) && word == first && *shell_words_text(&s->words, word) != '-')
-        launch_script_set(job, &vllm_system, "--model", s, word);
+    if (program < s->words.count && *shell_words_text(&s->words, program) != '-')
+        launch_script_set(job, &vllm_system, "--model", s, program);
 }
 
 static const struct launch_system vllm_system = {.name = "vLLM",
@@ -37,7 +35,7 @@ static const struct launch_system vllm_system = {.name = "vLLM",
                                                  .printed = LAUNCH_PRINTED("vllm"),
                                                  .argparse = true,
                                                  .find = find,
-                                                 .read_word = read_word};
+                                                 .read_words = read_words};
 
 /* A server that hands its caches on does the prefill, one that is given them the decode. */
 static void find_phase(struct serving *v, const struct import_job *job)
