@@ -22,17 +22,12 @@ int export_serving_refuse(const struct export_serving *e, const char *what)
     return shd_error_set(e->err, SHD_EUNSUPPORTED, "%s %s", e->system, what);
 }
 
-int64_t export_serving_size(const struct export_serving *e, uint64_t axes)
+int64_t export_serving_size(const struct export_serving *e, uint32_t axes)
 {
-    int64_t size = 1;
-
-    for (size_t a = 0; a < shd_mesh_naxes(e->layout->mesh); a++)
-        if (axes >> a & 1)
-            size *= shd_mesh_axis_size(e->layout->mesh, a);
-    return size;
+    return shd_mesh_size_along(e->layout->mesh, axes);
 }
 
-bool export_serving_is(const struct export_serving *e, enum serving_class which, uint64_t axes)
+bool export_serving_is(const struct export_serving *e, enum serving_class which, uint32_t axes)
 {
     return !e->has[which] || e->of[which] == axes;
 }
@@ -45,12 +40,12 @@ int64_t export_serving_tokens(const struct scenario *s)
 
 /* ---- the axes ---- */
 
-static uint64_t axes_of(const struct export_serving *e, const struct shd_sharding *s, uint32_t d)
+static uint32_t axes_of(const struct export_serving *e, const struct shd_sharding *s, uint32_t d)
 {
-    uint64_t axes = 0;
+    uint32_t axes = 0;
 
     for (uint8_t i = 0; s && i < s->dims[d].naxes; i++)
-        axes |= (uint64_t)1 << s->dims[d].axes[i];
+        axes |= (uint32_t)1 << s->dims[d].axes[i];
     return axes & e->all;
 }
 
@@ -65,7 +60,7 @@ static int note_dim(struct export_serving *e, uint32_t id, uint32_t d)
 {
     const struct graph_node *node = &e->layout->graph->nodes[id];
     const char *dim = dim_name(e->layout->graph, node, d);
-    uint64_t axes = axes_of(e, export_sharding(e->layout, id), d);
+    uint32_t axes = axes_of(e, export_sharding(e->layout, id), d);
     bool whole = strstr(node->name, "router") || strstr(node->name, "norm");
     size_t c = 0;
 
@@ -108,10 +103,10 @@ static int note_params(struct export_serving *e)
 /* Servers number devices with data parallelism outermost. */
 static int check_order(const struct export_serving *e)
 {
-    uint64_t inner = 0;
+    uint32_t inner = 0;
 
     for (size_t a = shd_mesh_naxes(e->layout->mesh); a-- > 0;) {
-        uint64_t axis = (uint64_t)1 << a;
+        uint32_t axis = (uint32_t)1 << a;
 
         if (e->all & axis & ~e->batch && inner & e->batch)
             return shd_error_set(e->err, SHD_EUNSUPPORTED,
@@ -124,9 +119,9 @@ static int check_order(const struct export_serving *e)
 }
 
 /* Whether a set has the outermost axes of another. */
-static bool is_outermost(uint64_t axes, uint64_t of)
+static bool is_outermost(uint32_t axes, uint32_t of)
 {
-    uint64_t highest = axes;
+    uint32_t highest = axes;
 
     while (highest & (highest - 1))
         highest &= highest - 1;
@@ -158,7 +153,7 @@ static int check_context(struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
     int axis = s->context.axis ? shd_mesh_find_axis(e->layout->mesh, s->context.axis) : -1;
-    uint64_t cut = axis >= 0 ? e->all & (uint64_t)1 << axis : 0;
+    uint32_t cut = axis >= 0 ? e->all & (uint32_t)1 << axis : 0;
 
     e->cache_parts = export_serving_size(e, cut);
     if (e->cache_parts == 1)
@@ -252,7 +247,7 @@ int export_serving_find(struct export_serving *out, const struct export_layout *
     *out = (struct export_serving){.layout = layout, .system = system, .err = err};
     for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
         if (shd_mesh_axis_size(layout->mesh, a) > 1)
-            out->all |= (uint64_t)1 << a;
+            out->all |= (uint32_t)1 << a;
     status = scenario_each_given(layout->source, check_option, out);
     if (status == SHD_OK)
         status = find_model(out);

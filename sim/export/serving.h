@@ -26,8 +26,8 @@ enum serving_class {
 struct export_serving {
     const struct export_layout *layout;
     const char *system;
-    uint64_t all, batch, inside; /* axes of more than one device; of the batch; the others */
-    uint64_t of[SERVING_NCLASSES];
+    uint32_t all, batch, inside; /* axes of more than one device; of the batch; the others */
+    uint32_t of[SERVING_NCLASSES];
     bool has[SERVING_NCLASSES]; /* whether the model has such dimensions */
     int64_t cache_parts;
     const char *model; /* a repository, or the folder of a config.json, of model_length bytes */
@@ -41,11 +41,11 @@ SHD_MUST_CHECK int export_serving_find(struct export_serving *out,
                                        struct shd_error *err);
 
 /* The number of devices along a set of axes. */
-int64_t export_serving_size(const struct export_serving *serving, uint64_t axes);
+int64_t export_serving_size(const struct export_serving *serving, uint32_t axes);
 
 /* Whether a class is sharded over these axes, or the model does not have it. */
 bool export_serving_is(const struct export_serving *serving, enum serving_class which,
-                       uint64_t axes);
+                       uint32_t axes);
 
 /* Fail with "SYSTEM WHAT"; SHD_EUNSUPPORTED. */
 int export_serving_refuse(const struct export_serving *serving, const char *what);

@@ -9,16 +9,16 @@
 
 struct server {
     struct export_serving axes;
-    uint64_t copies; /* axes of the batch along which devices have the same parameters */
-    uint64_t parts;  /* the other axes of the batch: attention is done apart for each part */
-    uint64_t copy;   /* axes of one copy */
+    uint32_t copies; /* axes of the batch along which devices have the same parameters */
+    uint32_t parts;  /* the other axes of the batch: attention is done apart for each part */
+    uint32_t copy;   /* axes of one copy */
     bool sends;      /* tokens are sent to experts by an exchange, beside which shared experts are
                         not sharded over all devices */
 };
 
 /* Whether all axes of a set lie outside of those of another: they come first, and have lower
  * bits. */
-static bool is_outside(uint64_t axes, uint64_t of)
+static bool is_outside(uint32_t axes, uint32_t of)
 {
     return of == 0 || axes < (of & (~of + 1));
 }
@@ -26,7 +26,7 @@ static bool is_outside(uint64_t axes, uint64_t of)
 static void find_copies(struct server *v)
 {
     const struct export_serving *e = &v->axes;
-    uint64_t sharding = 0;
+    uint32_t sharding = 0;
 
     for (int c = 0; c < SERVING_NCLASSES; c++)
         sharding |= e->of[c];
@@ -39,7 +39,7 @@ static void find_copies(struct server *v)
 static int check(const struct server *v)
 {
     const struct export_serving *e = &v->axes;
-    uint64_t experts = e->of[SERVING_EXPERTS];
+    uint32_t experts = e->of[SERVING_EXPERTS];
 
     if (!is_outside(v->copies, v->copy))
         return export_serving_refuse(e, "has copies of the whole server outermost; expected such a "
