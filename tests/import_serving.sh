@@ -158,8 +158,76 @@ cannot() {
 cannot "experts over data parallelism alone" 'has whole experts dealt out over all devices' 's/\[\[dp, tp\], null/[dp, null/'
 cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
 cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/'
-cannot "other sizes" 'loads a model as it was published' 's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
+cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \
+    's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
 shardsim export --to megatron there.yaml
 is 2 "a step of serving is none of Megatron-LM"
 says err 'megatron is for steps of training' "a step of serving is none of Megatron-LM: why"
+
+# What makes the model another one is refused by its name, and what does not is no matter.
+cat >folder.yaml <<'YAML'
+version: 1
+mesh: {tp: 2}
+model: {from: "my model's $(x)/config.json", dtype: bfloat16}
+step: [decode]
+batch: {size: 8, seq: 127}
+params:
+  - [(q|k|v|gate|up)/kernel, [null, tp]]
+  - [(o|down)/kernel, [tp]]
+  - [embed/table, [tp]]
+  - [head/kernel, [null, tp]]
+  - [.*, []]
+YAML
+folder="my model's \$(x)"
+mkdir "$folder" bin
+cat >"$folder/config.json" <<'JSON'
+{"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128,
+ "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 256}
+JSON
+# another BY FILE OPTION=VALUE: not exported, as the option stands beside BY
+another() {
+    for system in vllm sglang; do
+        shardsim export --to $system "$2" -s "$3"
+        is 2 "$3 beside $1 to $system: not written"
+        says err "expected no ${3%%=*} beside $1" "$3 beside $1 to $system: why"
+    done
+}
+# alike FILE OPTION=VALUE: exported as without it
+alike() {
+    shardsim export --to vllm "$1"
+    body out >without
+    shardsim export --to vllm "$1" -s "$2"
+    is 0 "$2 leaves the model as it is"
+    body out | cmp - without
+    ok $? "$2: the same command"
+}
+another model.from folder.yaml model.layers=2
+another model.from folder.yaml model.scale=0.5
+another model.from folder.yaml model.qk_norm=true
+another model.from folder.yaml 'model.rope={theta: 500000}'
+alike folder.yaml model.layers=4
+alike folder.yaml model.mtp_weight=0.1
+# Without rules for what there then is not.
+sed -e '/^  - .mlp/d' -e '/^  - .shared/d' there.yaml >bare.yaml
+for value in moe.first_dense=0 moe.shared=0 moe.score=softmax mla.q_rank=64 moe.capacity=2 moe.token_groups=8; do
+    another model.size bare.yaml $value
+done
+alike there.yaml moe.first_dense=3
+alike there.yaml moe.routing=zipf
+
+# A folder of any name is one word, of the command and not of its options.
+printf '#!/bin/sh\nprintf "%%s\\n" "$2" >model\n' >bin/vllm
+printf '#!/bin/sh\nprintf "%%s\\n" "$4" >model\n' >bin/python3
+chmod +x bin/vllm bin/python3
+cp -r "$folder" ./-folder
+sed 's/from: "[^/]*/from: "-folder/' folder.yaml >dash.yaml
+# starts SYSTEM FILE FOLDER: the command is given the folder
+starts() {
+    "$shardsim" export --to "$1" "$2" -o serve.sh && PATH=$PWD/bin:$PATH sh serve.sh && [ "$(cat model)" = "$3" ]
+    ok $? "to $1: the folder is one word: $3"
+}
+for system in vllm sglang; do
+    starts $system folder.yaml "$folder/"
+    starts $system dash.yaml ./-folder/
+done
 done_testing

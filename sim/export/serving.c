@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "scenario/published.h"
+#include "base/literal.h"
+#include "base/words.h"
+#include "base/yaml.h"
+#include "scenario/table.h"
 
 static const struct {
     const char *dim;
@@ -170,35 +173,107 @@ static int check_context(struct export_serving *e)
     return SHD_OK;
 }
 
-/* ---- the rest ---- */
+/* ---- the model ---- */
 
-/* Whether a model has the sizes that were published with its name. */
-static bool is_as_published(const struct scenario_model *m)
+/* Options of a model that are none of what a server loads: what a command says, or decides in its
+ * own way; what only training has; and the load of experts that a plan takes. */
+static const char not_loaded[] = "model.kind model.size model.from model.dtype model.attention "
+                                 "model.mtp model.mtp_weight moe.drop moe.aux_loss moe.z_loss "
+                                 "moe.routing moe.skew moe.ranks";
+
+static bool is_loaded(const struct option *option, const struct scenario_model *m)
 {
-    struct diag faults = DIAG_INIT;
-    struct scenario_model p = {.layers = 0};
-    bool known = published_model(&p, (size_t)m->size - 1, INT32_MAX, &faults);
-    bool mixed = m->moe.experts > 0;
-    const int64_t pairs[][2] = {{m->layers, p.layers},
-                                {m->d_model, p.d_model},
-                                {m->d_ff, p.d_ff},
-                                {m->heads, p.heads},
-                                {m->kv_heads, p.kv_heads},
-                                {m->head_dim, p.head_dim},
-                                {m->vocab, p.vocab},
-                                {m->window, p.window},
-                                {m->moe.experts, p.moe.experts},
-                                {mixed ? m->moe.top_k : 0, mixed ? p.moe.top_k : 0},
-                                {m->mla.kv_rank, p.mla.kv_rank},
-                                {mixed ? m->moe.d_ff : 0, mixed ? p.moe.d_ff : 0}};
-
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        known &= pairs[i][0] == pairs[i][1];
-    diag_fini(&faults);
-    return known;
+    return (option_is_in(option, "model") || option_is_in(option, "moe") ||
+            option_is_in(option, "mla")) &&
+           option_is_of(option, m->kind) && !words_has(not_loaded, option_path(option).text);
 }
 
-/* The options of the step that no command says; those of the model are its name's. */
+/* Refuse a given value other than that of the plain model. */
+static int check_value(const struct export_serving *e, const struct scenario *plain,
+                       const struct option *option)
+{
+    const struct scenario *s = e->layout->source;
+    struct text value = TEXT_INIT, own = TEXT_INIT;
+    int status = SHD_OK;
+
+    option->type->print(s, option, &value);
+    option->type->print(plain, option, &own);
+    if (value.failed || own.failed)
+        status = shd_error_set(e->err, SHD_ENOMEM, "no memory for a model's options");
+    else if (strcmp(text_get(&value), text_get(&own)) != 0)
+        status = shd_error_set(
+            e->err, SHD_EUNSUPPORTED, "%s loads a model as %s; expected no %s beside %s", e->system,
+            s->model.from ? "its config.json says" : "it was published", option_path(option).text,
+            s->model.from ? "model.from" : "model.size");
+    text_fini(&value);
+    text_fini(&own);
+    return status;
+}
+
+/* Read the model of `size` or `from` by itself, for sequences of the same length. */
+static int read_plain(struct scenario_file **out, const struct export_serving *e)
+{
+    const struct scenario *s = e->layout->source;
+    const struct scenario_model *m = &s->model;
+    struct text text = TEXT_INIT;
+    struct diag diag = DIAG_INIT;
+    int status = SHD_ENOMEM;
+
+    text_addf(&text,
+              "version: %d\nmesh: {d: 1}\nstep: [forward]\nbatch: {size: 1, seq: %" PRId64
+              "}\nmodel: {%s: ",
+              SCENARIO_VERSION, s->batch.seq, m->from ? "from" : "size");
+    yaml_print_string(&text, m->from ? m->from : scenario_model_name((size_t)m->size - 1));
+    text_add(&text, "}\n");
+    if (!text.failed)
+        status = scenario_parse(out, "<model>", text_get(&text), text.length, NULL, 0, &diag);
+    if (status != SHD_OK)
+        status = shd_error_set(e->err, status == SHD_ENOMEM ? status : SHD_EUNSUPPORTED,
+                               "%s loads a model by itself: %.100s", e->system,
+                               diag_first(&diag, "no memory for it"));
+    diag_fini(&diag);
+    text_fini(&text);
+    return status;
+}
+
+/* Refuse options by which the model is another than `size` or `from` alone gives. */
+static int check_model(const struct export_serving *e)
+{
+    const struct scenario *s = e->layout->source;
+    struct scenario_file *plain;
+    int status = read_plain(&plain, e);
+
+    if (status != SHD_OK)
+        return status;
+    for (size_t i = 0; i < option_count && status == SHD_OK; i++)
+        if (s->places[i].file && is_loaded(&option_table[i], &s->model))
+            status = check_value(e, &plain->scenarios[0], &option_table[i]);
+    scenario_file_destroy(plain);
+    return status;
+}
+
+static int find_model(struct export_serving *e)
+{
+    const struct scenario_model *m = &e->layout->source->model;
+
+    e->model = m->from       ? m->from
+               : m->size > 0 ? scenario_model_repository((size_t)m->size - 1, 0)
+                             : NULL;
+    if (!e->model)
+        return export_serving_refuse(e, "loads a model by its repository, or from the folder of "
+                                        "its config.json; expected a model.size that has one, or "
+                                        "model.from");
+    e->model_length = m->from ? (size_t)(file_name(m->from) - m->from) : strlen(e->model);
+    if (m->from && e->model_length == 0) {
+        e->model = ".";
+        e->model_length = 1;
+    }
+    return check_model(e);
+}
+
+/* ---- the rest ---- */
+
+/* The options of the step that no command says; those of the model are compared with its own. */
 static int check_option(void *arg, const char *option, const char *value)
 {
     static const char *const said[] = {"model.",       "moe.",           "mla.",
@@ -215,28 +290,6 @@ static int check_option(void *arg, const char *option, const char *value)
     return shd_error_set(e->err, SHD_EUNSUPPORTED,
                          "a command of %s does not say %s %s; expected its default", e->system,
                          option, value);
-}
-
-static int find_model(struct export_serving *e)
-{
-    const struct scenario_model *m = &e->layout->source->model;
-
-    if (m->size > 0 && !m->from && !is_as_published(m))
-        return export_serving_refuse(e, "loads a model as it was published; expected no other "
-                                        "sizes beside model.size");
-    e->model = m->from       ? m->from
-               : m->size > 0 ? scenario_model_repository((size_t)m->size - 1, 0)
-                             : NULL;
-    if (!e->model)
-        return export_serving_refuse(e, "loads a model by its repository, or from the folder of "
-                                        "its config.json; expected a model.size that has one, or "
-                                        "model.from");
-    e->model_length = m->from ? (size_t)(file_name(m->from) - m->from) : strlen(e->model);
-    if (m->from && e->model_length == 0) {
-        e->model = ".";
-        e->model_length = 1;
-    }
-    return SHD_OK;
 }
 
 int export_serving_find(struct export_serving *out, const struct export_layout *layout,
@@ -269,6 +322,18 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
               "further options.\n",
               target);
     export_add_title(out, serving->layout);
+}
+
+/* A folder may have any name: as a word of the command it is quoted, and is no option. */
+void export_serving_add_model(struct text *out, const struct export_serving *serving)
+{
+    struct text word = TEXT_INIT;
+
+    text_add(&word, serving->model[0] == '-' ? "./" : "");
+    text_add_bytes(&word, serving->model, serving->model_length);
+    literal_add_shell(out, text_get(&word));
+    out->failed |= word.failed;
+    text_fini(&word);
 }
 
 void export_serving_add_number(struct text *out, const char *option, int64_t value,

@@ -57,6 +57,9 @@ int64_t export_serving_tokens(const struct scenario *scenario);
 void export_serving_begin(struct text *out, const struct export_serving *serving,
                           const char *target);
 
+/* Add the model as a word. */
+void export_serving_add_model(struct text *out, const struct export_serving *serving);
+
 /* Add an option, unless its value is what the system has without it. */
 void export_serving_add_number(struct text *out, const char *option, int64_t value,
                                int64_t standard);

@@ -115,8 +115,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     if (v.parts)
         text_addf(out, "# Releases without --attn-dp-size N have --dp-size N "
                        "--enable-dp-attention.\n");
-    text_addf(out, "python3 -m sglang.launch_server --model-path %.*s", (int)v.axes.model_length,
-              v.axes.model);
+    text_add(out, "python3 -m sglang.launch_server --model-path ");
+    export_serving_add_model(out, &v.axes);
     text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
     add_layout(out, &v);
     add_load(out, &v);

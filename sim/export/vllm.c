@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "base/literal.h"
 #include "export/serving.h"
 #include "export/targets.h"
 
@@ -51,7 +50,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     if (status != SHD_OK)
         return status;
     export_serving_begin(out, &e, "vllm");
-    text_addf(out, "vllm serve %.*s", (int)e.model_length, e.model);
+    text_add(out, "vllm serve ");
+    export_serving_add_model(out, &e);
     text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
     export_serving_add_number(out, "--tensor-parallel-size", export_serving_size(&e, e.inside), 0);
     export_serving_add_number(out, "--data-parallel-size", export_serving_size(&e, e.batch), 1);
