@@ -265,6 +265,49 @@ static void test_products(void)
     hardware_destroy(h);
 }
 
+/* Heads whose keys are one latent vector fill a tile together; those of key heads of their own do
+ * not, so that one query of each is far from the peak. */
+static void test_tiles_of_attention(void)
+{
+    enum { BATCH = 2, HEADS = 64, KEYS = 1024, DIM = 8, HALF = 63 };
+    struct hardware *h = read_cluster();
+    struct shd_mesh *mesh = mesh_of(names, sizes);
+    struct program *p = program_on(mesh);
+    const struct shd_sharding whole = by_rows(p, -1);
+    uint32_t a = argument(p, -1), b = argument(p, -1);
+    struct op_seconds s;
+    double peak_s = 2. * BATCH * HEADS * KEYS * (DIM + DIM) / 1e12;
+
+    for (int one = 0; one < 2; one++) {
+        struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 3, .inputs = {a, b, b}};
+
+        op.kernel = &kern_kernel_attention;
+        op.desc.attention = (struct kern_attention){.dtype = SHD_F32,
+                                                    .batch = BATCH,
+                                                    .queries = 1,
+                                                    .keys = KEYS,
+                                                    .heads = HEADS,
+                                                    .kv_heads = 1,
+                                                    .head_dim = DIM,
+                                                    .value_dim = DIM,
+                                                    .repeat = HEADS,
+                                                    .scale = 1,
+                                                    .blocks = 1,
+                                                    .one = one};
+        add(p, op, &whole);
+    }
+    finish(p);
+    h->kernels.attention_half_queries = HALF;
+    s = seconds_of(p, h);
+    is_near(op_seconds_of(&s, 2, 0), peak_s * (1 + HALF), "one query of each head");
+    is_near(op_seconds_of(&s, 3, 0), peak_s * (1 + HALF / (double)HEADS),
+            "one query of each head, all of one latent vector");
+    op_seconds_fini(&s);
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+    hardware_destroy(h);
+}
+
 /* A row of sums, each adding the argument to the sum before. */
 static void test_chains(void)
 {
@@ -374,6 +417,7 @@ int main(void)
     test_transfers();
     test_order();
     test_products();
+    test_tiles_of_attention();
     test_chains();
     test_messages();
     test_stages();

@@ -77,6 +77,18 @@ static enum shd_dtype slower_code(const struct kern_coded *c)
     return c->a.code == SHD_F4E2M1 ? c->b.code : c->a.code;
 }
 
+/* Queries of different heads fill tiles together only where all else that they read is one. */
+static void set_attention(struct hardware_work *out, const struct kern_attention *a)
+{
+    int64_t together = a->one ? a->heads / a->kv_heads : 1;
+
+    out->dtype = a->dtype;
+    out->batch = a->batch * a->heads / together;
+    out->m = a->queries * together;
+    out->n = a->keys;
+    out->k = a->head_dim;
+}
+
 static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
@@ -96,11 +108,7 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
         out->kind =
             op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
-        out->dtype = op->desc.attention.dtype;
-        out->batch = op->desc.attention.batch * op->desc.attention.heads;
-        out->m = op->desc.attention.queries;
-        out->n = op->desc.attention.keys;
-        out->k = op->desc.attention.head_dim;
+        set_attention(out, &op->desc.attention);
     }
 }
 
