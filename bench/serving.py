@@ -10,7 +10,7 @@ length; the time is that of one prefill and of output - 1 decodes.
 
 A row is in half 1 or 2 by its number's parity.  Constants (`serving:` of a cluster's file) are found from
 half 1 by --fit, which prints the error of both halves, and of each set by constants found from the
-others' rows alone.  Rows whose weights are of integers or 4 bits have no words here, rows of as many sequences
+others' rows alone.  Rows whose products are of 4 bits have no words here, rows of as many sequences
 as fit (batch 0) say none, and rows whose caches do not fit at their full length were not one batch: all are
 counted, not judged.
 --sample takes a few rows of half 1 of each set, as tests do.
@@ -40,6 +40,11 @@ MODELS = {  # those without a size of their own
     "gpt3-175b": GPT + ", layers: 96, d_model: 12288, d_ff: 49152, heads: 96",
     "mtnlg-530b": GPT + ", layers: 105, d_model: 20480, d_ff: 81920, heads: 128",
 }
+PRODUCTS = {
+    "float8": "products: {recipe: tensorwise, amax: static}\n",
+    "int8": "products: {weights: int8, except: []}\n",
+    "int4": "products: {weights: int4, block: 32, except: []}\n",
+}
 RULES = {
     "": ["[(attn/(q|k|v)|mlp/(up|gate)|head)/kernel, [null, tp]]",
          "[(attn/o|mlp/down)/kernel|embed/table, [tp]]"],
@@ -67,8 +72,7 @@ def scenario(row, step, context=0):
     text = (f"version: 1\nname: row\nhardware: {row['cluster']}\nmesh: {{tp: {row['tp']}}}\n"
             f"model: {{{model}, dtype: float16}}\nbatch: {{size: {row['batch']}, seq: {row['prompt']}}}\n"
             f"step: [{step}]\nparams:{rules(name)}\n")
-    if row["weights"] == "float8":
-        text += "products: {recipe: tensorwise, amax: static}\n"
+    text += PRODUCTS.get(row["weights"], "")
     kept = ["cache: float8_e4m3"] if row["cache"] == "float8" else []
     behind = [f"context: {context}"] if context else []
     return text + (f"decode: {{{', '.join(kept + behind)}}}\n" if kept + behind else "")
@@ -302,7 +306,7 @@ def rows_said():
     said, unsaid = [], collections.Counter()
     with open(TOP / "bench/serving.csv") as file:
         for row in csv.DictReader(file):
-            if row["weights"] in ("float16", "float8") and int(row["batch"]) > 0:
+            if row["weights"] in ("float16", *PRODUCTS) and int(row["batch"]) > 0:
                 said.append(row)
             else:
                 unsaid[row["set"]] += 1

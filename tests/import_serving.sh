@@ -81,6 +81,15 @@ sees "a module, with variables of the script" 'mesh: {tp: 4}' \
     vllm 'TP=4; python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --tensor-parallel-size $TP'
 sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \
     vllm 'vllm serve Qwen/Qwen3-8B-FP8'
+sees "weights of 4 bits are planned so" '^products: {weights: int4}' \
+    vllm 'vllm serve Qwen/Qwen3-32B-AWQ'
+is 0 "weights of 4 bits: status"
+sees "those of an option, too" '^products: {weights: nf4}' \
+    sglang "$serve Qwen/Qwen3-8B --quantization bitsandbytes"
+sees "and experts that were published so" '^products: {weights: mxfp4, except' \
+    vllm 'vllm serve openai/gpt-oss-120b -tp 4'
+sees "other bits that an option asks for are told" '^# Otherwise than there, weights' \
+    vllm 'vllm serve Qwen/Qwen3-8B -q fp8'
 sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
     vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
 is 1 "speculation is told: status"

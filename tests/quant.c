@@ -1,4 +1,4 @@
-/* Tests kern/quant.h: the codes and scales of int8 and NF4 against plain loops over blocks of
+/* Tests kern/quant.h: the codes and scales of each type against plain loops over blocks of
  * consecutive inputs, what they are dequantized to, and the bytes that they take.
  *
  * The plain loops take a matrix by its outputs, as PyTorch stores it, and know no boxes.
@@ -102,8 +102,8 @@ static int nearest(float x)
 {
     int level = 0;
 
-    while (level < KERN_NF4_LEVELS - 1 &&
-           x > (kern_nf4_levels[level] + kern_nf4_levels[level + 1]) / 2)
+    while (level < KERN_QUANT_LEVELS - 1 &&
+           x > (kern_quant_levels(KERN_NF4)[level] + kern_quant_levels(KERN_NF4)[level + 1]) / 2)
         level++;
     return level;
 }
@@ -125,7 +125,7 @@ static void quantized_scales(const float *flat, int8_t *codes, float *factor, fl
 }
 
 static const struct kern_dequantize nf4_codes = {.dtype = SHD_F32,
-                                                 .nf4 = true,
+                                                 .type = KERN_NF4,
                                                  .ndims = 2,
                                                  .pair_dim = 0,
                                                  .nboxed = 1,
@@ -148,7 +148,8 @@ static void test_nf4_values(const float *flat, const void *codes)
         for (int i = 0; i < IN; i++) {
             float most = scales[i / BLOCK][o];
 
-            nbad += back[i][o] != kern_nf4_levels[nearest(flat[o * IN + i] / most)] * most;
+            nbad +=
+                back[i][o] != kern_quant_levels(KERN_NF4)[nearest(flat[o * IN + i] / most)] * most;
         }
     ok(nbad == 0, "NF4: each element is its nearest level times its block's largest");
 }
@@ -177,10 +178,12 @@ static void test_nf4_back(const float *flat, const void *codes, const int8_t (*s
         for (int i = 0; i < IN; i++) {
             float most = largest(flat + o * IN + i / BLOCK * BLOCK, BLOCK);
             int level = nearest(w[i][o] / most);
-            float below = level > 0 ? kern_nf4_levels[level] - kern_nf4_levels[level - 1] : 0;
-            float above = level < KERN_NF4_LEVELS - 1
-                              ? kern_nf4_levels[level + 1] - kern_nf4_levels[level]
-                              : 0;
+            float below = level > 0 ? kern_quant_levels(KERN_NF4)[level] -
+                                          kern_quant_levels(KERN_NF4)[level - 1]
+                                    : 0;
+            float above = level < KERN_QUANT_LEVELS - 1 ? kern_quant_levels(KERN_NF4)[level + 1] -
+                                                              kern_quant_levels(KERN_NF4)[level]
+                                                        : 0;
 
             nwide += fabsf(back[i][o] - w[i][o]) > fmaxf(below, above) / 2 * most + factor * 0.501f;
         }
@@ -192,7 +195,7 @@ static void test_nf4(void)
     static const int64_t shape[2] = {IN / 2, OUT}, of_scales[2] = {IN / BLOCK, OUT};
     static const int64_t of_factors[2] = {1, 1};
     const struct kern_quant quant = {.of = &values,
-                                     .nf4 = true,
+                                     .type = KERN_NF4,
                                      .rank = 2,
                                      .pair_dim = 0,
                                      .shape = {IN, OUT},
@@ -225,11 +228,79 @@ static void test_nf4(void)
     test_nf4_back(flat, codes, scales, factor, mean);
 }
 
+/* The scale of a block in plain words: a seventh of the largest size, or a power of two no larger
+ * than it, less two. */
+static float plain_scale(enum kern_quant_type type, float most)
+{
+    int e = 0;
+
+    if (type == KERN_INT4)
+        return most / 7;
+    while (most >= 8)
+        most /= 2, e++;
+    while (most < 4)
+        most *= 2, e--;
+    return ldexpf(1, e);
+}
+
+/* Types with a scale of each block: values come back as the nearest number, within the range. */
+static void test_blocks(enum kern_quant_type type, const char *what)
+{
+    enum { EACH = 32, SCALES = IN / EACH };
+    static const int64_t shape[2] = {IN / 2, OUT}, of_scales[2] = {SCALES, OUT};
+    const struct kern_quant quant = {.of = &values,
+                                     .type = type,
+                                     .rank = 2,
+                                     .pair_dim = 0,
+                                     .shape = {IN, OUT},
+                                     .box = {EACH, 1},
+                                     .outer = {1, 1}};
+    const struct kern_dequantize k = {.dtype = SHD_F32,
+                                      .scale_dtype = type == KERN_MXFP4 ? SHD_U8 : SHD_F32,
+                                      .type = type,
+                                      .ndims = 2,
+                                      .pair_dim = 0,
+                                      .nboxed = 1,
+                                      .boxed = {0},
+                                      .extent = {IN, OUT},
+                                      .scales = {SCALES, OUT},
+                                      .box = {EACH, 1}};
+    float flat[OUT * IN], back[IN][OUT], scales[SCALES * OUT];
+    uint8_t codes[IN / 2][OUT], *exponents = (uint8_t *)scales;
+    int nscales = 0, nfar = 0, nsaturated = 0;
+
+    fill(codes, SHD_U8, &quant, KERN_QUANT_CODES, shape, 2);
+    fill(scales, k.scale_dtype, &quant, KERN_QUANT_SCALES, of_scales, 2);
+    dequantize(&back[0][0], &k, codes, scales);
+    by_outputs(flat);
+    for (int o = 0; o < OUT; o++)
+        for (int b = 0; b < SCALES; b++) {
+            float want = plain_scale(type, largest(flat + o * IN + b * EACH, EACH));
+
+            nscales += type == KERN_MXFP4 ? ldexpf(1, exponents[b * OUT + o] - 127) != want
+                                          : scales[b * OUT + o] != want;
+            for (int i = b * EACH; i < (b + 1) * EACH; i++) {
+                float x = w[i][o] / want, y = back[i][o] / want, step;
+
+                /* The distance of numbers around: of e2m1 a half, one, or two. */
+                step = type == KERN_INT4 || (fabsf(x) >= 2 && fabsf(x) < 4) ? 1
+                       : fabsf(x) < 2                                       ? 0.5f
+                                                                            : 2;
+                nsaturated += type == KERN_MXFP4 && fabsf(x) > 7;
+                nfar += fabsf(x - y) > (fabsf(x) > 7 ? fabsf(x) - 5.999f : step * 0.5001f);
+            }
+        }
+    ok(nscales == 0, "%s: a scale of each block", what);
+    ok(nfar == 0, "%s: values come back to half a step from where they were, or saturate", what);
+    if (type == KERN_MXFP4)
+        ok(nsaturated > 0, "%s: some saturate", what);
+}
+
 /* Any box of a shard, against the whole. */
 static void test_offsets(void)
 {
     const struct kern_dequantize whole = {.dtype = SHD_F32,
-                                          .nf4 = true,
+                                          .type = KERN_NF4,
                                           .ndims = 2,
                                           .pair_dim = 0,
                                           .nboxed = 1,
@@ -270,6 +341,8 @@ int main(void)
     kern_fill(&values, SHD_F32, 2, shape, none, shape, w);
     test_int8();
     test_nf4();
+    test_blocks(KERN_INT4, "int4");
+    test_blocks(KERN_MXFP4, "mxfp4");
     test_offsets();
     return done();
 }

@@ -443,6 +443,8 @@ static void add_dequantize(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), codes, dim, dims[GRAPH_RANK_MAX];
     struct kern_source source = {.seed = (uint32_t)random_next(&p->random), .modulus = 100};
+    static const double largest[] = {[KERN_INT8] = 128, [KERN_NF4] = 1, [KERN_INT4] = 8};
+    enum kern_quant_type type = KERN_INT8;
     struct graph_node n;
     int64_t several;
 
@@ -455,10 +457,11 @@ static void add_dequantize(struct random_program *p)
         several = 2;
     memcpy(dims, n.dims, sizeof dims);
     if (p->graph->dims[dim].size % 2 == 0 && random_chance(&p->random, 50)) {
+        type = random_chance(&p->random, 50) ? KERN_NF4 : KERN_INT4;
         source.modulus = 256;
         dims[graph_place(&n, dim)] = graph_dim_of(p->graph, dim, 2);
     }
-    codes = graph_input(p->graph, random_name(p, "codes"), source.modulus == 256 ? SHD_U8 : SHD_I8,
+    codes = graph_input(p->graph, random_name(p, "codes"), type == KERN_INT8 ? SHD_I8 : SHD_U8,
                         dims, n.rank, source);
     random_keep(p, codes, 1);
     if (random_chance(&p->random, 85))
@@ -466,9 +469,9 @@ static void add_dequantize(struct random_program *p)
     dims[graph_place(&n, dim)] = graph_dim_of(p->graph, dim, several);
     x = random_leaf(p, dims, n.rank);
     random_keep(p,
-                graph_dequantize(p->graph, random_name(p, "dequantized"), n.dtype, codes, x, n.dims,
-                                 n.rank),
-                source.modulus == 256 ? p->bounds[x] : 128 * p->bounds[x]);
+                graph_dequantize(p->graph, random_name(p, "dequantized"), type, n.dtype, codes, x,
+                                 n.dims, n.rank),
+                largest[type] * p->bounds[x]);
 }
 
 static void add_slice(struct random_program *p)

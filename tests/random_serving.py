@@ -74,9 +74,16 @@ def program_of(rng, name):
                 {"rank": 2, "targets": ["kernel"], "base": "nf4"}]),
             (0.1, "types", [{"reduce": rng.choice(TYPES)}])):
         one.update(some(rng, chance, lambda: {key: rng.choice(values)}))
-    one.update(some(rng, 0.15, lambda: {"products": {
-        **products_of(rng), "gathers": False}}))
+    if "lora" not in one:
+        one.update(some(rng, 0.3, lambda: {"products": rng.choice([
+            {**products_of(rng), "gathers": False}, weights_of(rng)])}))
     return [sharded(rng, one, name), one]
+
+
+def weights_of(rng):
+    """Weights that are kept as codes."""
+    return {"weights": rng.choice(["int8", "int4", "mxfp4", "nf4"]), "block": rng.choice([2, 4, 8]),
+            "except": rng.choice([[], ["head"], ["attn", "head"]])}
 
 
 def sharded(rng, one, name):
@@ -115,7 +122,8 @@ def is_exact(program):
             "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):
         return False
     types = [program["model"].get("dtype", "float32"), *program.get("types", {}).values()]
-    return program["model"]["norm"] == "rms" and "products" not in program and \
+    rounds = "recipe" in program.get("products", {})
+    return program["model"]["norm"] == "rms" and not rounds and \
         set(types) <= {"float32", "float64"}
 
 

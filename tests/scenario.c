@@ -734,7 +734,8 @@ static void test_print(void)
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
-           "  reduce: parameters\nproducts:\n  recipe: none\n  gradients: recipe\n  block: 0\n"
+           "  reduce: parameters\nproducts:\n  recipe: none\n  gradients: recipe\n"
+           "  weights: compute\n  block: 0\n"
            "  amax: all\n  gathers: false\n  dispatch: false\n  kept: recipe\n  except: ['^head$', "
            "'router$']\n"
            "loss_scale:\n  kind: none\n  initial: 65536\n"
@@ -865,6 +866,8 @@ static const struct {
      "5:15: error: lora.start would change nothing; expected lora.rank"},
     {"scales of no recipe", HEAD "products: {amax: local}\n",
      "5:18: error: products.amax would change nothing; expected products.recipe"},
+    {"codes of weights that learn", HEAD "products: {weights: int4}\n",
+     "5:21: error: weights that are kept as codes cannot learn; expected step: [prefill]"},
     {"gathers without ZeRO", HEAD "products: {recipe: rowwise, gathers: true}\n",
      "5:38: error: products.gathers would change nothing; expected zero.stage 3"},
     {"a look ahead at nothing", HEAD "offload: {prefetch: 2}\n",

@@ -170,7 +170,7 @@ for option in options:
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
                                                                "loss_scale.kind", "types.parameters", "context.method",
                                                                "context.order", "price", "lora.base",
-                                                               "products.amax") else []:
+                                                               "products.weights", "products.amax") else []:
         must(put(base, path, {"true": True, "false": False}.get(word, word)), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 

@@ -36,6 +36,12 @@ FAMILIES = {
     "sinks": {"model": {**LLAMA, "sinks": True, "layer_types": ["window", "full"], "window": 7}},
     "experts": {"model": MIXTRAL, "moe": {"experts": 8, "top_k": 2, "d_ff": 16,
                                           "routing": "learned", "ranks": 1}},
+    "int4": {"model": LLAMA, "products": {"weights": "int4", "block": 4}},
+    "mxfp4 experts": {"model": MIXTRAL, "products": {"weights": "mxfp4", "block": 8, "except": []},
+                      "moe": {"experts": 8, "top_k": 2, "d_ff": 16, "routing": "learned",
+                              "ranks": 1}},
+    "mla int8": {"model": DEEPSEEK, "products": {"weights": "int8"}, "mla": {
+        "kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
     "mla": {"model": DEEPSEEK, "mla": {"kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
 }
 CUT = {"mesh": {"cp": 4}, "context": {"axis": "cp"}}
@@ -71,6 +77,11 @@ LAYOUTS = [
         "mesh": {"tp": 4, "cp": 1}}}),
     ("speculative", "gqa", {"mesh": {"tp": 2}, "params": HEADS,
                             "decode": {"draft": 3, "accepted": 1.5}}),
+    ("weights of 4 bits, tp", "int4", {"mesh": {"tp": 4}, "params": HEADS, **BOTH}),
+    ("experts of 4 bits", "mxfp4 experts", {"mesh": {"ep": 4}, "axes": {"batch": "ep"},
+                                            "params": EXPERTS}),
+    ("compressed attention of 8 bits, tp", "mla int8", {"mesh": {"tp": 2}, "params": [
+        ["attn/(q|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]], [".*", []]]}),
     ("a prefill by gathers", "gqa", {**CUT, **PREFILL, **SEQ}),
     ("a prefill by a ring", "window", {"mesh": {"cp": 4}, **PREFILL, **SEQ, "context": {
         "axis": "cp", "method": "ring", "order": "zigzag"}}),

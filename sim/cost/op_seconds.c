@@ -230,6 +230,61 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
     }
 }
 
+/* ---- products of codes that are made numbers of ---- */
+
+/* The op that makes a buffer's numbers of codes, or the scales of such; PROGRAM_NONE: none does. */
+static uint32_t unpacker(const struct program *program, uint32_t buffer, bool scales)
+{
+    const struct program_buffer *b = &program->buffers[buffer];
+    const struct program_op *op = &program->ops[b->first_op];
+
+    return !b->argument && op->kind == PROGRAM_KERNEL &&
+                   (op->kernel == &kern_kernel_dequantize ||
+                    (scales && op->kernel == &kern_kernel_map))
+               ? b->first_op
+               : PROGRAM_NONE;
+}
+
+/* Bytes that are read in place of a buffer that is made of codes: theirs and those of their scales.
+ * What makes them has no time of its own any more. */
+static double unpacked_bytes(struct op_seconds *s, uint32_t op)
+{
+    const struct program_op *o = &s->program->ops[op];
+    double bytes = 0;
+
+    s->chain_bytes[op] = -1;
+    for (uint32_t k = 0; k < o->ninputs; k++) {
+        uint32_t from = unpacker(s->program, o->inputs[k], true);
+
+        bytes += from == PROGRAM_NONE ? op_seconds_bytes(s, o->inputs[k]) : unpacked_bytes(s, from);
+    }
+    return bytes;
+}
+
+/* Whether an op is a product, whose operands may be made while it reads them. */
+static bool is_product(const struct program_op *op)
+{
+    return op->kind == PROGRAM_KERNEL &&
+           (op->kernel == &kern_kernel_einsum || op->kernel == &kern_kernel_grouped);
+}
+
+static void find_unpacking(struct op_seconds *s)
+{
+    for (uint32_t i = 0; i < s->program->nops; i++) {
+        const struct program_op *op = &s->program->ops[i];
+        struct hardware_work work;
+
+        for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
+            uint32_t from = unpacker(s->program, op->inputs[k], false);
+
+            if (from == PROGRAM_NONE || !set_work(&work, s, op, program_doer(s->program, op, 0)))
+                continue;
+            s->chain_bytes[i] =
+                work.bytes - op_seconds_bytes(s, op->inputs[k]) + unpacked_bytes(s, from);
+        }
+    }
+}
+
 double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *end)
 {
     const struct program_op *ops = s->program->ops;
@@ -301,6 +356,8 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     for (uint32_t k = 0; k < program->nsegments; k++)
         find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
+    if (out->served)
+        find_unpacking(out);
     op_seconds_lay(out, program->mesh);
     return SHD_OK;
 }

@@ -5,7 +5,9 @@
  * (hardware/hardware.h).  The plan, the price of a layout and an explanation read the same figures.
  *
  * If the cluster's software fuses consecutive memory-bound ops into one kernel (a chain), the first
- * op has the time of the whole chain: a value that only the chain reads is never written.
+ * op has the time of the whole chain: a value that only the chain reads is never written.  Engines
+ * that serve make numbers of codes inside of the product that reads them: the product is a chain
+ * with what makes them, of codes and scales in place of numbers.
  *
  * Thread class: immutable once created; pure functions of it.
  *
@@ -36,8 +38,8 @@ struct op_seconds {
     size_t nschedules;
     bool resized;                    /* its axes have other sizes than the program's: */
     double sizes[SHD_MESH_AXES_MAX]; /* those of the program's axes there */
-    double *chain_bytes; /* [op] bytes of the chain that begins there; 0: none begins; negative:
-                             the op is inside a chain */
+    double *chain_bytes; /* [op] bytes of the chain that has its time there; 0: none has; negative:
+                             the op is another one of a chain */
 };
 
 /* SHD_ENOMEM. */

@@ -80,6 +80,7 @@ static void see_attention(struct finding *f, const struct kern_attention *attent
         return;
     f->out->mask |=
         attention->queries <= DECODE_QUERIES_MOST ? BIT(TRAIT_DECODE) : BIT(TRAIT_PREFILL);
+    f->out->mask |= attention->code ? BIT(TRAIT_CODED_CACHE) : 0;
     f->out->length = larger(f->out->length, attention->keys);
 }
 
@@ -90,6 +91,8 @@ static void see_kernel(struct finding *f, uint32_t i)
 
     if (op->kernel == &kern_kernel_attention)
         see_attention(f, &op->desc.attention);
+    if (op->kernel == &kern_kernel_dequantize)
+        f->out->mask |= BIT(TRAIT_CODED_WEIGHTS);
     if (!op_seconds_work(&work, &f->seconds, i, program_doer(f->seconds.program, op, 0)) ||
         work.kind != HARDWARE_MATMUL || op->part != PROGRAM_FORWARD || op->again)
         return;

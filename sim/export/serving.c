@@ -184,7 +184,7 @@ static const char not_loaded[] = "model.kind model.size model.from model.dtype m
 static bool is_loaded(const struct option *option, const struct scenario_model *m)
 {
     return (option_is_in(option, "model") || option_is_in(option, "moe") ||
-            option_is_in(option, "mla")) &&
+            option_is_in(option, "mla") || option_is_in(option, "products")) &&
            option_is_of(option, m->kind) && !words_has(not_loaded, option_path(option).text);
 }
 
@@ -210,19 +210,21 @@ static int check_value(const struct export_serving *e, const struct scenario *pl
     return status;
 }
 
-/* Read the model of `size` or `from` by itself, for sequences of the same length. */
+/* Read the model of `size` or `from` by itself, its weights as published, for sequences of the same
+ * length. */
 static int read_plain(struct scenario_file **out, const struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
     const struct scenario_model *m = &s->model;
+    const char *products = m->from ? NULL : scenario_model_products((size_t)m->size - 1);
     struct text text = TEXT_INIT;
     struct diag diag = DIAG_INIT;
     int status = SHD_ENOMEM;
 
     text_addf(&text,
-              "version: %d\nmesh: {d: 1}\nstep: [forward]\nbatch: {size: 1, seq: %" PRId64
-              "}\nmodel: {%s: ",
-              SCENARIO_VERSION, s->batch.seq, m->from ? "from" : "size");
+              "version: %d\nmesh: {d: 1}\nstep: [prefill]\nbatch: {size: 1, seq: %" PRId64
+              "}\nproducts: {%s}\nmodel: {%s: ",
+              SCENARIO_VERSION, s->batch.seq, products ? products : "", m->from ? "from" : "size");
     yaml_print_string(&text, m->from ? m->from : scenario_model_name((size_t)m->size - 1));
     text_add(&text, "}\n");
     if (!text.failed)
@@ -276,10 +278,10 @@ static int find_model(struct export_serving *e)
 /* The options of the step that no command says; those of the model are compared with its own. */
 static int check_option(void *arg, const char *option, const char *value)
 {
-    static const char *const said[] = {"model.",       "moe.",           "mla.",
-                                       "batch.size",   "batch.seq",      "decode.tokens",
-                                       "decode.page",  "decode.context", "decode.cache",
-                                       "context.axis", "context.order",  NULL};
+    static const char *const said[] = {
+        "model.",       "moe.",          "mla.",        "products.",      "batch.size",
+        "batch.seq",    "decode.tokens", "decode.page", "decode.context", "decode.cache",
+        "context.axis", "context.order", NULL};
     const struct export_serving *e = arg;
 
     for (size_t i = 0; said[i]; i++)

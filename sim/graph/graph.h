@@ -26,6 +26,7 @@
 #include "kern/coded.h"
 #include "kern/kern.h"
 #include "kern/pages.h"
+#include "kern/quant.h"
 #include "kern/rotation.h"
 #include "kern/routing.h"
 
@@ -152,7 +153,7 @@ union graph_attr {
         uint32_t from_dim, to_dim;
     } repeat;
     struct {
-        bool nf4; /* else 8 bits */
+        enum kern_quant_type type;
         uint32_t
             pair_dim; /* of the result: two of its elements are one of the codes'; GRAPH_NONE */
     } dequantize;
@@ -437,9 +438,10 @@ uint32_t graph_repeat(struct graph *graph, const char *name, uint32_t x, uint32_
 
 /* The array [dims] of codes and scales (kern/quant.h), in the scales' type or another: both have
  * its rank, and dimensions that graph_dim_of() made of its own, in this order; codes are int8, or
- * with `nf4` uint8, two to a byte along one dimension.  Has no gradient. */
-uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype dtype,
-                          uint32_t codes, uint32_t scales, const uint32_t *dims, uint32_t rank);
+ * of 4 bits uint8, two to a byte along one dimension.  Has no gradient. */
+uint32_t graph_dequantize(struct graph *graph, const char *name, enum kern_quant_type type,
+                          enum shd_dtype dtype, uint32_t codes, uint32_t scales,
+                          const uint32_t *dims, uint32_t rank);
 
 /* Elements [start, start + size of to_dim) of x along `dim`, which becomes `to_dim`. */
 uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,

@@ -24,16 +24,18 @@ enum hardware_trait {
     TRAIT_REPLICAS,
     TRAIT_NODES, /* replicas on several nodes */
     TRAIT_EXPERTS,
-    TRAIT_DISPATCH, /* experts on several devices */
-    TRAIT_STATE,    /* the optimizer's state cut over replicas: ZeRO 1 and 2 */
-    TRAIT_WEIGHTS,  /* parameters cut over replicas: ZeRO 3, FSDP */
-    TRAIT_PARTS,    /* parts of layers computed again */
-    TRAIT_LAYERS,   /* whole layers computed again */
-    TRAIT_HOST,     /* arrays or work on the host */
-    TRAIT_FROZEN,   /* parameters that are not trained */
-    TRAIT_PREFILL,  /* of serving: prompts are taken in, */
-    TRAIT_DECODE,   /* or a token of each sequence beside a cache */
-    TRAIT_NFILE,    /* the following are no words of files, but follow from their ranges */
+    TRAIT_DISPATCH,      /* experts on several devices */
+    TRAIT_STATE,         /* the optimizer's state cut over replicas: ZeRO 1 and 2 */
+    TRAIT_WEIGHTS,       /* parameters cut over replicas: ZeRO 3, FSDP */
+    TRAIT_PARTS,         /* parts of layers computed again */
+    TRAIT_LAYERS,        /* whole layers computed again */
+    TRAIT_HOST,          /* arrays or work on the host */
+    TRAIT_FROZEN,        /* parameters that are not trained */
+    TRAIT_PREFILL,       /* of serving: prompts are taken in, */
+    TRAIT_DECODE,        /* or a token of each sequence beside a cache */
+    TRAIT_CODED_WEIGHTS, /* of which products make numbers while they read them */
+    TRAIT_CODED_CACHE,
+    TRAIT_NFILE, /* the following are no words of files, but follow from their ranges */
     TRAIT_PARAMETERS = TRAIT_NFILE,
     TRAIT_DEVICES,
     TRAIT_LENGTH,

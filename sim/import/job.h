@@ -52,7 +52,7 @@ struct import_server {
     int64_t sequences;   /* at once */
     int64_t step_tokens; /* the most of a step */
     int64_t page;        /* tokens of a page of the cache; 0: not given */
-    struct import_text model, length, transfer;
+    struct import_text model, length, transfer, quantization;
 };
 
 /* Sizes are 0 and words NULL if no option gave them; words point into the tables. */

@@ -104,7 +104,11 @@ static void find_model(struct serving *out, struct import_job *job, struct diag 
     if (!published_model(&out->model, n, INT32_MAX, diag))
         return;
     find_dtype(job, &out->model);
-    if (serving_model_is_narrow(job->size, job->server.model.text))
+    out->weights = serving_model_weights(n, job->server.model.text, job->server.quantization.text);
+    if (out->weights.products)
+        text_addf(&job->notes, "# Weights of fewer bits are planned without zero points, as "
+                               "products.weights says.\n");
+    else if (out->weights.narrow)
         text_addf(&job->unsaid,
                   "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
                   "in model.dtype.\n",

@@ -27,6 +27,15 @@ enum serving_span {
     SERVING_NONE    /* each device has all of them */
 };
 
+/* Whether the weights of published model n, or of a name, or those that --quantization asks for
+ * (NULL: it was not given), have fewer than 16 bits; and options of `products` that keep them so,
+ * NULL: none does. */
+struct serving_weights {
+    bool narrow;
+    const char *products;
+};
+struct serving_weights serving_model_weights(size_t n, const char *name, const char *quantization);
+
 /* The layout of a server.  Devices are numbered with its copies outermost, then the parts of the
  * batch, then tensor parallelism. */
 struct serving {
@@ -41,6 +50,7 @@ struct serving {
     bool prefill;     /* else decode */
     bool from_config; /* the model is that of a config.json, not of a published size */
     struct scenario_model model;
+    struct serving_weights weights;
 };
 
 /* Find the program in a command: behind the word `program` and "serve", or behind -m and a module
@@ -66,9 +76,6 @@ void serving_refuse_cuts(const struct import_job *job, const char *stages, const
 /* The published size that a name stands for, which may be a repository's or a path's, of other
  * types or versions; NULL: none. */
 const char *serving_model_size(const char *name);
-
-/* Whether the published weights of a size, or of a name, have fewer than 16 bits. */
-bool serving_model_is_narrow(const char *size, const char *name);
 
 /* Find the sequences of a step and their tokens, where `ways` schedulers have as many each as the
  * options say; a fault is reported. */

@@ -16,10 +16,19 @@
 static const char tuned[] = "-Instruct -Chat -it -Base -hf -Thinking -BF16 -2507 -0324 -0528 -0905 "
                             "-Terminus -v0.1 -pt";
 
-/* Ends of names of weights with fewer than 16 bits. */
-static const char narrow[] =
-    "-FP8 -FP8-KV -FP8-dynamic -FP8-block -NVFP4 -FP4 -MXFP4 -MXFP8 -AWQ -GPTQ -GPTQ-Int4 "
-    "-GPTQ-Int8 -INT4 -INT8 -W4A16 -W8A8 -quantized.w8a8 -quantized.w4a16 -bnb-4bit";
+/* Weights with fewer than 16 bits: ends of names, what --quantization calls them, and how a
+ * scenario keeps them; NULL: as no scenario does. */
+static const struct {
+    const char *ends, *words, *products;
+} narrow[] = {
+    {"-AWQ -GPTQ -GPTQ-Int4 -INT4 -W4A16 -quantized.w4a16",
+     "awq awq_marlin gptq gptq_marlin moe_wna16", "weights: int4"},
+    {"-GPTQ-Int8 -W8A16", "", "weights: int8"},
+    {"-bnb-4bit", "bitsandbytes", "weights: nf4"},
+    {"-FP8 -FP8-KV -FP8-dynamic -FP8-block -NVFP4 -FP4 -MXFP4 -MXFP8 -INT8 -W8A8 -quantized.w8a8",
+     "", NULL},
+};
+#define NNARROW (sizeof narrow / sizeof *narrow)
 
 /* Names of models that have the sizes of another. */
 static const struct {
@@ -32,9 +41,6 @@ static const struct {
     {"Meta-Llama-3.1-70B", "llama3.1-70b"},
     {"Meta-Llama-3.1-405B", "llama3.1-405b"},
 };
-
-/* Sizes whose weights were published with fewer than 16 bits. */
-static const char narrow_sizes[] = "deepseek-v3 kimi-k2 gpt-oss-20b gpt-oss-120b minimax-m2";
 
 /* The length of a name without one of the ends, which are words; the same: it has none. */
 static size_t without(const char *name, size_t length, const char *ends)
@@ -56,7 +62,9 @@ static size_t plain_length(const char *name)
         length--;
     do {
         before = length;
-        length = without(name, without(name, length, narrow), tuned);
+        for (size_t i = 0; i < NNARROW; i++)
+            length = without(name, length, narrow[i].ends);
+        length = without(name, length, tuned);
     } while (length < before);
     return length;
 }
@@ -95,17 +103,32 @@ const char *serving_model_size(const char *name)
     return find_plain(name, plain_length(name));
 }
 
-bool serving_model_is_narrow(const char *size, const char *name)
+/* By the end of a name, before ends of other kinds; NNARROW: none. */
+static size_t narrow_end(const char *name)
 {
     size_t length = name ? strlen(name) : 0, before;
 
-    if (words_has(narrow_sizes, size))
-        return true;
     do {
-        if (without(name, length, narrow) < length)
-            return true;
+        for (size_t i = 0; i < NNARROW; i++)
+            if (without(name, length, narrow[i].ends) < length)
+                return i;
         before = length;
         length = length > 0 ? without(name, length, tuned) : 0;
     } while (length < before);
-    return false;
+    return NNARROW;
+}
+
+struct serving_weights serving_model_weights(size_t n, const char *name, const char *quantization)
+{
+    const char *published = scenario_model_products(n);
+    size_t end = narrow_end(name);
+
+    if (published)
+        return (struct serving_weights){true, published[0] ? published : NULL};
+    for (size_t i = 0; quantization && end == NNARROW && i < NNARROW; i++)
+        if (words_has(narrow[i].words, quantization))
+            end = i;
+    if (end == NNARROW)
+        return (struct serving_weights){quantization != NULL, NULL};
+    return (struct serving_weights){true, narrow[end].products};
 }

@@ -306,6 +306,8 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     text_addf(out, "model: {%s: ", v->from_config ? "from" : "size");
     yaml_print_string(out, job->size);
     text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
+    if (v->weights.products)
+        text_addf(out, "products: {%s}\n", v->weights.products);
     add_step(out, job, v);
     add_batch(out, &cuts);
     text_add(out, "params:\n");

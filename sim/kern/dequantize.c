@@ -47,21 +47,30 @@ static int64_t scale_of(const struct row *r, int64_t i)
 static double level_of(const struct row *r, const void *codes, int64_t i)
 {
     const struct kern_dequantize *k = r->desc;
+    const float *levels = kern_quant_levels(k->type);
     int64_t index = 0, half = 0;
 
     for (uint32_t d = 0; d < k->ndims; d++) {
         int64_t at = d + 1 < k->ndims ? r->at[d] : i, extent = k->extent[d];
 
-        if (k->nf4 && d == k->pair_dim) {
+        if (levels && d == k->pair_dim) {
             half = at % 2;
             at /= 2;
             extent /= 2;
         }
         index = index * extent + at;
     }
-    if (!k->nf4)
+    if (!levels)
         return ((const int8_t *)codes)[index];
-    return kern_nf4_levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
+    return levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
+}
+
+/* The scale of that element. */
+static double scale_at(const struct row *r, const void *scales, int64_t i)
+{
+    double kept = kern_load_one(r->desc->scale_dtype, scales, scale_of(r, i));
+
+    return r->desc->type == KERN_MXFP4 ? kern_quant_scale(kept) : kept;
 }
 
 /* Begin the row of number `n`. */
@@ -95,8 +104,7 @@ static uint64_t make_row(void *arg, int64_t n)
 
     set_row(&r, n);
     for (int64_t i = 0; i < width; i++) {
-        values[i % BLOCK] = level_of(&r, args->in[0], i) *
-                            kern_load_one(k->scale_dtype, args->in[1], scale_of(&r, i));
+        values[i % BLOCK] = level_of(&r, args->in[0], i) * scale_at(&r, args->in[1], i);
         if (k->dtype != SHD_F64)
             values[i % BLOCK] = (double)(float)values[i % BLOCK];
         if (i % BLOCK == BLOCK - 1 || i == width - 1)
@@ -130,8 +138,9 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     uint64_t n = nelems(k, k->extent);
 
     (void)offsets;
-    return kern_sat_add(kern_sat_add(kern_sat_mul(n, kern_size(k->dtype)), k->nf4 ? n / 2 : n),
-                        kern_sat_mul(nelems(k, k->scales), kern_size(k->scale_dtype)));
+    return kern_sat_add(
+        kern_sat_add(kern_sat_mul(n, kern_size(k->dtype)), kern_quant_levels(k->type) ? n / 2 : n),
+        kern_sat_mul(nelems(k, k->scales), kern_size(k->scale_dtype)));
 }
 
 /* The error of a scale times its level, and the rounding of the product. */

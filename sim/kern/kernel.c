@@ -40,7 +40,7 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
             desc->map.in_dtype[i] = dtype;
     if (kernel == &kern_kernel_attention)
         desc->attention.code = 0;
-    if (kernel == &kern_kernel_dequantize)
+    if (kernel == &kern_kernel_dequantize && !kern_is_whole(desc->dequantize.scale_dtype))
         desc->dequantize.scale_dtype = dtype;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* QLoRA, appendix E. */
-const float kern_nf4_levels[KERN_NF4_LEVELS] = {
+static const float nf4_levels[KERN_QUANT_LEVELS] = {
     -1.0f,
     -0.6961928009986877f,
     -0.5250730514526367f,
@@ -28,6 +28,29 @@ const float kern_nf4_levels[KERN_NF4_LEVELS] = {
     0.7229568362236023f,
     1.0f,
 };
+
+static const float int4_levels[KERN_QUANT_LEVELS] = {-8, -7, -6, -5, -4, -3, -2, -1,
+                                                     0,  1,  2,  3,  4,  5,  6,  7};
+
+/* A sign, two bits of exponent and one of mantissa. */
+static const float e2m1_levels[KERN_QUANT_LEVELS] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                                     -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+
+#define E2M1_EXPONENT 2   /* of its largest number */
+#define EXPONENT_BIAS 127 /* of a power of two in a byte */
+
+const float *kern_quant_levels(enum kern_quant_type type)
+{
+    static const float *const levels[KERN_NQUANT_TYPES] = {
+        [KERN_NF4] = nf4_levels, [KERN_INT4] = int4_levels, [KERN_MXFP4] = e2m1_levels};
+
+    return levels[type];
+}
+
+double kern_quant_scale(double exponent)
+{
+    return exp2(exponent - EXPONENT_BIAS);
+}
 
 struct quantizing {
     const struct kern_quant *quant;
@@ -83,6 +106,21 @@ static void factor_shape(const struct kern_quant *k, int64_t *out)
         out[d] /= k->outer[d];
 }
 
+/* The scale of a block by the largest size in it. */
+static double scale_for(enum kern_quant_type type, double most)
+{
+    switch (type) {
+    case KERN_NF4:
+        return most;
+    case KERN_INT4:
+        return (double)((float)most / 7.0f);
+    case KERN_MXFP4:
+        return most > 0 ? exp2(fmax(-EXPONENT_BIAS, ilogb(most) - E2M1_EXPONENT)) : 0;
+    default:
+        return (double)((float)most / 127.0f);
+    }
+}
+
 /* The scale of the block at `at`, counted in blocks, from its elements. */
 static double find_scale(const struct quantizing *q, const int64_t *at)
 {
@@ -96,7 +134,7 @@ static double find_scale(const struct quantizing *q, const int64_t *at)
             inside[d] += at[d] * k->box[d];
         most = fmax(most, fabs(element_at(q, inside)));
     }
-    return k->nf4 ? most : (double)((float)most / 127.0f);
+    return scale_for(k->type, most);
 }
 
 static double scale_at(const struct quantizing *q, const int64_t *at)
@@ -161,14 +199,14 @@ static double code_of(double value, double scale)
     return fmax(-127, fmin(127, code));
 }
 
-/* The nearest of NF4's levels; of two, the lower one. */
-static unsigned level_of(double value, double scale)
+/* The nearest of 16 levels; of two, the first one. */
+static unsigned level_of(const float *levels, double value, double scale)
 {
     float x = scale > 0 ? (float)value / (float)scale : 0;
     unsigned nearest = 0;
 
-    for (unsigned i = 1; i < KERN_NF4_LEVELS; i++)
-        if (fabsf(kern_nf4_levels[i] - x) < fabsf(kern_nf4_levels[nearest] - x))
+    for (unsigned i = 1; i < KERN_QUANT_LEVELS; i++)
+        if (fabsf(levels[i] - x) < fabsf(levels[nearest] - x))
             nearest = i;
     return nearest;
 }
@@ -185,18 +223,19 @@ static double scale_of_element(const struct quantizing *q, const int64_t *at)
 static double code_at(const struct quantizing *q, uint64_t index)
 {
     const struct kern_quant *k = q->quant;
+    const float *levels = kern_quant_levels(k->type);
     int64_t shape[KERN_QUANT_DIMS_MAX], at[KERN_QUANT_DIMS_MAX] = {0};
     unsigned first;
 
     for (uint32_t d = 0; d < k->rank; d++)
-        shape[d] = k->nf4 && d == k->pair_dim ? k->shape[d] / 2 : k->shape[d];
+        shape[d] = levels && d == k->pair_dim ? k->shape[d] / 2 : k->shape[d];
     split(index, k->rank, shape, at);
-    if (!k->nf4)
+    if (!levels)
         return code_of(element_at(q, at), scale_of_element(q, at));
     at[k->pair_dim] *= 2;
-    first = level_of(element_at(q, at), scale_of_element(q, at));
+    first = level_of(levels, element_at(q, at), scale_of_element(q, at));
     at[k->pair_dim]++;
-    return first * KERN_NF4_LEVELS + level_of(element_at(q, at), scale_of_element(q, at));
+    return first * KERN_QUANT_LEVELS + level_of(levels, element_at(q, at), scale_of_element(q, at));
 }
 
 static double scale_code_at(struct quantizing *q, uint64_t index)
@@ -219,6 +258,12 @@ static double scale_code_at(struct quantizing *q, uint64_t index)
     return code_of(scale_at(q, at) - q->scales->mean, q->factor);
 }
 
+/* A scale as it is kept: a power of two by its exponent. */
+static double kept_scale(enum kern_quant_type type, double scale)
+{
+    return type != KERN_MXFP4 ? scale : scale > 0 ? ilogb(scale) + EXPONENT_BIAS : 0;
+}
+
 static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t index)
 {
     int64_t shape[KERN_QUANT_DIMS_MAX], at[KERN_QUANT_DIMS_MAX];
@@ -237,7 +282,7 @@ static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t
     default:
         scale_shape(q->quant, shape);
         split(index, q->quant->rank, shape, at);
-        return scale_at(q, at);
+        return kept_scale(q->quant->type, scale_at(q, at));
     }
 }
 

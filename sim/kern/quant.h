@@ -2,11 +2,16 @@
  *
  * A block is a box of an array: `box` elements along each dimension.  An element is its code's
  * level times the scale of its block.  With 8 bits the levels are -127..127, and a scale is the
- * largest size in the block / 127 (LLM.int8, arXiv 2208.07339, without its outliers).  NF4 has 16
- * levels, the quantiles of a normal distribution, and a scale is the largest size in the block; two
- * codes are a byte, the first in its upper half.  Scales of NF4 are quantized themselves: the mean
- * of all scales is taken off, and the rest are codes of 8 bits in boxes of their own (QLoRA, arXiv
- * 2305.14314; the linear levels are those of torchao).
+ * largest size in the block / 127 (LLM.int8, arXiv 2208.07339, without its outliers).  Types of 4
+ * bits have 16 levels; two codes are a byte, the first in its upper half:
+ *
+ *   NF4    the quantiles of a normal distribution; a scale is the largest size in the block. Scales
+ *          are quantized themselves: the mean of all is taken off, and the rest are codes of 8 bits
+ *          in boxes of their own (QLoRA, arXiv 2305.14314; the linear levels are those of torchao)
+ *   INT4   -8..7; a scale is the largest size / 7 (symmetric, without zero points)
+ *   MXFP4  the numbers of e2m1; a scale is a power of two, kept as its exponent + 127 in a byte:
+ * that of the largest size, less 2; what is larger than 6 then saturates (OCP Microscaling
+ *          Formats 1.0)
  *
  * Thread class: pure functions.
  *
@@ -22,15 +27,21 @@
 #include "kern/kern.h"
 
 #define KERN_QUANT_DIMS_MAX 12
-#define KERN_NF4_LEVELS 16
+#define KERN_QUANT_LEVELS 16
 #define KERN_QUANT_BOXED_MAX 2 /* dimensions along which a box has several elements */
 
-extern const float kern_nf4_levels[KERN_NF4_LEVELS];
+enum kern_quant_type { KERN_INT8, KERN_NF4, KERN_INT4, KERN_MXFP4, KERN_NQUANT_TYPES };
+
+/* What the codes of a type of 4 bits stand for; NULL: of 8 bits. */
+const float *kern_quant_levels(enum kern_quant_type type);
+
+/* The scale of MXFP4 that a byte stands for. */
+double kern_quant_scale(double exponent);
 
 /* The arrays that stand for a quantized one. */
 enum kern_quant_part {
     KERN_QUANT_CODES,
-    KERN_QUANT_SCALES,      /* in float32, or instead ... */
+    KERN_QUANT_SCALES,      /* in a type of floats, of MXFP4 exponents, or instead ... */
     KERN_QUANT_SCALE_CODES, /* ... their codes, ... */
     KERN_QUANT_FACTORS,     /* ... the scales of these, ... */
     KERN_QUANT_MEAN         /* ... and the mean: one number */
@@ -39,9 +50,9 @@ enum kern_quant_part {
 /* How an array of `shape` is quantized.  Boxes divide it, and `outer` boxes the array of scales. */
 struct kern_quant {
     const struct kern_source *of; /* the array's values */
-    bool nf4;                     /* else 8 bits, with scales in float32 */
+    enum kern_quant_type type;
     uint32_t rank;
-    uint32_t pair_dim; /* of NF4: the dimension along which two codes are a byte */
+    uint32_t pair_dim; /* of 4 bits: the dimension along which two codes are a byte */
     int64_t shape[KERN_QUANT_DIMS_MAX];
     int64_t box[KERN_QUANT_DIMS_MAX], outer[KERN_QUANT_DIMS_MAX];
 };
@@ -69,7 +80,7 @@ void kern_quant_values(const struct kern_quant *quant, enum kern_quant_part part
  * the first scale.  No flops, as a conversion. */
 struct kern_dequantize {
     enum shd_dtype dtype, scale_dtype;
-    bool nf4;
+    enum kern_quant_type type;
     uint32_t ndims, pair_dim, nboxed, boxed[KERN_QUANT_BOXED_MAX];
     int64_t extent[KERN_QUANT_DIMS_MAX]; /* of out */
     int64_t scales[KERN_QUANT_DIMS_MAX]; /* extents of in[1] */

@@ -1,4 +1,4 @@
-/* Frozen parameters, and adapters beside kernels (adapters.h).
+/* Frozen parameters, adapters beside kernels, and kernels kept as codes (adapters.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +21,37 @@
 struct adapting {
     const struct scenario *scenario;
     struct diag *diag;
-    bool *target;     /* by node before the pass: a kernel that has adapters */
+    bool *target;     /* by node before the pass: a kernel that has adapters, or is kept as codes */
     uint32_t *a, *b;  /* by node before the pass: a target's adapter; GRAPH_NONE: not made yet */
     uint32_t *reader; /* by node before the pass: a product that reads the target */
     struct quantized *stored;       /* by node before the pass: what stands for a target */
     const struct graph_node *nodes; /* before the pass */
+    bool adapts;                    /* kernels have adapters; else they are served */
     uint32_t rank_dim;
 };
+
+/* How targets are kept, if not in the type of the computation. */
+static enum scenario_base base_of(const struct adapting *ad)
+{
+    return ad->adapts ? ad->scenario->lora.base : ad->scenario->products.weights;
+}
+
+static enum kern_quant_type type_of(const struct adapting *ad)
+{
+    static const enum kern_quant_type types[SCENARIO_NBASES] = {[SCENARIO_BASE_INT8] = KERN_INT8,
+                                                                [SCENARIO_BASE_NF4] = KERN_NF4,
+                                                                [SCENARIO_BASE_INT4] = KERN_INT4,
+                                                                [SCENARIO_BASE_MXFP4] = KERN_MXFP4};
+
+    return types[base_of(ad)];
+}
+
+static int64_t block_of(const struct adapting *ad)
+{
+    int64_t given = ad->adapts ? 0 : ad->scenario->products.block;
+
+    return given > 0 ? given : quantized_block(type_of(ad));
+}
 
 static bool is_product(const struct graph_node *n)
 {
@@ -187,33 +211,33 @@ static uint32_t inputs_of(const struct adapting *ad, uint32_t target)
     return inputs;
 }
 
-/* Make a parameter again, frozen; a target in the bits that are asked for. */
+/* Make a parameter again, beside adapters frozen; a target in the bits that are asked for. */
 static uint32_t make_param(struct adapting *ad, struct graph *graph, uint32_t old,
                            const struct graph_node *node)
 {
     struct graph_node copy = *node;
 
-    copy.frozen = true;
-    if (!ad->target[old] || ad->scenario->lora.base == SCENARIO_BASE_COMPUTE)
+    copy.frozen |= ad->adapts;
+    if (!ad->target[old] || base_of(ad) == SCENARIO_BASE_COMPUTE)
         return graph_rebuild_copy(graph, &copy);
-    ad->stored[old] = quantized_add(graph, ad->scenario->lora.base == SCENARIO_BASE_NF4, &copy,
-                                    inputs_of(ad, old));
+    ad->stored[old] = quantized_add(graph, type_of(ad), block_of(ad), &copy, inputs_of(ad, old));
     return ad->stored[old].codes;
 }
 
-/* Make a product of a target again, its operand `k`, with the adapter behind it. */
+/* Make a product of a target again, its operand `k`, with an adapter behind it if there are any. */
 static uint32_t make_product(struct adapting *ad, struct graph *graph, uint32_t target, uint32_t k,
                              const struct graph_node *node)
 {
     struct graph_node copy = *node;
     uint32_t made;
 
-    if (ad->scenario->lora.base != SCENARIO_BASE_COMPUTE)
-        copy.inputs[k] = quantized_read(graph, &ad->nodes[target], &ad->stored[target]);
+    if (base_of(ad) != SCENARIO_BASE_COMPUTE)
+        copy.inputs[k] =
+            quantized_read(graph, type_of(ad), &ad->nodes[target], &ad->stored[target]);
     if (copy.inputs[k] == GRAPH_NONE)
         return GRAPH_NONE;
     made = graph_rebuild_copy(graph, &copy);
-    return made == GRAPH_NONE ? GRAPH_NONE : add_adapter(ad, graph, made, k, target);
+    return made == GRAPH_NONE || !ad->adapts ? made : add_adapter(ad, graph, made, k, target);
 }
 
 /* A graph_rebuild_fn. */
@@ -236,8 +260,8 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
                          uint32_t *numbers, bool *flags, struct quantized *stored)
 {
     size_t n = graph->nnodes;
-    struct adapting ad = {scenario,        diag,   flags,        numbers,   numbers + n,
-                          numbers + 2 * n, stored, graph->nodes, GRAPH_NONE};
+    struct adapting ad = {scenario,        diag,   flags,        numbers, numbers + n,
+                          numbers + 2 * n, stored, graph->nodes, true,    GRAPH_NONE};
 
     memset(numbers, 0xff, 3 * n * sizeof *numbers);
     find_kernels(flags + n, graph);
@@ -250,6 +274,54 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
     graph_rebuild(graph, make, &ad);
     if (graph->err.status == SHD_EINDIVISIBLE)
         diag_failure(diag, scenario_place(scenario, "lora.base"), graph->err.status, "%s",
+                     graph->err.text);
+}
+
+/* Mark the operands of products that no pattern excepts.  A kernel that something else reads, or
+ * products that sum over other dimensions of it, stays as it is: its blocks lie along what is
+ * summed over. */
+static bool find_kept(struct adapting *ad, const struct graph *graph, struct diag *diag)
+{
+    const struct scenario_patterns *patterns = &ad->scenario->products.except;
+    struct match except = MATCH_INIT;
+    int status = match_init(&except, patterns->list, patterns->n, diag);
+
+    find_kernels(ad->target, graph);
+    for (uint32_t n = 0; n < graph->nnodes && status == SHD_OK; n++)
+        for (uint32_t k = 0; k < graph->nodes[n].ninputs && status == SHD_OK; k++) {
+            uint32_t from = graph->nodes[n].inputs[k], inputs;
+            const struct scenario_rule *rule = NULL;
+
+            if (!ad->target[from])
+                continue;
+            inputs = ad->reader[from] == GRAPH_NONE ? 0 : inputs_of(ad, from);
+            status = match_find(&rule, &except, graph->nodes[n].name, diag);
+            ad->target[from] = !rule && is_product(&graph->nodes[n]);
+            ad->reader[from] = n;
+            ad->target[from] &=
+                inputs_of(ad, from) != 0 && (!inputs || inputs == inputs_of(ad, from));
+        }
+    match_fini(&except);
+    return status == SHD_OK;
+}
+
+/* Keep the kernels of a model that is served as codes. */
+static void keep_codes(struct graph *graph, const struct scenario *scenario, struct diag *diag,
+                       uint32_t *numbers, bool *flags, struct quantized *stored)
+{
+    struct adapting ad = {.scenario = scenario,
+                          .diag = diag,
+                          .target = flags,
+                          .reader = numbers,
+                          .stored = stored,
+                          .nodes = graph->nodes};
+
+    memset(numbers, 0xff, graph->nnodes * sizeof *numbers);
+    if (!find_kept(&ad, graph, diag))
+        return;
+    graph_rebuild(graph, make, &ad);
+    if (graph->err.status == SHD_EINDIVISIBLE)
+        diag_failure(diag, scenario_place(scenario, "products.weights"), graph->err.status, "%s",
                      graph->err.text);
 }
 
@@ -272,7 +344,10 @@ void model_adapt(struct graph *graph, const struct scenario *scenario, struct di
     struct quantized *stored;
     bool *flags;
 
-    if (graph->err.status != SHD_OK || (scenario->frozen.n == 0 && scenario->lora.rank == 0))
+    bool keeps = scenario->products.weights != SCENARIO_BASE_COMPUTE;
+
+    if (graph->err.status != SHD_OK ||
+        (scenario->frozen.n == 0 && scenario->lora.rank == 0 && !keeps))
         return;
     numbers = malloc((3 * n + 1) * sizeof *numbers);
     flags = calloc(4 * n + 1, sizeof *flags);
@@ -284,6 +359,8 @@ void model_adapt(struct graph *graph, const struct scenario *scenario, struct di
             freeze(graph, scenario, diag, flags);
         if (scenario->lora.rank > 0)
             add_adapters(graph, scenario, diag, numbers, flags + 2 * n, stored);
+        if (keeps)
+            keep_codes(graph, scenario, diag, numbers, flags + 2 * n, stored);
     }
     free(numbers);
     free(flags);

@@ -184,6 +184,8 @@ void model_describe_products(struct text *out, const struct scenario *scenario)
         [SCENARIO_NVFP4] = "two scales"};
     const struct products_opts opts = opts_of(scenario);
 
+    if (scenario->products.weights != SCENARIO_BASE_COMPUTE)
+        text_addf(out, "; weights kept in %s", scenario_base_name(scenario->products.weights));
     if (scenario->products.recipe == SCENARIO_NO_RECIPE)
         return;
     text_addf(out, "; products rounded to %s", shd_dtype_name(opts.code));

@@ -753,6 +753,21 @@ static void check_products(struct reader *r)
         WRONG(r, "products.dispatch",
               "tokens that are sent in codes, whose scales lie in blocks of a row; expected "
               "products.recipe blockwise or mxfp8");
+    if (p->weights == SCENARIO_BASE_COMPUTE)
+        return;
+    if (!scenario_serves(r->scenario))
+        WRONG(r, "products.weights",
+              "weights that are kept as codes cannot learn; expected step: [prefill] or [decode], "
+              "or lora.base for adapters beside them");
+    else if (p->recipe != SCENARIO_NO_RECIPE)
+        WRONG(r, "products.weights",
+              "products.recipe keeps its own codes of weights; expected recipe none");
+    else if (r->scenario->lora.rank > 0)
+        WRONG(r, "products.weights",
+              "kernels with adapters are kept as lora.base says; expected no lora");
+    else if (r->scenario->uneven == SCENARIO_PADDED)
+        WRONG(r, "products.weights",
+              "codes of blocks in dimensions that may be padded; expected uneven: refuse");
 }
 
 static void check_lora(struct reader *r)

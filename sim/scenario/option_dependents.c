@@ -15,6 +15,11 @@ static bool has_products(const struct scenario *s)
     return s->products.recipe != SCENARIO_NO_RECIPE;
 }
 
+static bool has_codes(const struct scenario *s)
+{
+    return has_products(s) || s->products.weights != SCENARIO_BASE_COMPUTE;
+}
+
 static bool has_gathers(const struct scenario *s)
 {
     return s->zero.stage == 3;
@@ -47,7 +52,13 @@ static const struct dependent {
     bool (*is_met)(const struct scenario *s);
     const char *expected;
 } dependents[] = {
-    {"products", NULL, "products", "recipe", has_products, "products.recipe"},
+    {"products", "gradients", "products", "recipe", has_products, "products.recipe"},
+    {"products", "amax", "products", "recipe", has_products, "products.recipe"},
+    {"products", "gathers", "products", "recipe", has_products, "products.recipe"},
+    {"products", "dispatch", "products", "recipe", has_products, "products.recipe"},
+    {"products", "kept", "products", "recipe", has_products, "products.recipe"},
+    {"products", "block", "products", "recipe", has_codes, "products.recipe or weights"},
+    {"products", "except", "products", "recipe", has_codes, "products.recipe or weights"},
     {"products", "gathers", "zero", "stage", has_gathers, "zero.stage 3, which gathers weights"},
     {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, from 1"},
     {"lora", "start", "lora", "rank", has_adapters, "lora.rank, from 1"},

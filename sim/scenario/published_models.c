@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/words.h"
 #include "scenario/published.h"
 #include "scenario/types.h"
 
@@ -471,6 +472,22 @@ const char *published_text(size_t n)
 const char *scenario_model_name(size_t n)
 {
     return n < NMODELS ? models[n].name : NULL;
+}
+
+const char *scenario_model_products(size_t n)
+{
+    static const struct {
+        const char *models, *products;
+    } narrow[] = {
+        {"deepseek-v3 kimi-k2 minimax-m2", ""},
+        /* The experts alone; the rest has 16 bits. */
+        {"gpt-oss-20b gpt-oss-120b", "weights: mxfp4, except: [attn, router$, ^head$]"},
+    };
+
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (words_has(narrow[i].models, models[n].name))
+            return narrow[i].products;
+    return NULL;
 }
 
 const char *scenario_model_repository(size_t n, size_t i)

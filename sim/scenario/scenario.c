@@ -113,6 +113,11 @@ const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)
     return option_find("optimizer", "kind")->words[kind];
 }
 
+const char *scenario_base_name(enum scenario_base base)
+{
+    return option_find("lora", "base")->words[base];
+}
+
 const char *scenario_routing_name(enum scenario_routing routing)
 {
     return option_find("moe", "routing")->words[routing];

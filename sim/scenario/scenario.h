@@ -476,6 +476,16 @@ enum scenario_products_kept {
     SCENARIO_NPRODUCTS_KEPT
 };
 
+/* How the kernels that have adapters are stored, or those of a model that is served. */
+enum scenario_base {
+    SCENARIO_BASE_COMPUTE, /* in model.dtype */
+    SCENARIO_BASE_INT8,    /* 8 bits an element, with a scale for each output */
+    SCENARIO_BASE_NF4,     /* 4 bits an element, with scales of blocks, themselves of 8 bits */
+    SCENARIO_BASE_INT4,    /* with scales of blocks in the kernel's type */
+    SCENARIO_BASE_MXFP4,   /* with a power of two for each block */
+    SCENARIO_NBASES
+};
+
 /* A list of patterns, each a rule without a spec. */
 struct scenario_patterns {
     size_t n;
@@ -489,7 +499,8 @@ struct scenario_products {
     enum scenario_products_kept kept;
     bool gathers;  /* weights in 8 bits, under ZeRO's stage 3 */
     bool dispatch; /* tokens go to experts in 8 bits, and gradients of what experts return */
-    int64_t block; /* 0: the recipe's */
+    int64_t block; /* 0: the recipe's, or that of the weights' codes */
+    enum scenario_base weights; /* as they are kept, without a recipe */
     struct scenario_patterns except;
 };
 
@@ -531,14 +542,6 @@ struct scenario_recompute {
                                        again, also those that nobody reads then */
     size_t nkept;                   /* not named: exceptions that are kept */
     struct scenario_rule *kept;     /* patterns, or ops as recompute_policies.h has them */
-};
-
-/* How the kernels that have adapters are stored. */
-enum scenario_base {
-    SCENARIO_BASE_COMPUTE, /* in model.dtype */
-    SCENARIO_BASE_INT8,    /* 8 bits an element, with a scale for each output */
-    SCENARIO_BASE_NF4,     /* 4 bits an element, with scales of blocks, themselves of 8 bits */
-    SCENARIO_NBASES
 };
 
 /* The first values of an adapter's second kernel. */
@@ -866,6 +869,10 @@ bool scenario_find_model(size_t *n, const char *name, struct nearest *nearest);
 /* Name i of the repositories of published model n; NULL after the last. */
 const char *scenario_model_repository(size_t n, size_t i);
 
+/* Options of `products` that keep the weights of published model n as they were published in fewer
+ * than 16 bits, "" if none does; NULL: they have 16 bits. */
+const char *scenario_model_products(size_t n);
+
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);
 
@@ -909,6 +916,9 @@ const char *scenario_activation_name(enum scenario_activation activation);
 /* Whether an mlp with the activation has a gate kernel. */
 bool scenario_is_gated(enum scenario_activation activation);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
+
+/* "compute", "int8", ... */
+const char *scenario_base_name(enum scenario_base base);
 const char *scenario_routing_name(enum scenario_routing routing);
 const char *scenario_drop_name(enum scenario_drop drop);
 

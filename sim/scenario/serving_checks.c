@@ -127,8 +127,8 @@ void check_serving(struct reader *r)
     check_pages(r);
     if (s->products.recipe == SCENARIO_NVFP4)
         WRONG(r, "products.recipe",
-              "weights of 4 bits that are kept would take a byte each here; expected a recipe of 8 "
-              "bits");
+              "weights of 4 bits that are multiplied as they are would take a byte each here; "
+              "expected a recipe of 8 bits, or recipe none with products.weights mxfp4");
     if (s->decode.draft > 0 && s->decode.accepted > (double)s->decode.draft)
         WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
               s->decode.accepted, s->decode.draft);

@@ -258,10 +258,9 @@ static const char *const decays[] = {
 };
 
 static const char *const bases[] = {
-    [SCENARIO_BASE_COMPUTE] = "compute",
-    [SCENARIO_BASE_INT8] = "int8",
-    [SCENARIO_BASE_NF4] = "nf4",
-    [SCENARIO_NBASES] = NULL,
+    [SCENARIO_BASE_COMPUTE] = "compute", [SCENARIO_BASE_INT8] = "int8",
+    [SCENARIO_BASE_NF4] = "nf4",         [SCENARIO_BASE_INT4] = "int4",
+    [SCENARIO_BASE_MXFP4] = "mxfp4",     [SCENARIO_NBASES] = NULL,
 };
 
 static const char *const lora_starts[] = {
@@ -670,8 +669,14 @@ const struct option option_table[] = {
     {WORD(products, gradients, codes), .standard = "recipe",
      .help = "The type to which gradients are rounded: e5m2 with tensorwise scales and e4m3 with "
              "others, as recipe says, or the one that is given."},
+    {WORD(products, weights, bases), .standard = "compute",
+     .help = "How the weights of a model that is served are kept where products do not round "
+             "(recipe none): in model.dtype (compute), or as codes of which each product makes "
+             "numbers of model.dtype while it reads them: int8, a scale for each output; int4, a "
+             "scale of model.dtype for each 128 inputs (GPTQ, AWQ without zero points); mxfp4, a "
+             "power of two for each 32; nf4, a scale of 8 bits for each 64."},
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
-     .help = "The elements of a block; 0: as many as the recipe says."},
+     .help = "The elements of a block; 0: as many as the recipe, or the weights' type, says."},
     {WORD(products, amax, amax_of), .standard = "all",
      .help =
          "The largest magnitude from which a scale of a whole array or row follows: of all of "
@@ -719,8 +724,9 @@ const struct option option_table[] = {
     {WORD(lora, base, bases), .standard = "compute",
      .help = "How the kernels with adapters are stored: in model.dtype (compute), or in 8 bits "
              "(int8: a scale for each output) or 4 (nf4: 16 levels, a scale of 8 bits for "
-             "each 64 inputs, and a float32 for each 256 scales, as QLoRA), to be converted to "
-             "model.dtype for each product."},
+             "each 64 inputs, and a float32 for each 256 scales, as QLoRA; int4: a scale of "
+             "model.dtype for each 128 inputs; mxfp4: e2m1, a power of two for each 32), to be "
+             "converted to model.dtype for each product."},
     {WORD(lora, start, lora_starts), .standard = "model",
      .help = "The first values of lora_b. zeros, as adapters start, also hide a fault of lora_a, "
              "whose gradient is then 0; model means zeros in published models and random "

@@ -3,8 +3,18 @@
 
 #include "graph/layers/quantized.h"
 
+#include <inttypes.h>
+
 #include "graph/rebuild.h"
 #include "kern/quant.h"
+
+int64_t quantized_block(enum kern_quant_type type)
+{
+    static const int64_t blocks[KERN_NQUANT_TYPES] = {
+        [KERN_NF4] = 64, [KERN_INT4] = 128, [KERN_MXFP4] = 32};
+
+    return blocks[type];
+}
 
 struct quantizing {
     struct graph *graph;
@@ -40,38 +50,46 @@ static int64_t extend_box(int64_t *box, const int64_t *shape, uint32_t rank, uin
     return wanted;
 }
 
-/* A block of NF4 is of one output; codes are paired along the last of the inputs. */
-static void set_nf4(struct quantizing *q, uint32_t inputs)
+/* Two codes of 4 bits are a byte along the last of the inputs. */
+static bool set_pairs(struct kern_quant *k, uint32_t inputs)
 {
-    struct kern_quant *k = q->quant;
-    int64_t scales[KERN_QUANT_DIMS_MAX];
-    uint32_t nboxed = 0, last = k->rank;
+    uint32_t last = k->rank;
 
-    k->nf4 = true;
+    if (!kern_quant_levels(k->type))
+        return true;
     while (last > 1 && !(inputs >> (last - 1) & 1))
         last--;
     k->pair_dim = last - 1;
-    if (extend_box(k->box, k->shape, k->rank, inputs, QUANTIZED_BLOCK, &nboxed) > 1 ||
-        k->shape[k->pair_dim] % 2 != 0) {
-        graph_fail(q->graph, SHD_EINDIVISIBLE,
-                   "the inputs of '%s' do not divide into blocks of %d; expected base int8 or "
-                   "compute",
-                   q->kernel->name, QUANTIZED_BLOCK);
-        return;
-    }
-    for (uint32_t d = 0; d < k->rank; d++)
-        scales[d] = k->shape[d] / k->box[d];
-    nboxed = 0;
-    extend_box(k->outer, scales, k->rank, ~inputs,
-               extend_box(k->outer, scales, k->rank, inputs, QUANTIZED_SCALES, &nboxed), &nboxed);
+    return k->shape[k->pair_dim] % 2 == 0;
 }
 
-/* With 8 bits the block is all inputs of an output. */
-static void set_int8(struct kern_quant *k, uint32_t inputs)
+/* A block is of one output. */
+static void set_blocks(struct quantizing *q, int64_t block, uint32_t inputs)
 {
-    for (uint32_t d = 0; d < k->rank; d++)
+    struct kern_quant *k = q->quant;
+    uint32_t nboxed = 0;
+
+    for (uint32_t d = 0; block == 0 && d < k->rank; d++)
         if (inputs >> d & 1)
             k->box[d] = k->shape[d];
+    if (!set_pairs(k, inputs) ||
+        (block > 0 && extend_box(k->box, k->shape, k->rank, inputs, block, &nboxed) > 1))
+        graph_fail(q->graph, SHD_EINDIVISIBLE,
+                   "the inputs of '%s' do not divide into blocks of %" PRId64
+                   ", or codes into bytes; expected int8, or compute",
+                   q->kernel->name, block);
+}
+
+/* Boxes of the scales that share a factor. */
+static void set_outer(struct kern_quant *k, uint32_t inputs)
+{
+    int64_t scales[KERN_QUANT_DIMS_MAX];
+    uint32_t nboxed = 0;
+
+    for (uint32_t d = 0; d < k->rank; d++)
+        scales[d] = k->shape[d] / k->box[d];
+    extend_box(k->outer, scales, k->rank, ~inputs,
+               extend_box(k->outer, scales, k->rank, inputs, QUANTIZED_SCALES, &nboxed), &nboxed);
 }
 
 /* A part's values. */
@@ -103,16 +121,25 @@ static void divide_dims(struct graph *g, uint32_t *out, const uint32_t *dims, co
         out[d] = graph_dim_of(g, dims[d], box[d]);
 }
 
-/* The scales, in float32 or the kernel's own float64, or their codes. */
+/* The type of scales: with 4 bits that of the kernel or a byte, else float32 or the kernel's own
+ * float64. */
+static enum shd_dtype type_of_scales(const struct quantizing *q)
+{
+    if (q->quant->type == KERN_MXFP4)
+        return SHD_U8;
+    return q->quant->type == KERN_INT4 || q->kernel->dtype == SHD_F64 ? q->kernel->dtype : SHD_F32;
+}
+
+/* The scales, or their codes. */
 static void add_scales(const struct quantizing *q, struct quantized *out)
 {
     struct graph *g = q->graph;
     const struct kern_quant *k = q->quant;
-    enum shd_dtype dtype = q->kernel->dtype == SHD_F64 ? SHD_F64 : SHD_F32;
+    enum shd_dtype dtype = type_of_scales(q);
     uint32_t dims[KERN_QUANT_DIMS_MAX], outer[KERN_QUANT_DIMS_MAX];
 
     divide_dims(g, dims, q->kernel->dims, k->box, k->rank);
-    if (!k->nf4) {
+    if (k->type != KERN_NF4) {
         out->scales = add_beside(q, "absmax", dtype, dims, k->rank, KERN_QUANT_SCALES);
         return;
     }
@@ -127,17 +154,18 @@ static uint32_t add_codes(const struct quantizing *q)
 {
     struct graph_node codes = *q->kernel;
     const struct kern_quant *k = q->quant;
+    bool pairs = kern_quant_levels(k->type);
 
-    codes.dtype = codes.stored = k->nf4 ? SHD_U8 : SHD_I8;
-    codes.packs = k->nf4 ? 2 : 1;
+    codes.dtype = codes.stored = pairs ? SHD_U8 : SHD_I8;
+    codes.packs = pairs ? 2 : 1;
     codes.source = source_of(q, KERN_QUANT_CODES);
-    if (k->nf4)
+    if (pairs)
         codes.dims[k->pair_dim] = graph_dim_of(q->graph, codes.dims[k->pair_dim], 2);
     return graph_rebuild_copy(q->graph, &codes);
 }
 
-struct quantized quantized_add(struct graph *graph, bool nf4, const struct graph_node *kernel,
-                               uint32_t inputs)
+struct quantized quantized_add(struct graph *graph, enum kern_quant_type type, int64_t block,
+                               const struct graph_node *kernel, uint32_t inputs)
 {
     struct quantized out = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     struct kern_quant *quant = graph_memory(graph, 1, sizeof *quant);
@@ -147,24 +175,22 @@ struct quantized quantized_add(struct graph *graph, bool nf4, const struct graph
     if (!quant || !of)
         return out;
     *of = kernel->source;
-    *quant = (struct kern_quant){.of = of, .rank = kernel->rank};
+    *quant = (struct kern_quant){.of = of, .type = type, .rank = kernel->rank};
     for (uint32_t d = 0; d < kernel->rank; d++) {
         quant->shape[d] = graph->dims[kernel->dims[d]].size;
         quant->box[d] = quant->outer[d] = 1;
     }
-    if (nf4)
-        set_nf4(&q, inputs);
-    else
-        set_int8(quant, inputs);
+    set_blocks(&q, block, inputs);
     if (graph->err.status != SHD_OK)
         return out;
+    set_outer(quant, inputs);
     out.codes = add_codes(&q);
     add_scales(&q, &out);
     return out;
 }
 
-uint32_t quantized_read(struct graph *graph, const struct graph_node *kernel,
-                        const struct quantized *parts)
+uint32_t quantized_read(struct graph *graph, enum kern_quant_type type,
+                        const struct graph_node *kernel, const struct quantized *parts)
 {
     const char *name = graph_text(graph, "%s/dequantized", kernel->name);
     uint32_t scales = parts->scales;
@@ -174,10 +200,10 @@ uint32_t quantized_read(struct graph *graph, const struct graph_node *kernel,
         return GRAPH_NONE;
     s = graph->nodes[scales];
     if (parts->factors != GRAPH_NONE) {
-        scales = graph_dequantize(graph, s.name, graph->nodes[parts->factors].dtype, scales,
-                                  parts->factors, s.dims, s.rank);
+        scales = graph_dequantize(graph, s.name, KERN_INT8, graph->nodes[parts->factors].dtype,
+                                  scales, parts->factors, s.dims, s.rank);
         scales = graph_map(graph, s.name, KERN_ADD, scales, parts->mean, 0);
     }
-    return graph_dequantize(graph, name, kernel->dtype, parts->codes, scales, kernel->dims,
+    return graph_dequantize(graph, name, type, kernel->dtype, parts->codes, scales, kernel->dims,
                             kernel->rank);
 }

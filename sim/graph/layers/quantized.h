@@ -9,9 +9,12 @@
 
 #include "graph/graph.h"
 
-/* Inputs of a block of NF4, and at most so many scales that share a factor; QLoRA's numbers. */
-#define QUANTIZED_BLOCK 64
+/* At most so many scales of NF4 share a factor: QLoRA's number. */
 #define QUANTIZED_SCALES 256
+
+/* The inputs of a block as systems have them: 64 of NF4 (QLoRA), 128 of INT4 (GPTQ, AWQ), 32 of
+ * MXFP4; 0: all of an output, as of INT8. */
+int64_t quantized_block(enum kern_quant_type type);
 
 /* The parameters that stand for a kernel; GRAPH_NONE: not with these bits. */
 struct quantized {
@@ -21,16 +24,16 @@ struct quantized {
     uint32_t mean;    /* of the scales */
 };
 
-/* Add what stands for a kernel, a leaf of a graph_rebuild(), in NF4 or else 8 bits.  The codes have
- * the kernel's name; scales are NAME/absmax, or their codes, then with the factors
- * NAME/absmax/absmax and the mean NAME/absmax/mean.  `inputs`: bit d for the kernel's dimension d
- * that products sum over.  An error in the graph (SHD_EINDIVISIBLE) if blocks do not divide these.
- */
-struct quantized quantized_add(struct graph *graph, bool nf4, const struct graph_node *kernel,
-                               uint32_t inputs);
+/* Add what stands for a kernel, a leaf of a graph_rebuild(), in blocks of so many inputs (0: all).
+ * The codes have the kernel's name; scales are NAME/absmax, or of NF4 their codes, then with the
+ * factors NAME/absmax/absmax and the mean NAME/absmax/mean.  `inputs`: bit d for the kernel's
+ * dimension d that products sum over.  An error in the graph (SHD_EINDIVISIBLE) if blocks do not
+ * divide these. */
+struct quantized quantized_add(struct graph *graph, enum kern_quant_type type, int64_t block,
+                               const struct graph_node *kernel, uint32_t inputs);
 
 /* Add the ops that make the kernel for one product. */
-uint32_t quantized_read(struct graph *graph, const struct graph_node *kernel,
-                        const struct quantized *parts);
+uint32_t quantized_read(struct graph *graph, enum kern_quant_type type,
+                        const struct graph_node *kernel, const struct quantized *parts);
 
 #endif /* GRAPH_LAYERS_QUANTIZED_H */

@@ -30,8 +30,9 @@ static bool stands_for(const struct graph *g, const struct graph_node *n, const 
     return same;
 }
 
-uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype dtype,
-                          uint32_t codes, uint32_t scales, const uint32_t *dims, uint32_t rank)
+uint32_t graph_dequantize(struct graph *graph, const char *name, enum kern_quant_type type,
+                          enum shd_dtype dtype, uint32_t codes, uint32_t scales,
+                          const uint32_t *dims, uint32_t rank)
 {
     struct graph_node node = {.op = GRAPH_DEQUANTIZE,
                               .dtype = dtype,
@@ -45,10 +46,10 @@ uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype 
     c = &graph->nodes[codes];
     if (rank < 1 || rank > KERN_QUANT_DIMS_MAX || !stands_for(graph, c, dims, rank) ||
         !stands_for(graph, &graph->nodes[scales], dims, rank) ||
-        (c->dtype != SHD_I8 && c->dtype != SHD_U8))
+        c->dtype != (kern_quant_levels(type) ? SHD_U8 : SHD_I8))
         return graph_fail(graph, SHD_EINVAL, "'%s' needs codes and scales of its blocks", name);
     node.stop_gradient = true;
-    node.attr.dequantize.nf4 = c->dtype == SHD_U8;
+    node.attr.dequantize.type = type;
     node.attr.dequantize.pair_dim = GRAPH_NONE;
     for (uint32_t d = 0; d < rank; d++) {
         node.dims[d] = dims[d];

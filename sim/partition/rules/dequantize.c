@@ -30,7 +30,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
 
     *k = (struct kern_dequantize){.dtype = n->dtype,
                                   .scale_dtype = s->dtype,
-                                  .nf4 = n->attr.dequantize.nf4,
+                                  .type = n->attr.dequantize.type,
                                   .ndims = n->rank,
                                   .pair_dim = graph_place(n, n->attr.dequantize.pair_dim)};
     for (uint32_t d = 0; d < n->rank; d++) {
