@@ -66,7 +66,7 @@ static void link_equal(struct placement *p, struct coloured *sorted)
         bool last = i + 1 == nnodes || sorted[i + 1].colour != sorted[i].colour;
 
         p->nodes[sorted[i].node].next_alike = last ? sorted[first].node : sorted[i + 1].node;
-        p->nodes[sorted[i].node].first_alike = i == first;
+        p->nodes[sorted[i].node].first_alike = sorted[first].node;
         p->nodes[sorted[i].node].stands_for = false;
         if (!last)
             continue;

@@ -64,10 +64,7 @@ struct mender {
 
 static bool is_alike(const struct placement *p, uint32_t a, uint32_t b)
 {
-    for (uint32_t n = p->nodes[a].next_alike; n != a; n = p->nodes[n].next_alike)
-        if (n == b)
-            return true;
-    return a == b;
+    return p->nodes[a].first_alike == p->nodes[b].first_alike;
 }
 
 /* Add an op to the window, unless an alike op is there: alike ops choose the same. */

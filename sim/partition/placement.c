@@ -267,7 +267,8 @@ static int set_up(struct placement *p, struct shd_error *err)
         p->nodes[node].gift = PLACEMENT_UNKNOWN;
         p->nodes[node].output = GRAPH_NONE;
         p->nodes[node].next_alike = node;
-        p->nodes[node].first_alike = p->nodes[node].stands_for = true;
+        p->nodes[node].first_alike = node;
+        p->nodes[node].stands_for = true;
         for (int k = 0; k < GRAPH_INPUTS_MAX; k++)
             p->nodes[node].needs[k] = PLACEMENT_UNKNOWN;
         set_rule(p, node);

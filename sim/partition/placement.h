@@ -47,8 +47,8 @@ struct placement_node {
     uint32_t nreaders;
     struct placement_reader *readers; /* live readers, in the order of nodes */
     uint32_t next_alike;              /* ring of nodes with equal assignments: alike.h */
-    bool first_alike, stands_for;     /* in the ring: the first node; the middle node, which
-                                         chooses for all */
+    uint32_t first_alike;             /* the first node of its ring */
+    bool stands_for;                  /* the middle node of the ring, which chooses for all */
     uint32_t output;                  /* the first output that delivers the node, or GRAPH_NONE */
 };
 

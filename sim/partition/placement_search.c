@@ -79,7 +79,7 @@ bool search_free_gradients(struct placement *p)
 static void start_cheapest(struct placement *p)
 {
     for (uint32_t node = 0; node < p->graph->nnodes; node++)
-        if (placement_is_free(p, node) && p->nodes[node].first_alike)
+        if (placement_is_free(p, node) && p->nodes[node].first_alike == node)
             improve_node(p, node);
 }
 

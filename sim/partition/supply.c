@@ -295,6 +295,29 @@ static double bound_of(const struct supply *s, uint32_t reader, uint32_t home, d
     return fmin(bound, PRICE_IMPOSSIBLE);
 }
 
+/* The bound of the readers from each one on, for each home, where no need costs anything: a value
+ * that all readers take as it is may have as many as there are parameters.  False: no memory. */
+static bool find_floors(struct supply *s)
+{
+    double *costs = calloc((size_t)s->nneeds + 1, sizeof *costs);
+
+    s->floors = calloc((s->nreaders + (size_t)1) * s->nhomes + 1, sizeof *s->floors);
+    for (uint32_t r = s->nreaders; costs && s->floors && r-- > 0;)
+        for (uint32_t h = 0; h < s->nhomes; h++)
+            s->floors[(size_t)r * s->nhomes + h] = bound_of_reader(&s->readers[r], h, costs) +
+                                                   s->floors[((size_t)r + 1) * s->nhomes + h];
+    free(costs);
+    return costs && s->floors;
+}
+
+static bool costs_nothing(const struct supply *s, const double *costs)
+{
+    for (uint32_t m = 0; m < s->nneeds; m++)
+        if (costs[m] > 0)
+            return false;
+    return true;
+}
+
 static uint64_t hash_state(const struct supply *s, uint32_t reader, uint32_t home,
                            const double *costs)
 {
@@ -325,7 +348,9 @@ static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const do
         return false;
     }
     memcpy(t.costs, costs, n * sizeof *t.costs);
-    t.bound = bound_of(s, reader, home, t.costs);
+    t.bound = costs_nothing(s, costs)
+                  ? fmin(s->floors[(size_t)reader * s->nhomes + home], PRICE_IMPOSSIBLE)
+                  : bound_of(s, reader, home, t.costs);
     memcpy(t.costs, costs, n * sizeof *t.costs);
     for (size_t m = 0; m < n; m++)
         t.next[m] = SUPPLY_DONE;
@@ -438,7 +463,7 @@ bool supply_init(struct supply *s, struct placement *p, const struct supply_spec
     if (!s->homes || !s->start || !s->start_cost)
         return false;
     memcpy(s->homes, spec->homes, spec->nhomes * sizeof *s->homes);
-    good = init_readers(s, p, spec) && init_prices(s, p) && find_starts(s, p);
+    good = init_readers(s, p, spec) && init_prices(s, p) && find_floors(s) && find_starts(s, p);
     p->nodes[spec->node].home = home;
     return good;
 }
@@ -461,6 +486,7 @@ void supply_fini(struct supply *s)
     free(s->homes);
     free(s->last);
     free(s->between);
+    free(s->floors);
     free(s->start);
     free(s->start_cost);
     free(s->states);

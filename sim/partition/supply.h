@@ -51,6 +51,7 @@ struct supply {
     struct supply_reader *readers;
     uint32_t *last;     /* by need: the last reader that may have the need */
     double *between;    /* cost from need to need */
+    double *floors;     /* [reader][home]: bounds where no need costs anything */
     uint32_t *start;    /* by home: start state ... */
     double *start_cost; /* ... and cost of the value's outputs */
     struct supply_state *states;
