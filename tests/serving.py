@@ -63,6 +63,9 @@ LAYOUTS = [
     ("a cut sequence of one key head", "mqa", CUT),
     ("a window", "window", {"mesh": {"tp": 2}, "params": HEADS}),
     ("a window over a striped sequence", "window", STRIPED),
+    ("a window in pages, behind a prefill elsewhere", "window", {
+        "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "decode": {"page": 2},
+        "context": {"axis": "cp", "order": "striped"}, "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
     ("chunks", "chunk", {"mesh": {"tp": 2}, "params": HEADS}),
     ("chunks over a cut sequence", "chunk", CUT),
     ("sinks", "sinks", {"mesh": {"tp": 4}, "params": HEADS}),
@@ -119,17 +122,36 @@ def parts(mesh, axis):
     return mesh.get(axis, 1) if axis else 1
 
 
+def kept_by(layer, model, kept, unit):
+    """Tokens that a layer keeps in a step behind `kept` and TOKENS new ones: those that some query
+    sees, in whole pages and parts."""
+    tokens = -(-(kept + TOKENS) // unit) * unit
+    kind = model.get("layer_types", ["window" if "window" in model else "full"])
+    kind, first = kind[layer % len(kind)], 0
+    if kind == "window":
+        first = kept - model["window"] + 1
+    elif kind == "chunk":
+        first = kept - kept % model["chunk"]
+    each = model["chunk"] if kind == "chunk" else 1
+    while first > 0 and (first % unit or first % each):
+        first -= 1
+    return tokens - max(first, 0)
+
+
 def growth_of(strategy):
     """Bytes on a device of the cache of the further tokens."""
     model, mesh = strategy["model"], strategy["mesh"]
     cut = parts(mesh, strategy.get("context", {}).get("axis"))
+    unit = cut * strategy["decode"].get("page", 1)
+    tokens = sum(kept_by(layer, model, PROMPT + GROWTH, unit) - kept_by(layer, model, PROMPT, unit)
+                 for layer in range(model["layers"]))
     rows = BATCH // parts(mesh, strategy.get("axes", {}).get("batch"))
     if "mla" in strategy:
         width = strategy["mla"]["kv_rank"] + strategy["mla"]["rope_dim"]
     else:
         heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else 1)
         width = 2 * heads * (model["d_model"] // model["heads"])
-    return GROWTH // cut * 4 * model["layers"] * rows * width
+    return tokens // cut * 4 * rows * width
 
 
 def alone(program, path, strategy, name, known):

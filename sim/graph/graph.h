@@ -195,6 +195,7 @@ struct graph_dim {
 
 /* How tokens lie in a cache: [batch, tokens, ..] in an order, or in pages [pools, slots, ..]. */
 struct graph_kept {
+    int64_t from; /* the first token that is kept; the order is that of those from it on */
     struct kern_order order;
     const struct kern_pages *pages; /* NULL: none */
 };

@@ -25,9 +25,8 @@ void layer_attention_init(struct layer_attention *out, struct graph *graph,
         scenario_serves(scenario) ? scenario_cache_tokens(scenario) : scenario->batch.seq;
 
     *out = (struct layer_attention){.scenario = scenario};
-    if (scenario_serves(scenario))
-        out->cache = serving_add(&out->sights, graph, scenario, batch, seq);
-    if (!out->cache || out->cache->begins)
+    if (!scenario_serves(scenario) ||
+        serving_add(&out->caches, &out->sights, graph, scenario, batch, seq))
         context_add(&out->sights, graph, scenario, batch, seq);
     if (!m->rope.used || graph->err.status != SHD_OK)
         return;
@@ -59,7 +58,7 @@ struct attention_opts layer_attention_opts(const struct layer_attention *all, in
                                   .cap = m->attention_cap,
                                   .unfused = m->attention == SCENARIO_UNFUSED,
                                   .sight = all->sights.of[sees],
-                                  .cache = all->cache};
+                                  .cache = all->caches.of[sees]};
 
     if (!scenario_layer_is_plain(type))
         opts.rotation = sees == SCENARIO_LAYER_FULL ? all->rotation : all->local;

@@ -10,13 +10,14 @@
 
 #include "graph/graph.h"
 #include "graph/layers/attention.h"
+#include "model/serving.h"
 #include "model/token_order.h"
 #include "scenario/scenario.h"
 
 struct layer_attention {
     const struct scenario *scenario;
     struct context_sights sights;
-    const struct attention_cache *cache;  /* NULL: none is kept */
+    struct serving_caches caches;         /* NULL: none is kept */
     const struct kern_rotation *rotation; /* NULL: no rotary positions */
     const struct kern_rotation *local;    /* of layers with a window or chunks */
 };

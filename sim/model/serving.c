@@ -11,8 +11,24 @@
 #include "model/token_inputs.h"
 #include "model/token_order.h"
 
-/* Pages of the cache; NULL: it is contiguous, or there is no memory. */
-static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s)
+/* The tokens that layers keep from one on, in a room of their own. */
+struct room {
+    int64_t from;
+    const struct kern_pages *pages; /* NULL: the cache is contiguous */
+    struct attention_cache *cache;
+    uint32_t *positions, table; /* as in struct attention_sight */
+    const char *suffix;         /* of the names of its arrays */
+};
+
+/* A page that is partly of a common prefix is each sequence's own. */
+static int64_t shared_pages(const struct scenario *s, int64_t from)
+{
+    int64_t tokens = s->decode.shared > from ? s->decode.shared - from : 0;
+
+    return tokens / scenario_cache_parts(s) / s->decode.page;
+}
+
+static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s, int64_t from)
 {
     struct kern_pages *pages = s->decode.page > 0 ? graph_memory(g, 1, sizeof *pages) : NULL;
     int64_t pools = scenario_batch_shards(s), parts = scenario_cache_parts(s);
@@ -23,25 +39,27 @@ static const struct kern_pages *make_pages(struct graph *g, const struct scenari
                                  .pools = pools,
                                  .rows = s->batch.size / pools,
                                  .parts = parts,
-                                 .tokens = scenario_cache_tokens(s) / parts,
-                                 .shared = s->decode.shared / parts / s->decode.page};
+                                 .tokens = (scenario_cache_tokens(s) - from) / parts,
+                                 .shared = shared_pages(s, from)};
     kern_pages_init(pages);
     return pages;
 }
 
-/* What new tokens see of the cache in layers of a type. */
+/* What `count` new tokens, the first at `first`, see of the cache in layers of a type.  Positions
+ * count from the room's first token: a window is as long wherever it begins, and chunks begin with
+ * a room. */
 static const struct kern_sight *make_sight(struct graph *g, const struct scenario *s,
-                                           const struct kern_pages *pages,
-                                           enum scenario_layer_type type)
+                                           const struct room *room, enum scenario_layer_type type,
+                                           int64_t first, int64_t count)
 {
     const struct kern_sight sight = {
-        .order = context_order(s, scenario_cache_tokens(s)),
+        .order = context_order(s, scenario_cache_tokens(s) - room->from),
         .causal = true,
         .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
         .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
-        .pages = pages,
-        .queries = {.count = scenario_new_tokens(s),
-                    .first = scenario_kept_tokens(s),
+        .pages = room->pages,
+        .queries = {.count = count,
+                    .first = first - room->from,
                     .each = s->step.decode ? scenario_step_tokens(s) : 0,
                     .last_step = s->steps - 1}};
 
@@ -55,75 +73,70 @@ static uint32_t add_array(struct graph *g, const char *name, const struct kern_s
                        (struct kern_source){.sight = sight, .sight_array = array});
 }
 
-/* The sight of layers of a type; positions of keys and queries are those of all types. */
+/* The sight of layers of a type. */
 static const struct attention_sight *add_sight(struct graph *g, const struct scenario *s,
-                                               const struct kern_pages *pages,
-                                               enum scenario_layer_type type,
-                                               const struct attention_sight *like)
+                                               const struct room *room,
+                                               enum scenario_layer_type type, uint32_t queries)
 {
     struct attention_sight *out = graph_memory(g, 1, sizeof *out);
     const char *name = s->model.layer_types.n == 0
                            ? "spans"
                            : graph_text(g, "spans/%s", scenario_layer_type_name(type));
-    int64_t parts = like->blocks;
+    int64_t parts = scenario_cache_parts(s);
     uint32_t dims[2] = {graph_dim(g, "cache_queries", parts * scenario_new_tokens(s)),
                         graph_dim(g, "span", 2)};
 
     if (!out)
         return NULL;
-    *out = *like;
-    out->sight = make_sight(g, s, pages, type);
+    *out = (struct attention_sight){
+        .sight = make_sight(g, s, room, type, scenario_kept_tokens(s), scenario_new_tokens(s)),
+        .positions = room->positions,
+        .blocks = (uint32_t)parts,
+        .table = room->table,
+        .queries = queries};
     if (parts == 1)
         dims[0] = graph_find_dim(g, "seq");
     out->spans = add_array(g, name, out->sight, KERN_SPANS, dims, 2);
     return out;
 }
 
-static uint32_t add_table(struct graph *g, const struct kern_sight *sight, uint32_t batch)
+/* Add where the keys of a room are in their sequences. */
+static void add_keys(struct room *room, struct graph *g, const struct kern_sight *sight,
+                     uint32_t batch)
 {
-    int64_t entries = sight->pages->parts * kern_pages_entries(sight->pages);
-    const uint32_t dims[2] = {batch, graph_dim(g, "entries", entries)};
+    const char *cache = graph_text(g, "cache%s", room->suffix);
+    uint32_t dims[2] = {graph_dim(g, cache, sight->order.extent)};
 
-    return add_array(g, "pages", sight, KERN_TABLE, dims, 2);
-}
-
-/* Sights of the types that layers have. */
-static void add_sights(struct context_sights *out, struct graph *g, const struct scenario *s,
-                       const struct kern_sight *sight, uint32_t batch, uint32_t seq)
-{
-    struct attention_sight like = {.blocks = (uint32_t)scenario_cache_parts(s),
-                                   .table = GRAPH_NONE};
-    uint32_t cache = graph_dim(g, "cache", sight->order.extent);
-    uint32_t *positions = graph_memory(g, 1, sizeof *positions);
-
-    if (!positions)
+    room->positions = graph_memory(g, 1, sizeof *room->positions);
+    if (!room->positions)
         return;
-    *positions = add_array(g, "positions", sight, KERN_POSITIONS, &cache, 1);
-    like.positions = positions;
-    if (sight->pages)
-        like.table = add_table(g, sight, batch);
-    like.queries = add_array(g, "queries", sight, KERN_QUERIES, &seq, 1);
-    for (int type = 0; type < SCENARIO_LAYER_FULL_PLAIN; type++)
-        if (context_has_type(s, (enum scenario_layer_type)type))
-            out->of[type] = add_sight(g, s, sight->pages, (enum scenario_layer_type)type, &like);
+    *room->positions =
+        add_array(g, graph_text(g, "positions%s", room->suffix), sight, KERN_POSITIONS, dims, 1);
+    if (!room->pages)
+        return;
+    dims[0] = batch;
+    dims[1] = graph_dim(g, graph_text(g, "entries%s", room->suffix),
+                        room->pages->parts * kern_pages_entries(room->pages));
+    room->table = add_array(g, graph_text(g, "pages%s", room->suffix), sight, KERN_TABLE, dims, 2);
 }
 
 /* Say where new tokens are kept. */
-static void place_tokens(struct attention_cache *cache, struct graph *g,
-                         const struct kern_sight *sight, uint32_t seq)
+static void place_tokens(struct room *room, struct graph *g, const struct kern_sight *sight)
 {
-    const struct kern_pages *pages = sight->pages;
-    uint32_t dims[3] = {GRAPH_NONE, GRAPH_NONE, seq};
+    struct attention_cache *cache = room->cache;
+    const char *places = graph_text(g, "places%s", room->suffix);
+    uint32_t dims[3] = {GRAPH_NONE, GRAPH_NONE, cache->fresh};
 
-    if (!pages) {
-        cache->dim = graph_dim(g, "cache", sight->order.extent);
-        cache->places = add_array(g, "places", sight, KERN_PLACES, &seq, 1);
+    if (!room->pages) {
+        cache->dim = graph_dim(g, graph_text(g, "cache%s", room->suffix), sight->order.extent);
+        cache->places = add_array(g, places, sight, KERN_PLACES, &cache->fresh, 1);
         return;
     }
-    cache->pools = dims[0] = graph_dim(g, "pools", pages->pools);
-    cache->rows = dims[1] = graph_dim(g, "rows", pages->rows);
-    cache->dim = graph_dim(g, "slots", kern_pages_slots(pages));
-    cache->places = add_array(g, "places", sight, KERN_PLACES, dims, 3);
+    cache->pools = dims[0] = graph_dim(g, "pools", room->pages->pools);
+    cache->rows = dims[1] = graph_dim(g, "rows", room->pages->rows);
+    cache->dim =
+        graph_dim(g, graph_text(g, "slots%s", room->suffix), kern_pages_slots(room->pages));
+    cache->places = add_array(g, places, sight, KERN_PLACES, dims, 3);
 }
 
 static enum shd_dtype code_of(const struct scenario *s)
@@ -135,26 +148,77 @@ static enum shd_dtype code_of(const struct scenario *s)
     return codes[s->decode.cache];
 }
 
-const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
-                                          const struct scenario *scenario, uint32_t batch,
-                                          uint32_t seq)
+/* Of the new tokens of a cache that begins, those before the room's first one are not kept. */
+static int64_t not_kept(const struct scenario *s, const struct room *room)
 {
-    struct attention_cache *cache = graph_memory(graph, 1, sizeof *cache);
-    const struct kern_pages *pages = make_pages(graph, scenario);
-    const struct kern_sight *sight = make_sight(graph, scenario, pages, SCENARIO_LAYER_FULL);
+    return scenario_kept_tokens(s) == 0 ? room->from : 0;
+}
 
-    if (!cache || !sight)
-        return NULL;
+/* Make the room of layers of a type. */
+static void make_room(struct room *room, struct graph *g, const struct scenario *s,
+                      enum scenario_layer_type type, uint32_t batch, uint32_t seq)
+{
+    int64_t kept = scenario_kept_tokens(s), skipped;
+    struct attention_cache *cache = graph_memory(g, 1, sizeof *cache);
+    const struct kern_sight *sight;
+
+    room->from = scenario_cache_from(s, type);
+    room->suffix = room->from > 0 ? graph_text(g, "/%s", scenario_layer_type_name(type)) : "";
+    room->pages = make_pages(g, s, room->from);
+    room->table = GRAPH_NONE;
+    skipped = not_kept(s, room);
+    sight = make_sight(g, s, room, SCENARIO_LAYER_FULL, kept + skipped,
+                       scenario_new_tokens(s) - skipped);
+    if (!cache || !room->suffix || !sight)
+        return;
     *cache = (struct attention_cache){
-        .kept = {context_order(scenario, scenario_cache_tokens(scenario)), pages},
-        .code = code_of(scenario),
-        .begins = scenario_kept_tokens(scenario) == 0,
-        .seed = scenario->seed,
+        .kept = {room->from, context_order(s, scenario_cache_tokens(s) - room->from), room->pages},
+        .fresh = skipped > 0 ? graph_dim(g, graph_text(g, "fresh%s", room->suffix),
+                                         scenario_new_tokens(s) - skipped)
+                             : seq,
+        .code = code_of(s),
+        .begins = kept == 0,
+        .seed = s->seed,
         .source = model_source};
-    place_tokens(cache, graph, sight, seq);
-    if (!cache->begins)
-        add_sights(out, graph, scenario, sight, batch, seq);
-    return graph->err.status == SHD_OK ? cache : NULL;
+    room->cache = cache;
+    place_tokens(room, g, sight);
+    if (kept > 0)
+        add_keys(room, g, sight, batch);
+}
+
+/* The positions of new tokens in their whole sequences. */
+static uint32_t add_queries(struct graph *g, const struct scenario *s, uint32_t seq)
+{
+    const struct room all = {.from = 0};
+    const struct kern_sight *sight = make_sight(g, s, &all, SCENARIO_LAYER_FULL,
+                                                scenario_kept_tokens(s), scenario_new_tokens(s));
+
+    return sight ? add_array(g, "queries", sight, KERN_QUERIES, &seq, 1) : GRAPH_NONE;
+}
+
+bool serving_add(struct serving_caches *caches, struct context_sights *out, struct graph *graph,
+                 const struct scenario *scenario, uint32_t batch, uint32_t seq)
+{
+    struct room rooms[SCENARIO_LAYER_FULL_PLAIN] = {{.from = 0}};
+    bool begins = scenario_kept_tokens(scenario) == 0;
+    uint32_t queries = begins ? GRAPH_NONE : add_queries(graph, scenario, seq);
+
+    for (int type = 0; type < SCENARIO_LAYER_FULL_PLAIN; type++) {
+        enum scenario_layer_type sees = (enum scenario_layer_type)type;
+        struct room *room = rooms;
+
+        if (!context_has_type(scenario, sees) || graph->err.status != SHD_OK)
+            continue;
+        while (room < rooms + type &&
+               (!room->cache || room->from != scenario_cache_from(scenario, sees)))
+            room++;
+        if (room == rooms + type)
+            make_room(room, graph, scenario, sees, batch, seq);
+        caches->of[type] = room->cache;
+        if (!begins)
+            out->of[type] = add_sight(graph, scenario, room, sees, queries);
+    }
+    return begins;
 }
 
 /* Ids of which all sequences have the first ones in common, as prompts with the same instructions

@@ -17,11 +17,16 @@
 #include "model/token_order.h"
 #include "scenario/scenario.h"
 
+/* What layers keep, by what they see, as struct context_sights; NULL for types that no layer has.
+ * Those that see a window or a chunk keep what is in it. */
+struct serving_caches {
+    const struct attention_cache *of[SCENARIO_LAYER_FULL_PLAIN];
+};
+
 /* Add the inputs that say where tokens are kept and, unless the cache begins, which of them layers
- * see.  Returns the cache; NULL with an error in the graph.  Lives as long as the graph. */
-const struct attention_cache *serving_add(struct context_sights *out, struct graph *graph,
-                                          const struct scenario *scenario, uint32_t batch,
-                                          uint32_t seq);
+ * see.  True: it begins.  Both live as long as the graph. */
+bool serving_add(struct serving_caches *caches, struct context_sights *out, struct graph *graph,
+                 const struct scenario *scenario, uint32_t batch, uint32_t seq);
 
 /* Arrays of a step by name: the input that is the tokens made last, or a prompt; what a prefill
  * makes; all that a decode makes; what a draft proposes. */

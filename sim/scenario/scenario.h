@@ -892,6 +892,10 @@ int64_t scenario_kept_tokens(const struct scenario *scenario);
 int64_t scenario_sequence_tokens(const struct scenario *scenario);
 int64_t scenario_cache_tokens(const struct scenario *scenario);
 
+/* The first token that layers keep which see a window or a chunk: no later query sees an earlier
+ * one.  Others keep all. */
+int64_t scenario_cache_from(const struct scenario *scenario, enum scenario_layer_type sees);
+
 /* Tokens that a step of a decode makes of each sequence on average, and the number of steps. */
 double scenario_step_tokens(const struct scenario *scenario);
 int64_t scenario_decode_steps(const struct scenario *scenario);

@@ -79,14 +79,34 @@ int64_t scenario_sequence_tokens(const struct scenario *scenario)
     return scenario->step.decode ? n + scenario->decode.tokens - 1 : n; /* no step begins later */
 }
 
+/* What pages and the order over context.axis need a multiple of. */
+static int64_t cache_unit(const struct scenario *s)
+{
+    int64_t unit = scenario_cache_parts(s);
+
+    if (s->context.order == SCENARIO_ZIGZAG)
+        unit *= 2;
+    return s->decode.page > 0 ? unit * s->decode.page : unit;
+}
+
 int64_t scenario_cache_tokens(const struct scenario *scenario)
 {
-    int64_t n = scenario_sequence_tokens(scenario);
-    int64_t unit = scenario_cache_parts(scenario);
+    int64_t n = scenario_sequence_tokens(scenario), unit = cache_unit(scenario);
 
-    if (scenario->context.order == SCENARIO_ZIGZAG)
-        unit *= 2;
-    if (scenario->decode.page > 0)
-        unit *= scenario->decode.page;
     return (n + unit - 1) / unit * unit;
+}
+
+int64_t scenario_cache_from(const struct scenario *scenario, enum scenario_layer_type sees)
+{
+    int64_t kept = scenario_kept_tokens(scenario), unit = cache_unit(scenario);
+    int64_t query = kept > 0 ? kept : scenario_new_tokens(scenario); /* the first that will look */
+    int64_t each = sees == SCENARIO_LAYER_CHUNK ? scenario->model.chunk : 1, from = 0;
+
+    if (sees == SCENARIO_LAYER_WINDOW && scenario->model.window > 0)
+        from = query - (scenario->model.window - 1);
+    else if (sees == SCENARIO_LAYER_CHUNK && each > 0)
+        from = query / each * each;
+    while (from > 0 && (from % each != 0 || from % unit != 0))
+        from = (from - 1) / each * each;
+    return from > 0 ? from : 0;
 }

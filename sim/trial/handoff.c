@@ -212,7 +212,7 @@ static uint64_t copy_box(const struct item *item, const int64_t *extent, const s
 /* Where a token of a sequence of the batch lies: the first two indices. */
 static void place_of(const struct graph_kept *kept, int64_t row, int64_t position, int64_t *at)
 {
-    int64_t token = kern_order_index(&kept->order, position);
+    int64_t token = kern_order_index(&kept->order, position - kept->from);
 
     at[0] = kept->pages ? row / kept->pages->rows : row;
     at[TOKENS_DIM] = kept->pages ? kern_pages_slot(kept->pages, row, token) : token;
@@ -243,7 +243,7 @@ static bool is_shared(const struct graph_kept *kept, int64_t row, int64_t positi
     const struct kern_pages *p = kept->pages;
 
     return p && row % p->rows > 0 &&
-           kern_order_index(&kept->order, position) % p->tokens < p->shared * p->page;
+           kern_order_index(&kept->order, position - kept->from) % p->tokens < p->shared * p->page;
 }
 
 /* Move what device d of the decode wants of an array that `source` has; returns the bytes. */
@@ -255,6 +255,7 @@ static uint64_t move(const struct handoff *h, const struct item *item, int32_t s
     int64_t at[SHD_RANK_MAX];
     struct rows rows, theirs;
     uint64_t bytes = 0;
+    int64_t first;
 
     if (!cut(&box, &from, item->to->rank, item->begun != NULL) || !is_taken(h, item, source, d))
         return 0;
@@ -266,8 +267,9 @@ static uint64_t move(const struct handoff *h, const struct item *item, int32_t s
     rows.begin = rows.begin > theirs.begin ? rows.begin : theirs.begin;
     rows.end = rows.end < theirs.end ? rows.end : theirs.end;
     box.extent[0] = box.extent[TOKENS_DIM] = 1;
+    first = item->left->from > item->begun->from ? item->left->from : item->begun->from;
     for (int64_t row = rows.begin; row < rows.end; row++)
-        for (int64_t p = 0; p < item->kept; p++) {
+        for (int64_t p = first; p < item->kept; p++) {
             place_of(item->left, row, p, at);
             if (is_shared(item->begun, row, p) || !has(&from, at))
                 continue;

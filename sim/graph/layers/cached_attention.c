@@ -21,6 +21,7 @@ static struct kern_source content(const struct graph *g, const char *name,
         source.inner *= g->dims[n->dims[d]].size;
     source.place.columns = (uint64_t)(source.order.extent * source.inner);
     source.place.row = SEQUENCE * (uint64_t)source.inner;
+    source.place.first = (uint64_t)(cache->kept.from * source.inner);
     return source;
 }
 
@@ -34,6 +35,18 @@ static uint32_t by_pool(struct graph *g, const char *name, uint32_t rows,
     for (uint32_t d = 1; d < n.rank; d++)
         dims[d + 1] = n.dims[d];
     return graph_reshape(g, graph_text(g, "%s/rows", name), rows, dims, n.rank + 1);
+}
+
+/* Rows of the new tokens that are kept. */
+static uint32_t fresh_rows(struct graph *g, const char *name, uint32_t rows,
+                           const struct attention_cache *cache)
+{
+    uint32_t seq = g->nodes[rows].dims[1];
+
+    if (cache->fresh == seq)
+        return rows;
+    return graph_slice(g, graph_text(g, "%s/fresh", name), rows, seq, cache->fresh,
+                       g->dims[seq].size - g->dims[cache->fresh].size);
 }
 
 /* Rows as codes whose scale is 1: their greatest magnitude counts as the largest that a code is. */
@@ -56,7 +69,8 @@ uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
 
     if (graph->err.status != SHD_OK || rows == GRAPH_NONE)
         return GRAPH_NONE;
-    if (cache->code != SHD_NDTYPES)
+    rows = fresh_rows(graph, name, rows, cache);
+    if (cache->code != SHD_NDTYPES && rows != GRAPH_NONE)
         rows = as_codes(graph, name, rows, cache->code);
     if (rows == GRAPH_NONE)
         return GRAPH_NONE;

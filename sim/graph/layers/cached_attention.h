@@ -14,10 +14,11 @@
 #include "graph/graph.h"
 #include "graph/layers/ring_attention.h"
 
-/* What all caches of a step have in common.  Lives as long as the graph. */
+/* What caches of layers that keep the same tokens have in common.  Lives as long as the graph. */
 struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
-    uint32_t places; /* int32 [seq], with pages [pools, rows, seq]: where new tokens are written */
+    uint32_t fresh;  /* of the new tokens that are kept, the last ones: seq, if all are */
+    uint32_t places; /* int32 [fresh], with pages [pools, rows, fresh]: where they are written */
     enum shd_dtype code; /* keys and values are kept as codes of this type; SHD_NDTYPES: as they
                             are */
     bool begins;     /* there are no tokens before: the new ones see each other alone */
