@@ -1181,6 +1181,9 @@ libsim_la_SOURCES = \
 	%D%/search/sensitivity.h \
 	%D%/search/serving.c \
 	%D%/search/serving.h \
+	%D%/search/serving_apart.c \
+	%D%/search/serving_apart.h \
+	%D%/search/serving_apart_report.c \
 	%D%/search/serving_report.c \
 	%D%/search/serving_report.h \
 	%D%/search/space.c \

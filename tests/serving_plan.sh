@@ -197,6 +197,56 @@ is 2 "search --serve: not of a prefill"
 shardsim search -q "$tmp/one.yaml" --serve
 is 2 "search --serve: not without a cluster"
 
+# Devices of their own for prefill and decode.
+search --apart --devices 12 --json -s decode.tokens=9
+is 0 "search --apart: status 0"
+cp "$tmp/out" "$tmp/found.json"
+python3 - "$tmp/found.json" "$shardsim" "$tmp/one.yaml" "$cluster" <<'PY'
+import json, math, subprocess, sys
+file, shardsim, scenario, cluster = sys.argv[1:]
+found = json.load(open(file))
+
+def seconds(pool, *more):
+    sets = ["mesh." + a for a in pool["mesh"].split(", ")] + [
+        "batch.size=%d" % pool["batch"], "hardware=" + cluster, "limits.memory=8MiB", *more]
+    r = subprocess.run([shardsim, "plan", "-q", "--json", scenario] + [w for s in sets for w in ("-s", s)],
+                       capture_output=True, check=True)
+    return json.loads(r.stdout)["figures"]["modelled_step_seconds"]
+
+def close(a, b):
+    return math.isclose(a, b, rel_tol=1e-6)
+
+def rate(x, y, prompts, answers):
+    return min(x * prompts, y * answers)
+
+assert found["tokens"] == 9 and found["apart"]
+tokens = [s["tokens_per_second"] for s in found["apart"]]
+assert tokens == sorted(tokens, reverse=True)
+for s in found["apart"][:: len(found["apart"]) // 3 + 1]:
+    p, d = s["prefill"], s["decode"]
+    first, each = seconds(p, "step=[prefill]", "decode.tokens=1"), seconds(d, "decode.tokens=9")
+    assert close(first, p["step_seconds"]) and close(each, d["step_seconds"]), s
+    assert close(first + s["sent_seconds"], s["first_token_seconds"]) and s["sent_seconds"] > 0
+    prompts, answers = p["batch"] / first, d["batch"] / each / 8
+    assert close(s["requests_per_second"], rate(p["replicas"], d["replicas"], prompts, answers))
+    assert close(s["tokens_per_second"], 9 * s["requests_per_second"])
+    for x in range(1, 12 // p["devices"] + 1): # no other number of prefills makes more
+        y = (12 - x * p["devices"]) // d["devices"]
+        assert rate(x, y, prompts, answers) <= s["requests_per_second"] * (1 + 1e-9), (x, y, s)
+t = found["together"]["decode"]
+one = dict(t, batch=1)
+groups = int(t["mesh"].split("dp=")[1].split(",")[0])
+first = seconds(dict(t, batch=groups), "step=[prefill]", "decode.tokens=1")
+token = seconds(t, "decode.tokens=9") + t["batch"] / groups / 8 * first
+assert close(token, found["together"]["token_seconds"])
+assert close(found["together"]["tokens_per_second"], t["replicas"] * t["batch"] / token * 9 / 8)
+PY
+ok $? "search --apart: figures of its plans, and no other share makes more"
+search --apart --devices 12 --ttft 1ns -s decode.tokens=9
+is 1 "search --apart: none within the limits"
+search --apart --devices 12 -s decode.tokens=1
+is 2 "search --apart: answers of one token need no decode"
+
 # The page shows what the program says.
 (cd "$top_srcdir" && COLUMNS=80 PATH=$bin:$PATH python3 tests/console_page.py docs/serving.md "${SERVING_UPDATE:-0}") \
     >"$tmp/wrong" 2>&1

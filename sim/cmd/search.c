@@ -38,6 +38,8 @@ static void check_together(const struct args_line *line, void *input)
         args_error(line, "several --devices go without --memory, --within and --seconds");
     if ((o->ttft_s > 0 || o->tpot_s > 0) && !o->serve)
         args_error(line, "--ttft and --tpot go with --serve");
+    if (o->apart && (!o->serve || o->picture))
+        args_error(line, "--apart goes with --serve, and without --picture");
     if (o->serve && (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
                      o->journal || o->target || o->output || o->sensitivity || o->within_s > 0 ||
                      o->memory_bytes > 0 || o->row != 1))
@@ -135,6 +137,9 @@ static const struct args_row rows[] = {
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
      "Search the layouts of a decode (step: [decode]) for the most tokens a second: every size of "
      "the mesh's axes, with each every batch by doublings"},
+    {"apart", 0, NULL, args_switch, AT(apart), 0, 0,
+     "Of --serve: share --devices out to replicas that take prompts in and others that make "
+     "decode.tokens tokens of each, and compare that with both on every device"},
     {"ttft", 0, "TIME", take_time, AT(ttft_s), 0, 0,
      "Of --serve: the first token of a prompt within this time, such as 1s"},
     {"tpot", 0, "TIME", take_time, AT(tpot_s), 0, 0,

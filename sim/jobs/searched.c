@@ -18,6 +18,7 @@
 #include "search/crew.h"
 #include "search/search_picture.h"
 #include "search/search_report.h"
+#include "search/serving_apart.h"
 #include "search/serving_report.h"
 #include "store/write.h"
 
@@ -267,6 +268,29 @@ static int put_serving(const struct searched *o, const struct serving_search *fo
     return exit == CMD_OK && found->nwithin == 0 ? CMD_FAILED : exit;
 }
 
+/* Share devices out to prefill and decode. */
+static int search_apart(const struct searched *o, const struct serving_wants *wants)
+{
+    struct serving_apart found;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int exit, status;
+
+    log_progress_begin(o->log);
+    status = serving_apart_run(&found, &o->chosen.trial, wants, &err);
+    log_progress_end(o->log);
+    if (status == SHD_OK && o->json)
+        serving_apart_json(&text, &found);
+    else if (status == SHD_OK)
+        serving_apart_text(&text, &found, o->ntop);
+    exit = status == SHD_OK ? cmd_put_last(&text) : cmd_refused(&err);
+    if (exit == CMD_OK)
+        exit = !found.over ? CMD_INTERRUPTED : found.nsplits == 0 ? CMD_FAILED : CMD_OK;
+    serving_apart_fini(&found);
+    text_fini(&text);
+    return exit;
+}
+
 static int search_serving(const struct searched *o)
 {
     const struct serving_wants wants = {.devices = o->devices,
@@ -279,6 +303,8 @@ static int search_serving(const struct searched *o)
     struct shd_error err;
     int exit, status;
 
+    if (o->apart)
+        return search_apart(o, &wants);
     log_progress_begin(o->log);
     status = serving_search_run(&found, &o->chosen.trial, &wants, &err);
     log_progress_end(o->log);

@@ -27,6 +27,7 @@ struct searched {
     bool all, json, quiet, sensitivity;
     const char *output, *journal, *picture;
     bool serve;            /* layouts of a step of serving, ... */
+    bool apart;            /* ... with devices of their own for prefill and decode, ... */
     double ttft_s, tpot_s; /* ... with these times; 0: any */
     bool by_tensors;
     const char *tensors;

@@ -16,6 +16,7 @@
 #include "report/serving.h"
 
 #define BATCH_MAX (INT64_C(1) << 20)
+#define GAIN 0.02 /* of tokens a second, for which more prompts are taken in at once */
 #define HALVINGS 4 /* of a doubling: a sixteenth is left */
 #define SETS_MAX (SHD_MESH_AXES_MAX + 8)
 #define SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
@@ -26,6 +27,7 @@ struct finder {
     struct shd_error *err;
     int64_t sizes[SHD_MESH_AXES_MAX]; /* of the mesh's axes */
     double prompt_s;                  /* of this mesh */
+    double rate;                      /* of this mesh: tokens a second of the batch before */
 };
 
 /* ---- one plan ---- */
@@ -170,13 +172,22 @@ static int print_mesh(struct serving_layout *layout, const struct finder *f)
     return SHD_OK;
 }
 
+/* Whether a first token comes in time; negative seconds: it was not found. */
+static bool is_soon(const struct serving_wants *wants, double seconds)
+{
+    return wants->ttft_s <= 0 || (seconds >= 0 && seconds <= wants->ttft_s);
+}
+
 static int keep(struct finder *f, struct serving_layout *layout)
 {
     struct serving_search *s = f->out;
 
     layout->prompt_s = f->prompt_s;
-    layout->within = (s->wants.tpot_s <= 0 || layout->token_s <= s->wants.tpot_s) &&
-                     (s->wants.ttft_s <= 0 || (f->prompt_s >= 0 && f->prompt_s <= s->wants.ttft_s));
+    layout->groups = groups_of(f);
+    layout->within = s->wants.prefill
+                         ? is_soon(&s->wants, layout->token_s)
+                         : (s->wants.tpot_s <= 0 || layout->token_s <= s->wants.tpot_s) &&
+                               is_soon(&s->wants, f->prompt_s);
     if (!array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts))
         return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
     s->layouts[s->nlayouts] = *layout;
@@ -192,7 +203,7 @@ static int find_prompt(struct finder *f, int64_t groups)
     int status;
 
     f->prompt_s = -1;
-    if (f->out->wants.ttft_s <= 0)
+    if (f->out->wants.prefill || (f->out->wants.ttft_s <= 0 && !f->out->wants.prompts))
         return SHD_OK;
     status = plan(&outcome, &prompt, f, groups, true);
     if (outcome == FITS)
@@ -204,7 +215,7 @@ static int find_prompt(struct finder *f, int64_t groups)
 static int plan_batch(enum outcome *outcome, bool *within, struct finder *f, int64_t batch)
 {
     struct serving_layout layout;
-    int status = plan(outcome, &layout, f, batch, false);
+    int status = plan(outcome, &layout, f, batch, f->out->wants.prefill);
 
     *within = false;
     if (*outcome != FITS || status != SHD_OK)
@@ -240,6 +251,15 @@ static int refine(struct finder *f, int64_t good, int64_t bad, int64_t groups)
     return status;
 }
 
+/* Prompts that are taken in together make a prefill no faster once they fill the devices. */
+static bool is_full(struct finder *f, int64_t groups, int64_t batch)
+{
+    double before = f->rate;
+
+    f->rate = f->out->nlayouts > 0 ? f->out->layouts[f->out->nlayouts - 1].tokens_per_s : 0;
+    return f->out->wants.prefill && batch > groups && f->rate < (1 + GAIN) * before;
+}
+
 /* Double the batch for as long as it fits; then look where the limits are reached. */
 static int plan_mesh(struct finder *f)
 {
@@ -260,8 +280,12 @@ static int plan_mesh(struct finder *f)
             good = batch;
         else if (bad <= good)
             bad = batch;
+        if (is_full(f, groups, batch))
+            break;
     }
-    return good > 0 && bad > good && status == SHD_OK ? refine(f, good, bad, groups) : status;
+    return !f->out->wants.prefill && good > 0 && bad > good && status == SHD_OK
+               ? refine(f, good, bad, groups)
+               : status;
 }
 
 /* Every way to make `devices` of the axes from `axis` on. */

@@ -17,6 +17,8 @@
 struct serving_wants {
     int64_t devices;       /* 0: the mesh's number */
     double ttft_s, tpot_s; /* most seconds to the first token, and of each other one; 0: any */
+    bool prefill;          /* layouts of the prefill instead, whose step is the first token */
+    bool prompts;          /* the time of a prompt is found even if it is not limited */
     const int *stop;       /* ends the search when set */
     void (*progress)(void *arg, size_t nplanned);
     void *arg;
@@ -24,7 +26,7 @@ struct serving_wants {
 
 struct serving_layout {
     char *mesh; /* "dp=2, tp=4" */
-    int64_t batch;
+    int64_t batch, groups; /* of devices that share sequences */
     double token_s, tokens_per_s, device_tokens_per_s;
     double prompt_s;     /* to the first token; negative: not asked for */
     double memory_bytes; /* of a device, the runtime's own included */
