@@ -17,6 +17,7 @@ except ImportError as error:
 
 from interpret import evaluate
 
+from shardsim.errors import InputError
 from shardsim.trace.jax import from_jax
 
 Case = Tuple[Callable[..., Any], List[Any]]
@@ -32,6 +33,7 @@ def ints(high: int, *shape: int) -> Any:
 
 X, T, B = normal(4, 6), normal(8, 6), normal(3, 5, 4)
 AT = np.array([3, 0, 1], np.int32)
+TWICE = np.array([2, 2, 0], np.int32)
 SIZES = np.array([2, 0, 5], np.int32)
 
 
@@ -63,6 +65,11 @@ CASES: Dict[str, Case] = {
     "whole numbers set": (lambda x, i: jnp.asarray(x).at[i].set(7) + jnp.asarray(x).at[i].add(-2), [ints(9, 6), AT]),
     "moved on": (lambda x: jnp.roll(x, 2, 1) + jnp.roll(x, -1, 1) + x[np.array([2, 3, 0, 1])], [X]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
+    "flags cleared": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(False), [T, TWICE]),
+    "flags set one by one": (lambda x, y, i: (jnp.asarray(x) > 0).at[i].set(jnp.asarray(y) > 0), [T, T[:3], AT]),
+    "the largest of flags": (lambda x, y, i: (jnp.asarray(x) > 0).at[i].max(jnp.asarray(y) > 0), [T, T[:3], TWICE]),
+    "set twice": (lambda x, i: jnp.asarray(x).at[i].set(0.5), [T, TWICE]),
+    "whole numbers set twice": (lambda x, i: jnp.asarray(x).at[i].set(7), [ints(9, 6), TWICE]),
     "sorted by two": (lambda x, y: lax.sort((jnp.round(x), jnp.round(y), x), num_keys=2), [T[:, 0], T[:, 1]]),
     "a loop that counts": (lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2 + 1), (0, x))[1], [X]),
     "a recurrence": (
@@ -78,6 +85,12 @@ CASES: Dict[str, Case] = {
     "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
     "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
+}  # fmt: skip
+
+
+#: What is refused, and what is said of it.
+GAPS: Dict[str, Tuple[Callable[..., Any], List[Any], str]] = {
+    "other elements at one place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
 }  # fmt: skip
 
 
@@ -115,6 +128,12 @@ class Operations(unittest.TestCase):
                 traced = from_jax(fn, *args, mesh={"a": 2})
                 for got, want in zip(evaluate(traced._arrays, {}), jax.tree.leaves(whole(*args)), strict=True):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_gaps(self) -> None:
+        """What has no right value here is an error that names the place."""
+        for name, (fn, args, said) in GAPS.items():
+            with self.subTest(name), self.assertRaisesRegex(InputError, said):
+                from_jax(fn, *args, mesh={"a": 2})
 
 
 if __name__ == "__main__":

@@ -31,25 +31,38 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     rest = [a for a in range(x.rank) if a not in (*numbers.inserted_window_dims, *numbers.operand_batching_dims)]
     for place, a in zip(numbers.update_window_dims, rest):
         sizes[a] = updates.shape[place]
-    if x.dtype == "bool":
-        made = _scatter(reader, eqn, [p.convert(x, "int32"), ids, p.convert(updates, "int32")])
-        return p.convert(made, "bool")
     at = Indexed(
         p, x, ids, numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims, sizes,
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, numbers.update_window_dims,
     )  # fmt: skip
+    if name == "scatter":
+        return _set(p, at, x, updates)
+    if x.dtype == "bool":
+        whole = p.convert(x, "int32")
+        return p.convert(p.map(name[-3:], whole, at.extreme(p.convert(updates, "int32"), name[-3:])), "bool")
     if name in ("scatter-max", "scatter-min"):
         return p.map(name[-3:], x, at.extreme(updates, name[-3:]))
     added = at.add(p.map("neg", updates) if name == "scatter-sub" else updates)
-    if name != "scatter":
-        return added if uniform(x) == 0 else p.map("add", x, added)
-    # Elements that are set: where several are, which one stays is not said, and the result is no number.
-    one = p.broadcast(p.number(1.0, "float32"), updates.shape, [])
-    count, none = at.add(p.materialise(one)), p.number(math.nan if is_float(x.dtype) else -(2**31), x.dtype)
-    if is_float(x.dtype):
-        count = p.convert(count, x.dtype)
-    once = p.select(p.compare("less", count, p.number(1.5, count.dtype)), added, none)
-    return p.select(p.compare("less", count, p.number(0.5, count.dtype)), x, once)
+    return added if uniform(x) == 0 else p.map("add", x, added)
+
+
+def _set(p: Program, at: "Indexed", x: Array, updates: Array) -> Array:
+    """x with elements in place of its own.  Where several are for one place, which one stays is not said."""
+    value, flags = uniform(updates), x.dtype == "bool"
+    count = at.add(p.materialise(p.broadcast(p.number(1.0, "float32"), updates.shape, [])))
+    count = p.convert(count, x.dtype) if is_float(x.dtype) else count
+    none = p.compare("less", count, p.number(0.5, count.dtype))
+    if value is not None:  # all are the same, and so is the one that stays
+        return p.select(none, x, p.number(value if is_float(x.dtype) else int(value), x.dtype))
+    if at.repeats():
+        raise Gap("several elements set at one place, of which any may stay; ids that differ are known")
+    if flags:
+        added = at.add(p.convert(updates, "float32"))
+        return p.select(none, x, p.compare("greater", added, p.number(0.0, "float32")))
+    # Of ids that are computed nobody knows before the run: what is set twice is no number.
+    twice = p.number(math.nan if is_float(x.dtype) else -(2**31), x.dtype)
+    once = p.select(p.compare("less", count, p.number(1.5, count.dtype)), at.add(updates), twice)
+    return p.select(none, x, once)
 
 
 class Indexed:
@@ -106,6 +119,14 @@ class Indexed:
             return column
         at = self.inner + self.parts.index(axis)
         return p.map("add", column, p.broadcast(p.iota(self.shape[at], "int32"), self.shape, [at]))
+
+    def repeats(self) -> bool:
+        """Whether the ids are known, and one of them is there twice in a batch."""
+        value = _known(self.ids)
+        if value is None:
+            return False
+        inside = value[(value >= 0) & (value < self.rows)] if not self.batch else value[:0]
+        return bool(len(np.unique(inside)) < inside.size)
 
     def _table(self) -> Array:
         """x with its indexed axes first, as one."""
