@@ -12,6 +12,12 @@ from shardsim.trace.arrays import Array, is_float
 
 def evaluate(outputs: Sequence[Array], values: Mapping[str, np.ndarray]) -> List[np.ndarray]:
     """The outputs, with leaves of the values by their paths; others have the value that was traced."""
+    made = evaluate_all(needed_by(outputs), values)
+    return [made[x.number] for x in outputs]
+
+
+def needed_by(outputs: Sequence[Array]) -> Dict[int, Array]:
+    """All arrays that outputs are made of, by their numbers."""
     needed: Dict[int, Array] = {}
     waiting = list(outputs)
     while waiting:
@@ -19,6 +25,10 @@ def evaluate(outputs: Sequence[Array], values: Mapping[str, np.ndarray]) -> List
         if array.number not in needed:
             needed[array.number] = array
             waiting.extend(array.inputs)
+    return needed
+
+
+def evaluate_all(needed: Mapping[int, Array], values: Mapping[str, np.ndarray]) -> Dict[int, np.ndarray]:
     made: Dict[int, np.ndarray] = {}
     for number in sorted(needed):
         array = needed[number]
@@ -29,7 +39,7 @@ def evaluate(outputs: Sequence[Array], values: Mapping[str, np.ndarray]) -> List
             result = OPS[array.op](array, *(made[x.number] for x in array.inputs))
         made[number] = carried(np.asarray(result), array)
         assert made[number].shape == array.shape, (array.op, array.attrs, made[number].shape, array.shape)
-    return [made[x.number] for x in outputs]
+    return made
 
 
 def carried(value: np.ndarray, array: Array) -> np.ndarray:
@@ -264,7 +274,9 @@ def pick(array: Array, x: np.ndarray, ids: np.ndarray) -> np.ndarray:
     last = np.moveaxis(x, array.attrs["axis"], -1)
     rest = last.ndim - 1
     flat = np.broadcast_to(ids, (*last.shape[:-1], *ids.shape[rest:])).reshape(*last.shape[:-1], -1)
-    return np.take_along_axis(last, flat, -1).reshape(*last.shape[:-1], *ids.shape[rest:])
+    inside = (flat >= 0) & (flat < last.shape[-1])
+    picked = np.where(inside, np.take_along_axis(last, np.where(inside, flat, 0), -1), 0)
+    return picked.reshape(*last.shape[:-1], *ids.shape[rest:])
 
 
 def pick_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:

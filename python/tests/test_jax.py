@@ -15,10 +15,11 @@ try:
 except ImportError as error:
     raise unittest.SkipTest("JAX and numpy are not installed") from error
 
-from interpret import evaluate
+from interpret import evaluate, evaluate_all, needed_by
 
 from shardsim.errors import InputError
 from shardsim.trace.jax import from_jax
+from shardsim.trace.ranges import Ranges
 
 Case = Tuple[Callable[..., Any], List[Any]]
 
@@ -34,6 +35,8 @@ def ints(high: int, *shape: int) -> Any:
 X, T, B = normal(4, 6), normal(8, 6), normal(3, 5, 4)
 AT = np.array([3, 0, 1], np.int32)
 TWICE = np.array([2, 2, 0], np.int32)
+FAR, ASIDE = np.array([0, 1, 3, 9, -12], np.int32), np.array([0, 7, 3, 1, 2], np.int32)  # not all of these are in range
+FIVE = normal(5)
 SIZES = np.array([2, 0, 5], np.int32)
 
 
@@ -70,6 +73,37 @@ CASES: Dict[str, Case] = {
     "the largest of flags": (lambda x, y, i: (jnp.asarray(x) > 0).at[i].max(jnp.asarray(y) > 0), [T, T[:3], TWICE]),
     "set twice": (lambda x, i: jnp.asarray(x).at[i].set(0.5), [T, TWICE]),
     "whole numbers set twice": (lambda x, i: jnp.asarray(x).at[i].set(7), [ints(9, 6), TWICE]),
+    "added past the end": (lambda x, i, j, u: jnp.asarray(x).at[i, j].add(u, mode="drop"), [T, FAR, ASIDE, FIVE]),
+    "set past the end": (lambda x, i, j, u: jnp.asarray(x).at[i, j].set(u), [T, FAR, ASIDE, FIVE]),
+    "set at the nearest": (lambda x, i, u: jnp.asarray(x).at[i].set(u, mode="clip"), [ints(9, 6), FAR[1:4], ints(9, 3)]),
+    "added at the nearest": (lambda x, i, j, u: jnp.asarray(x).at[i, j].add(u, mode="clip"), [T, FAR, ASIDE, FIVE]),
+    "largest past the end": (lambda x, i, u: jnp.asarray(x).at[i].max(u[:, None]), [T, FAR, FIVE]),
+    "windows past the end": (
+        lambda x, i, u: lax.scatter_add(x, i, u, lax.ScatterDimensionNumbers((1,), (), (0,))),
+        [T[:, 0], np.array([[7], [0], [-1]], np.int32), normal(3, 2)],
+    ),
+    "past the end of a batch": (
+        lambda x, i, u: jax.vmap(lambda x, i, u: x.at[i].add(u))(x, i, u), [T[:5], FAR, FIVE],
+    ),
+    "rows past the end": (lambda x, i: jnp.take(x, i, axis=0), [T, FAR]),
+    "whole numbers past the end": (lambda x, i: jnp.take(x, i), [ints(9, 6), FAR]),
+    "flags past the end": (lambda x, i: jnp.take(jnp.asarray(x) > 0, i), [T[:, 0], FAR]),
+    "two ids past the end": (lambda x, i, j: jnp.asarray(x).at[i, j].get(mode="fill"), [T, FAR, ASIDE]),
+    "two ids past the end, nothing there": (
+        lambda x, i, j: jnp.asarray(x).at[i, j].get(mode="fill", fill_value=0), [T, FAR, ASIDE],
+    ),
+    "nothing past the end": (lambda x, i: jnp.asarray(x).at[i].get(mode="fill", fill_value=0), [T, FAR]),
+    "each past the end": (lambda x, i: jnp.take_along_axis(x, i[:, None], 1), [T[:5], FAR]),
+    "the nearest": (lambda x, i: jnp.asarray(x).at[i].get(mode="clip") + jnp.take(x, i, axis=0, mode="clip"), [T, FAR]),
+    "the nearest, flowing back": (
+        lambda x, i: jax.grad(lambda x: jnp.sum(x.at[i].get(mode="clip") ** 2))(x), [jnp.asarray(T), FAR],
+    ),
+    "a promise that is broken": (lambda x, i, j: jnp.asarray(x)[i, j] + jnp.asarray(x)[i, 0], [T, FAR, ASIDE]),
+    "places of experts": (
+        lambda x, g: jnp.zeros((3, 2, 6)).at[(e := jnp.argmax(g, 1)), jnp.cumsum(jnp.eye(3, dtype=int)[e], 0)[jnp.arange(8), e] - 1]
+        .add(x, mode="drop"), [T, normal(8, 3)[:, ::-1]],
+    ),
+    "ids by a rest": (lambda x, i: jnp.take(x, (i - 9) % 8, axis=0) + jnp.take(x, jnp.clip(i, 1, 7), axis=0), [T, FAR]),
     "sorted by two": (lambda x, y: lax.sort((jnp.round(x), jnp.round(y), x), num_keys=2), [T[:, 0], T[:, 1]]),
     "a loop that counts": (lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2 + 1), (0, x))[1], [X]),
     "a recurrence": (
@@ -85,6 +119,17 @@ CASES: Dict[str, Case] = {
     "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
     "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
+}  # fmt: skip
+
+
+#: Lookups by ids that are in range, as given or as they are made.
+PLAIN: Dict[str, Case] = {
+    "rows": (lambda x, i: jnp.asarray(x)[i], [T, ints(8, 3, 2)]),
+    "rows taken": (lambda x, i: jnp.take(x, i, axis=0), [T, ints(8, 3, 2)]),
+    "two ids": (lambda x, i: jnp.asarray(x).at[i, i % 6].get(mode="fill"), [T, ints(8, 3)]),
+    "of the largest": (lambda x, y: jnp.take(x, jnp.argmax(y, 1), axis=0), [T, normal(3, 8)]),
+    "of the first": (lambda x, y: jnp.take(x, lax.top_k(y, 2)[1], axis=0), [T, normal(3, 8)]),
+    "of a rest": (lambda x, i: jnp.take(x, (i - 5) % 8, axis=0), [T, ints(20, 3)]),
 }  # fmt: skip
 
 
@@ -128,6 +173,25 @@ class Operations(unittest.TestCase):
                 traced = from_jax(fn, *args, mesh={"a": 2})
                 for got, want in zip(evaluate(traced._arrays, {}), jax.tree.leaves(whole(*args)), strict=True):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_ranges(self) -> None:
+        """No number of a program is outside of the range that it is said to have."""
+        for name, (fn, args) in CASES.items():
+            with self.subTest(name):
+                needed = needed_by(from_jax(fn, *args, mesh={"a": 2})._arrays)
+                for number, value in evaluate_all(needed, {}).items():
+                    low, high = Ranges(0).of(needed[number])
+                    self.assertTrue(np.isnan(value).any() or ((low <= value) & (value <= high)).all(), needed[number])
+
+    def test_plain_lookups(self) -> None:
+        """Ids that are in range are taken as they are: no clamp and no mask is computed."""
+        for name, (fn, args) in PLAIN.items():
+            for given in (args, [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in args]):
+                with self.subTest(name):
+                    lines = from_jax(fn, *given, mesh={"a": 2}).scenario()["graph"]["ops"]
+                    embeds = [line for line in lines if "embed(" in line]
+                    self.assertEqual(len(embeds), 1, lines)
+                    self.assertFalse([line for line in lines if "min(" in line or "inf" in line or "less_equal" in line], lines)
 
     def test_gaps(self) -> None:
         """What has no right value here is an error that names the place."""

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .arrays import Array, Gap, Program, is_float, uniform
 from .jax_reader import Reader, Value, handles, operands
+from .ranges import Ranges, given, inside
 
 
 @handles("gather")
@@ -19,8 +20,33 @@ def _gather(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     at = Indexed(
         p, x, ids, numbers.start_index_map, numbers.collapsed_slice_dims, sizes,
         numbers.operand_batching_dims, numbers.start_indices_batching_dims, numbers.offset_dims,
+        _mode(eqn, "CLIP"),
     )  # fmt: skip
-    return at.take(eqn.outvars[0].aval.shape)
+    return at.take(eqn.outvars[0].aval.shape, _fill(eqn, x))
+
+
+class Mode(NamedTuple):
+    """What ids out of range do."""
+
+    clamps: bool  # they are taken for the nearest that is in range; otherwise they take and put nothing
+    promised: bool  # that there are none
+
+
+def _mode(eqn: Any, broken: str) -> Mode:
+    """The equation's mode; `broken` is what XLA does where there are such ids against a promise."""
+    name = str(getattr(eqn.params["mode"], "name", eqn.params["mode"]))
+    promised = name == "PROMISE_IN_BOUNDS"
+    return Mode((broken if promised else name) == "CLIP", promised)
+
+
+def _fill(eqn: Any, x: Array) -> float:
+    """What is there for ids out of range; if the program does not say, what is no number, or an unlikely one."""
+    value = eqn.params["fill_value"]
+    if is_float(x.dtype):
+        return math.nan if value is None else float(value)
+    if value is not None and not math.isnan(value):
+        return int(value)
+    return {"bool": 1, "uint32": 2**32 - 1, "int64": -(2**63)}.get(x.dtype, -(2**31))
 
 
 @handles("scatter-add", "scatter_add", "scatter-sub", "scatter", "scatter-max", "scatter-min")
@@ -34,6 +60,7 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     at = Indexed(
         p, x, ids, numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims, sizes,
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, numbers.update_window_dims,
+        _mode(eqn, "FILL_OR_DROP"),
     )  # fmt: skip
     if name == "scatter":
         return _set(p, at, x, updates)
@@ -54,7 +81,7 @@ def _set(p: Program, at: "Indexed", x: Array, updates: Array) -> Array:
     none = p.compare("less", count, p.number(0.5, count.dtype))
     if value is not None:  # all are the same, and so is the one that stays
         return p.select(none, x, p.number(value if is_float(x.dtype) else int(value), x.dtype))
-    if at.repeats():
+    if at.differs(updates):
         raise Gap("several elements set at one place, of which any may stay; ids that differ are known")
     if flags:
         added = at.add(p.convert(updates, "float32"))
@@ -70,16 +97,24 @@ class Indexed:
 
     Axes of x that ids walk through in step with it (batching, or a column of ids that counts) are chosen along with
     `pick`, as are then all others; several indexed axes become one, with ids to match.  A part of an axis is an
-    axis of ids more, which counts from the first on.
+    axis of ids more, which counts from the first on.  An id of one axis alone that is out of range takes zeros and
+    puts nothing, as `embed` does; of several axes it is made so, lest as one it be that of another row.
     """
 
     def __init__(
         self, p: Program, x: Array, ids: Array, indexed: Sequence[int], gone: Sequence[int], sizes: Sequence[int],
-        batching: Sequence[int], ids_batching: Sequence[int], offset: Sequence[int],
+        batching: Sequence[int], ids_batching: Sequence[int], offset: Sequence[int], mode: Mode,
     ) -> None:  # fmt: skip
         self.p, self.x, self.offset = p, x, tuple(offset)
         self.inner = ids.rank - 1  # axes of ids that are the program's own
-        columns = {a: column for a, column in zip(indexed, _columns(p, ids)) if sizes[a] == 1 or sizes[a] != x.shape[a]}
+        named = dict(zip(indexed, _columns(p, ids)))
+        last = {a: x.shape[a] - sizes[a] for a in named}
+        outside = [a for a in named if not _fits(named[a], last[a], mode.promised)]
+        self.dropped = [] if mode.clamps else outside  # axes along which not all ids need be in range
+        self.here = _between(p, [(named[a], last[a]) for a in self.dropped]) if self.dropped else None
+        if mode.clamps:
+            named.update((a, _clamped(p, named[a], last[a])) for a in outside if sizes[a] == 1)
+        columns = {a: column for a, column in named.items() if sizes[a] == 1 or sizes[a] != x.shape[a]}
         self.parts = [a for a in range(x.rank) if a not in batching and sizes[a] not in (1, x.shape[a])]
         for axis in range(x.rank):
             if axis not in columns and axis not in batching and sizes[axis] != x.shape[axis]:
@@ -111,7 +146,7 @@ class Indexed:
     def _extended(self, axis: int, column: Array) -> Array:
         """The numbers of an axis with axes more, one for each part."""
         p, places = self.p, list(range(self.inner))
-        if axis in self.parts:
+        if axis in self.parts and axis not in self.dropped:
             last = self.x.shape[axis] - self.shape[self.inner + self.parts.index(axis)]
             column = _within(p, column, last)
         column = p.broadcast(p.convert(column, "int32"), self.shape, places)
@@ -120,13 +155,18 @@ class Indexed:
         at = self.inner + self.parts.index(axis)
         return p.map("add", column, p.broadcast(p.iota(self.shape[at], "int32"), self.shape, [at]))
 
-    def repeats(self) -> bool:
-        """Whether the ids are known, and one of them is there twice in a batch."""
-        value = _known(self.ids)
-        if value is None:
+    def differs(self, updates: Array) -> bool:
+        """Whether ids that are known, and are so twice, have other updates each time, or ones that are not known."""
+        self._drop()
+        value = given(self.ids)
+        if value is None or self.batch:
             return False
-        inside = value[(value >= 0) & (value < self.rows)] if not self.batch else value[:0]
-        return bool(len(np.unique(inside)) < inside.size)
+        there = (value >= 0) & (value < self.rows)
+        _, first, which = np.unique(value[there], return_index=True, return_inverse=True)
+        if len(first) == which.size:
+            return False
+        rows = given(self._rows(updates)) if self.x.dtype == "bool" else None
+        return rows is None or bool((rows[there] != rows[there][first][which.reshape(-1)]).any())
 
     def _table(self) -> Array:
         """x with its indexed axes first, as one."""
@@ -161,7 +201,26 @@ class Indexed:
                 places[place] = len(self.shape) + self.others.index(a)
         return places
 
-    def take(self, shape: Sequence[int]) -> Array:
+    def _drop(self) -> None:
+        """Make ids of which a number is out of range ids of nothing."""
+        alone = len(self.keys) == 1 and self.keys == self.dropped and not self.parts
+        if self.here is not None and not alone:
+            here = self.p.broadcast(self.here, self.shape, list(range(self.inner)))
+            self.ids = self.p.select(here, self.ids, self.p.number(-1, "int32"))
+        self.here = None
+
+    def take(self, shape: Sequence[int], fill: float) -> Array:
+        """The elements, and `fill` for ids out of range."""
+        p = self.p
+        if fill == 0 or self.here is None:
+            self._drop()
+            return self._taken(shape)
+        if self.x.dtype == "int64" and abs(fill) > 2**31:
+            raise Gap("ids that may be out of range, of whole numbers of 64 bits; fill_value says what is there")
+        places = [at if at is not None and at < self.inner else None for at in self._places(len(shape))]
+        return p.select(p.view(self.here, places, shape), self._taken(shape), p.number(fill, self.x.dtype))
+
+    def _taken(self, shape: Sequence[int]) -> Array:
         p = self.p
         if self.batch:
             order = self._in_step()
@@ -199,6 +258,7 @@ class Indexed:
     def add(self, updates: Array) -> Array:
         """Zeros like x with updates added at the ids."""
         p, x, rows = self.p, self.x, self._rows(updates)
+        self._drop()
         if self.batch:
             order = self._in_step()
             rest = [a for a in range(x.rank) if a not in self.keys]
@@ -216,7 +276,35 @@ class Indexed:
         """The largest or smallest of the updates at each place, and infinity where there is none."""
         if self.batch:
             raise Gap(f"the {fn} at ids along a batch; of rows it is known")
+        self._drop()
         return self._as_x(self.p.extreme_at(self._rows(updates), self.ids, self.rows, fn))
+
+
+def _fits(ids: Array, last: int, promised: bool) -> bool:
+    """Whether ids are in range: a promise is taken for true unless the ids are known, and break it."""
+    return inside(ids, last) or (promised and given(ids) is None)
+
+
+def _clamped(p: Program, ids: Array, last: int) -> Array:
+    same = uniform(ids)
+    if same is None:
+        return _within(p, ids, last)
+    return p.broadcast(p.number(min(max(int(same), 0), last), "int32"), ids.shape, [])
+
+
+def _between(p: Program, columns: Sequence[Tuple[Array, int]]) -> Array:
+    """Where the numbers of all columns are from 0 to the last one of each."""
+    tests: List[Array] = []
+    for ids, last in columns:
+        low, high = Ranges(last).of(ids)
+        if low < 0:
+            tests.append(p.compare("greater_equal", ids, p.number(0, ids.dtype)))
+        if high > last:
+            tests.append(p.compare("less_equal", ids, p.number(last, ids.dtype)))
+    made = tests[0]
+    for test in tests[1:]:
+        made = p.logic("and", made, test)
+    return made
 
 
 def _columns(p: Program, ids: Array) -> List[Array]:
