@@ -161,6 +161,14 @@ DISCRETE: Dict[str, Case] = {
         lambda x, i: [torch.zeros(3, 6).scatter_reduce(0, i[:, None].expand_as(x), x, r, include_self=s) for r in ("sum", "mean", "amax")
                       for s in (True, False)], [normal(8, 6), ints(3, 8)],
     ),
+    "extremes of whole numbers at ids": (
+        lambda x, y, i: [x.scatter_reduce(0, i[:, None].expand_as(y), y, r, include_self=s) for r in ("amax", "amin") for s in (True, False)],
+        [ints(9, 4, 6), ints(9, 8, 6) - 4, ints(3, 8)],
+    ),
+    "extremes that are no numbers at ids": (
+        lambda x, y, i: [x.scatter_reduce(1, i.expand_as(y), y, r, include_self=s) for r in ("amax", "amin") for s in (True, False)],
+        [X, torch.tensor([-torch.inf, torch.inf, torch.nan, 1.0]).repeat(4, 1), torch.tensor([0, 1, 3, 5])],
+    ),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),

@@ -268,7 +268,10 @@ def _extreme_at(c: Call, x: Array, ids: Array, axis: int, fn: str) -> Array:
     found = p.transpose(p.extreme_at(p.transpose(src, order), first, c.shape[axis], fn), list(np.argsort(order)))
     if c.include_self:
         return mapped(c, fn, x, found)
-    return p.select(p.map("finite", found, dtype="bool", carrier=found.carrier), found, x)
+    # Which rows there are is counted: what was found may be infinite itself.
+    count = p.embed_add(p.materialise(p.broadcast(p.number(1.0, "float32"), first.shape, [])), first, c.shape[axis])
+    there = p.compare("greater", count, p.number(0.0, "float32"))
+    return p.select(p.broadcast(there, x.shape, [axis]), found, x)
 
 
 # ---- diagonals
