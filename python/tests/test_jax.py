@@ -20,6 +20,7 @@ from interpret import evaluate, evaluate_all, needed_by
 from shardsim.errors import InputError
 from shardsim.trace.jax import from_jax
 from shardsim.trace.ranges import Ranges
+from shardsim.trace.texts import number_of
 
 Case = Tuple[Callable[..., Any], List[Any]]
 
@@ -133,6 +134,32 @@ PLAIN: Dict[str, Case] = {
 }  # fmt: skip
 
 
+def full(value: Any, dtype: Any = None) -> Any:
+    """Too large for JAX's own folding of constants."""
+    return jnp.full(WIDE.shape, value, dtype)
+
+
+#: Sums of x and of numbers, with the number that is written.
+WIDE, WHOLE = np.ones((600, 600), np.float32), np.ones((600, 600), np.int32)
+NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
+    "a whole quotient": (WHOLE, lambda: lax.div(full(-7), 2), "(-3)"),
+    "beyond 32 bits": (WHOLE, lambda: full(2**30) * 4 + 5, "5"),
+    "words": (WHOLE, lambda: (full(2**31, jnp.uint32) + jnp.uint32(2**31 + 3)).astype(int), "3"),
+    "a sum beyond 32 bits": (WHOLE, lambda: jnp.sum(full(2**20)), "(-469762048)"),
+    "cut off": (WHOLE, lambda: full(-3.7).astype(int), "(-3)"),
+    "rounded": (WIDE, lambda: (full(2.0**24) + 1) - 2.0**24 + 3, "3"),
+    "in 16 bits": (WIDE, lambda: full(60000.0, jnp.float16) * 2, "inf"),
+    "in bfloat16": (WIDE, lambda: full(256.0, jnp.bfloat16) + 1, "256"),
+    "divided by zero": (WIDE, lambda: full(-1.0) / 0.0, "(-inf)"),
+    "a logarithm of nothing": (WIDE, lambda: jnp.log(full(0.0)), "(-inf)"),
+    "a root of less": (WIDE, lambda: jnp.sqrt(full(-1.0)), "(inf - inf)"),
+    "too large": (WIDE, lambda: jnp.exp(full(1000.0)), "inf"),
+    "rounded infinity": (WIDE, lambda: jnp.floor(full(jnp.inf)), "inf"),
+    "the larger of no number": (WIDE, lambda: jnp.maximum(full(1.0), full(jnp.nan)), "(inf - inf)"),
+    "chosen": (WIDE, lambda: jnp.where(full(2) > 1, full(3.0), full(4.0)), "3"),
+}
+
+
 #: What is refused, and what is said of it.
 GAPS: Dict[str, Tuple[Callable[..., Any], List[Any], str]] = {
     "other elements at one place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
@@ -192,6 +219,18 @@ class Operations(unittest.TestCase):
                     embeds = [line for line in lines if "embed(" in line]
                     self.assertEqual(len(embeds), 1, lines)
                     self.assertFalse([line for line in lines if "min(" in line or "inf" in line or "less_equal" in line], lines)
+
+    def test_numbers_alone(self) -> None:
+        """What is computed of numbers is what their type makes of them."""
+        for name, (x, number, text) in NUMBERS.items():
+            with self.subTest(name):
+                lines = from_jax(lambda x, number=number: x + number(), x, mesh={"a": 2}).scenario()["graph"]["ops"]
+                self.assertTrue(lines[0].endswith(f"= x + {text}"), lines)
+                np.testing.assert_allclose(float(number().reshape(-1)[0]), number_of(text), equal_nan=True)
+
+    def test_a_choice_that_is_a_number(self) -> None:
+        lines = from_jax(lambda x: jnp.where(full(2) > 1, x, 0.0) + 1, WIDE, mesh={"a": 2}).scenario()["graph"]["ops"]
+        self.assertTrue(lines[0].endswith("= x + 1"), lines)
 
     def test_gaps(self) -> None:
         """What has no right value here is an error that names the place."""

@@ -16,7 +16,7 @@ from .dims import blocks, match
 from .lines_along import LinesAlong
 from .naming import Leaf, Names, Value, flat, full_text
 from .shardings import Shardings
-from .texts import FOLDED, OPERATORS, bare, bracket, number_of, number_text, readable
+from .texts import FOLDED, OPERATORS, bare, bracket, folded, number_of, number_text, readable
 
 #: Readers that are looked at for the names of a product's dimensions.
 FATE_MOST = 12
@@ -225,6 +225,10 @@ class Writer(LinesAlong):
         texts = [self.aligned(array, x, dims).text for x in operands]
         if all(x.number for x in operands):
             return self._folded(array, texts)
+        if fn == "select" and operands[0].number:
+            chosen = 1 if number_of(texts[0]) else 2
+            own = operands[chosen].dims if array.inputs[chosen].rank else [() if n == 1 else None for n in array.shape]
+            return Value(operands[chosen].text, own, operands[chosen].number)
         text = map_text(fn, texts, array)
         if self._read_once.get(array.number) and len(text) < EXPRESSION_MOST:
             return Value(f"({text})" if fn in OPERATORS else text, dims)
@@ -232,12 +236,12 @@ class Writer(LinesAlong):
 
     def _folded(self, array: Array, texts: Sequence[str]) -> Value:
         """A function of numbers alone."""
-        values = [number_of(t) for t in texts]
-        folded = FOLDED.get(array.attrs["fn"])
-        if folded is None:
-            raise Gap(f"{array.attrs['fn']} of numbers alone")
+        fn = array.attrs["fn"]
+        if fn not in FOLDED:
+            raise Gap(f"{fn} of numbers alone")
+        number = folded(fn, [number_of(t) for t in texts], [x.carrier for x in array.inputs], array.carrier)
         shape: List[Optional[Names]] = [() if n == 1 else None for n in array.shape]
-        return Value(number_text(folded(*values)), shape, number=True)
+        return Value(number_text(number), shape, number=True)
 
     def _einsum(self, array: Array) -> Value:
         a_labels, b_labels, out = array.attrs["labels"]
@@ -345,7 +349,8 @@ class Writer(LinesAlong):
         if text == x.text:
             return Value(text, dims, x.number)
         if x.number:
-            return Value(number_text(times * number_of(x.text)), dims, number=True)
+            total = folded("mul", [times, number_of(x.text)], [array.carrier] * 2, array.carrier)
+            return Value(number_text(total), dims, number=True)
         return Value(self.line(array, names, text), dims)
 
     def _place_of(self, array: Array, fn: str) -> Value:

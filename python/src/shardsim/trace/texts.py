@@ -7,6 +7,10 @@ import math
 import re
 from typing import Any, Callable, Dict, Sequence
 
+import numpy as np
+
+from .arrays import Gap
+
 
 def readable(path: str) -> str:
     """A path as a name: letters, digits, '_' and '.'."""
@@ -30,39 +34,55 @@ def bracket(names: Sequence[str]) -> str:
     return "[" + ",".join(names) + "]"
 
 
+#: Types in which functions of numbers alone are worked out; words and booleans are int32 here as in the program.
+KEPT = {"float32": np.float32, "float64": np.float64, "bfloat16": np.float32, "float16": np.float16, "int32": np.int32}
+
+
+def _divided(a: Any, b: Any) -> Any:
+    """A quotient: of whole numbers, a whole one towards zero."""
+    return a / b if a.dtype.kind == "f" else np.trunc(a.astype(np.float64) / b)
+
+
 FOLDED: Dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "max": max,
-    "min": min,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "pow": lambda a, b: a**b,
-    "convert": lambda a: a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tanh": math.tanh,
-    "expm1": math.expm1,
-    "log1p": math.log1p,
-    "rem": math.fmod,
-    "less": lambda a, b: int(a < b),
-    "less_equal": lambda a, b: int(a <= b),
-    "greater": lambda a, b: int(a > b),
-    "greater_equal": lambda a, b: int(a >= b),
-    "equal": lambda a, b: int(a == b),
-    "not_equal": lambda a, b: int(a != b),
-    "bit_xor": lambda a, b: int(a) ^ int(b),
-    "bit_and": lambda a, b: int(a) & int(b),
-    "bit_or": lambda a, b: int(a) | int(b),
-    "select": lambda p, a, b: a if p else b,
-}
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divided, "neg": np.negative, "abs": np.abs,
+    "max": np.maximum, "min": np.minimum, "rem": np.fmod, "pow": np.power, "sign": np.sign,
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "expm1": np.expm1, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.round,
+    "convert": lambda a: a, "finite": np.isfinite,
+    "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal,
+    "equal": np.equal, "not_equal": np.not_equal,
+    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not, "xor": np.logical_xor,
+    "bit_xor": np.bitwise_xor, "bit_and": np.bitwise_and, "bit_or": np.bitwise_or,
+    "select": np.where,
+}  # fmt: skip
+
+
+def folded(fn: str, values: Sequence[float], types: Sequence[str], made: str) -> Any:
+    """A function of numbers of those types as a number of the type `made`, as the program would compute it."""
+    with np.errstate(all="ignore"):
+        operands = [_kept(v, t) for v, t in zip(values, types)]
+        if fn in ("div", "rem") and operands[0].dtype.kind == "i" and operands[1] == 0:
+            raise Gap("a division of whole numbers by zero")
+        if fn == "pow" and operands[0].dtype.kind == "i" and operands[1] < 0:
+            raise Gap("a whole number to a power below zero")
+        result = _kept(FOLDED[fn](*operands), made)
+    return float(str(result)) if result.dtype.kind == "f" else int(result)
+
+
+def _kept(value: Any, kind: str) -> Any:
+    """A number as it is kept in a type."""
+    value = np.asarray(value)
+    if kind == "int32":
+        if value.dtype.kind == "f":  # what is no number is 0, and what is too large the largest
+            value = np.clip(np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0), -(2**31), 2**31 - 1)
+        return value.astype(np.int64).astype(np.int32)
+    value = value.astype(KEPT[kind])
+    if kind == "bfloat16" and np.isfinite(value):  # the upper half of the bits, to the nearest, and to the even one
+        bits = int(value.view(np.uint32))
+        bits += 0x7FFF + (bits >> 16 & 1)
+        value = np.asarray(bits & 0xFFFF0000, np.uint32).view(np.float32)
+    return value
+
 
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
