@@ -70,6 +70,10 @@ CASES: Dict[str, Case] = {
     "moved on": (lambda x: jnp.roll(x, 2, 1) + jnp.roll(x, -1, 1) + x[np.array([2, 3, 0, 1])], [X]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
     "flags cleared": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(False), [T, TWICE]),
+    "set in a batch": (
+        lambda x, y: jax.vmap(lambda x, i, y: jnp.asarray(x).at[i].set(y))(x, np.array([[1, 2], [2, 1], [0, 1], [1, 0]]), y),
+        [X, T[:4, :2]],
+    ),
     "flags set one by one": (lambda x, y, i: (jnp.asarray(x) > 0).at[i].set(jnp.asarray(y) > 0), [T, T[:3], AT]),
     "the largest of flags": (lambda x, y, i: (jnp.asarray(x) > 0).at[i].max(jnp.asarray(y) > 0), [T, T[:3], TWICE]),
     "set twice": (lambda x, i: jnp.asarray(x).at[i].set(0.5), [T, TWICE]),
@@ -163,6 +167,10 @@ NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
 #: What is refused, and what is said of it.
 GAPS: Dict[str, Tuple[Callable[..., Any], List[Any], str]] = {
     "other elements at one place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
+    "other elements at one place of a batch": (
+        lambda x, y: jax.vmap(lambda x, i, y: x.at[i].set(y))(x, np.array([[1, 2], [3, 3], [0, 1], [1, 0]]), y), [X, T[:4, :2]],
+        "test_jax.*one place",
+    ),
 }  # fmt: skip
 
 

@@ -159,10 +159,12 @@ class Indexed:
         """Whether ids that are known, and are so twice, have other updates each time, or ones that are not known."""
         self._drop()
         value = given(self.ids)
-        if value is None or self.batch:
+        if value is None:
             return False
-        there = (value >= 0) & (value < self.rows)
-        _, first, which = np.unique(value[there], return_index=True, return_inverse=True)
+        there, apart = (value >= 0) & (value < self.rows), np.asarray(value, np.int64)
+        for _, a in self.batch:  # each of a batch has places of its own
+            apart = apart * self.shape[a] + np.arange(self.shape[a]).reshape([-1 if a == b else 1 for b in range(value.ndim)])
+        _, first, which = np.unique(apart[there], return_index=True, return_inverse=True)
         if len(first) == which.size:
             return False
         rows = given(self._rows(updates)) if self.x.dtype == "bool" else None

@@ -47,7 +47,7 @@ def _given(x: Array, found: Dict[int, Optional[np.ndarray]], depth: int) -> Opti
         return None if value is None else np.asarray(value)
     if x.op == "iota":
         return np.arange(x.shape[0])
-    if x.op not in ("view", "reshape", "map", "concat"):
+    if x.op not in ("view", "reshape", "map", "concat", "spread", "constraint"):
         return None
     if x.number not in found:
         parts = [_given(y, found, depth + 1) for y in x.inputs]
@@ -64,7 +64,7 @@ def _made(x: Array, parts: List[np.ndarray]) -> Optional[np.ndarray]:
         return np.broadcast_to(made, x.shape) if fits else None
     if x.op == "concat":
         return np.concatenate(parts, x.attrs["axis"])
-    if x.op == "reshape":
+    if x.op in ("reshape", "spread", "constraint"):
         return parts[0].reshape(x.shape)
     value, source = parts[0], x.attrs["source"]
     kept = [at for at in source if at is not None]
