@@ -12,19 +12,16 @@ from typing import Any, Callable, Dict, List, Sequence
 
 import jax
 import numpy as np
-from jax.extend import core
+from jax.extend import core, source_info_util
 from jax.sharding import NamedSharding, PartitionSpec
 
 from .arrays import Array, Gap
-from .jax_reader import Reader, Value, goes_into, handles, operands
+from .jax_reader import NOTES, Reader, Value, goes_into, handles, operands
 from .shardings import axes_of
 
 #: Collectives, of which the result lies as the program says: each device has its own, or all the same.
 COLLECTIVES = ("psum", "psum_invariant", "pmax", "pmin", "all_gather", "all_gather_invariant", "reduce_scatter",
                "ppermute", "all_to_all", "psum_scatter")  # fmt: skip
-
-#: What notes that values vary over mesh axes, and computes nothing.
-NOTES = ("pvary", "pcast", "pbroadcast")
 
 
 @goes_into("shard_map")
@@ -33,16 +30,25 @@ def _shard_map(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     manual = eqn.params["newly_manual_axes" if "newly_manual_axes" in eqn.params else "manual_axes"]
     axes = {a: int(n) for a, n in mesh.shape.items() if a in manual}
     shapes = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
-    for repeated in (False, True):
-        try:
-            closed = jax.make_jaxpr(_of_all(eqn, mesh, axes, repeated))(*shapes)
-            return reader.read(closed.jaxpr, closed.consts, values)
-        except ValueError as error:  # a result that differs among devices of which the program takes any one
-            if repeated:
-                raise Gap(f"shard_map: {error}") from None
-        except (NotImplementedError, AssertionError, KeyError, TypeError) as error:
+    with source_info_util.user_context(eqn.source_info.traceback):
+        closed = _traced(eqn, mesh, axes, shapes)
+    return reader.read(closed.jaxpr, closed.consts, values)
+
+
+def _traced(eqn: Any, mesh: Any, axes: Dict[str, int], shapes: Sequence[Any]) -> Any:
+    """The function of whole arrays as equations.
+
+    Of a result that may differ among devices JAX takes any one's, which no device passes on.
+    """
+    try:
+        return jax.make_jaxpr(_of_all(eqn, mesh, axes))(*shapes)
+    except ValueError as error:
+        if "out_axes" not in str(error):
             raise Gap(f"shard_map: {error}") from None
-    raise AssertionError("unreachable")
+        raise Gap("shard_map: a result that its out_specs have whole may differ among devices; psum, pmean and "
+                  "all_gather make one that is the same on all") from None  # fmt: skip
+    except (NotImplementedError, AssertionError, KeyError, TypeError) as error:
+        raise Gap(f"shard_map: {error}") from None
 
 
 @handles("psum", "pmax", "pmin")
@@ -55,23 +61,23 @@ def _over_places(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
     return [reader.program.reduce(fn, x, axes) if axes else x for x in operands(reader, eqn, values)]
 
 
-def _of_all(eqn: Any, mesh: Any, axes: Dict[str, int], repeated: bool) -> Callable[..., Any]:
+def _of_all(eqn: Any, mesh: Any, axes: Dict[str, int]) -> Callable[..., Any]:
     """The function of whole arrays."""
     inner = eqn.params["jaxpr"]
     ins, outs = ([_cuts(s, axes) for s in eqn.params[k]] for k in ("in_specs", "out_specs"))
 
     def blocks(*local: Any) -> Any:
-        return _evaluate(inner, local, mesh)
+        return _evaluate(inner, (), local, mesh)
 
     fn: Callable[..., Any] = blocks
     for axis, size in reversed(list(axes.items())):
         in_axes = [0 if axis in flat(cuts) else None for cuts in ins]
-        out_axes = [0 if repeated or axis in flat(cuts) else None for cuts in outs]
+        out_axes = [0 if axis in _front(cuts, axes) else None for cuts in outs]
         fn = jax.vmap(fn, tuple(in_axes), out_axes, axis_name=axis, axis_size=size, spmd_axis_name=axis)
 
     def whole(*arrays: Any) -> List[Any]:
         made = fn(*(_apart(x, cuts, axes, mesh) for x, cuts in zip(arrays, ins)))
-        return [_together(x, cuts, axes, mesh, repeated) for x, cuts in zip(made, outs)]
+        return [_together(x, cuts, axes, mesh) for x, cuts in zip(made, outs)]
 
     return whole
 
@@ -85,20 +91,27 @@ def _cuts(spec: Any, axes: Dict[str, int]) -> List[List[str]]:
     return [[a for a in axes_of(entry) if a in axes] for entry in spec]
 
 
+def _front(cuts: List[List[str]], axes: Dict[str, int]) -> List[str]:
+    """The axes in front of a result's blocks: those that it is cut over, and those of one device, whose block is the result."""
+    return [a for a, size in axes.items() if size == 1 or a in flat(cuts)]
+
+
 def _of_rank(cuts: List[List[str]], rank: int) -> List[List[str]]:
     """Dimensions past the end of a spec are whole."""
     return cuts + [[] for _ in range(rank - len(cuts))]
 
 
-def _evaluate(jaxpr: Any, args: Sequence[Any], mesh: Any) -> List[Any]:
-    env: Dict[Any, Any] = dict(zip(jaxpr.invars, args))
+def _evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], mesh: Any) -> List[Any]:
+    env: Dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args]))
 
     def get(atom: Any) -> Any:
         return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
         values = [get(a) for a in eqn.invars]
-        env.update(zip(eqn.outvars, _equation(eqn, values, mesh)))
+        with source_info_util.user_context(eqn.source_info.traceback):  # the line is the user's, as of all others
+            made = _equation(eqn, values, mesh)
+        env.update(zip(eqn.outvars, made))
     return [get(a) for a in jaxpr.outvars]
 
 
@@ -109,7 +122,7 @@ def _equation(eqn: Any, values: List[Any], mesh: Any) -> List[Any]:
     inner = eqn.params.get("jaxpr")
     if name in ("jit", "pjit", "closed_call", "remat2", "checkpoint") and inner is not None:
         closed = inner if hasattr(inner, "jaxpr") else core.ClosedJaxpr(inner, ())
-        return _evaluate(closed.jaxpr, [*closed.consts, *values] if closed.jaxpr.constvars else values, mesh)
+        return _evaluate(closed.jaxpr, closed.consts, values, mesh)
     if name in COLLECTIVES:
         values = [_varying(v, eqn.params) for v in values]
     if name in ("psum_invariant", "all_gather_invariant"):
@@ -168,9 +181,9 @@ def _apart(x: Any, cuts: List[List[str]], axes: Dict[str, int], mesh: Any) -> An
     return jax.lax.with_sharding_constraint(made, NamedSharding(mesh, spec))
 
 
-def _together(x: Any, cuts: List[List[str]], axes: Dict[str, int], mesh: Any, repeated: bool) -> Any:
+def _together(x: Any, cuts: List[List[str]], axes: Dict[str, int], mesh: Any) -> Any:
     """The whole array of blocks."""
-    front = [a for a in axes if repeated or a in flat(cuts)]
+    front = _front(cuts, axes)
     for axis in [a for a in front if a not in flat(cuts)]:
         x = jax.lax.index_in_dim(x, 0, front.index(axis), keepdims=False)
         front.remove(axis)

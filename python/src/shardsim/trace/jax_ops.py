@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .arrays import Array, Gap, Program
-from .jax_reader import Reader, Value, handles, operands, shape_of, spec_of, spread
+from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
 from .special import erf_inv
 
 # ---- elementwise
@@ -116,7 +116,7 @@ def _convert(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.convert(reader.lift(values[0]), str(eqn.outvars[0].aval.dtype))
 
 
-@handles("stop_gradient", "copy", "copy_p", "device_put", "optimization_barrier", "pvary", "name")
+@handles("stop_gradient", "copy", "copy_p", "device_put", "optimization_barrier", "name", *NOTES)
 def _as_it_is(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     return list(values)
 

@@ -19,6 +19,9 @@ CONSTANT_MOST = 1 << 18
 #: Equations that say where an array is, which are lines even of constants.
 PLACES = ("sharding_constraint", "reshard")
 
+#: What notes that values vary over mesh axes, and computes nothing.
+NOTES = ("pvary", "pcast", "pbroadcast")
+
 #: What an equation reads: an array of the program, or a constant.
 Value = Union[Array, np.ndarray]
 
@@ -123,7 +126,7 @@ class Reader:
     @staticmethod
     def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
         """Whether an equation is worked out here: of constants, small, and not a mere repetition."""
-        if any(isinstance(v, Array) for v in values) or eqn.effects or eqn.primitive.name in PLACES:
+        if any(isinstance(v, Array) for v in values) or eqn.effects or eqn.primitive.name in (*PLACES, *NOTES):
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
         if eqn.primitive.name == "broadcast_in_dim":
