@@ -16,6 +16,7 @@ from typing import Optional
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
+from setuptools.errors import SetupError
 
 TOP = Path(__file__).resolve().parent.parent
 HAS_SOURCE = (TOP / "configure.ac").exists()
@@ -24,6 +25,11 @@ GIVEN = os.environ.get("SHARDSIM_PROGRAM")
 
 def make_program(folder: Path) -> Path:
     """Configure and make the program with its libraries inside, apart from other builds."""
+    if (TOP / "config.status").exists():
+        raise SetupError(
+            f"{TOP} is configured in place, and nothing can be built from it elsewhere: run 'make distclean' there, "
+            "or name a program in SHARDSIM_PROGRAM"
+        )
     if not (TOP / "configure").exists():
         subprocess.run(["autoreconf", "--install"], cwd=TOP, check=True)
     subprocess.run([str(TOP / "configure"), "--quiet", "--disable-shared"], cwd=folder, check=True)

@@ -58,6 +58,14 @@ assert ".whl" in shardsim.__file__, shardsim.__file__
 assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
     ok $? "python: the wheel works"
     diag <log
+    # Sources that are configured in place are not built elsewhere, which is said before configure does.
+    mkdir source
+    cp -R copy source/python
+    touch source/configure.ac source/config.status
+    ! (cd source/python && "$builder" -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1 &&
+        grep -q "source is configured in place.*'make distclean' there.*SHARDSIM_PROGRAM" log
+    ok $? "python: sources configured in place"
+    diag <log
 else
     skip "python: the wheel is built" "no pip, setuptools and wheel"
 fi
