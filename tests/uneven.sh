@@ -30,6 +30,26 @@ shardsim plan "$scenarios/ring.yaml" --strategy ulysses
 ! grep -q '^attention' "$tmp/out"
 ok $? "plan, Ulysses: nothing is uneven, and nothing is said"
 
+# Queries and keys that are not the same tokens have no other order.
+cat >"$tmp/apart.yaml" <<'YAML'
+version: 1
+name: apart
+mesh: {sp: 2}
+graph:
+  dims: {b: 2, s: 64, t: 128, h: 4, d: 16}
+  inputs: {x: [b]}
+  params: {q: [b, s, h, d], k: [b, t, h, d]}
+  ops: ["y = attention(q, k, k, causal=true)"]
+  outputs: [y]
+params: [[q, [null, sp]], [".*", []]]
+step: [forward]
+YAML
+shardsim plan "$tmp/apart.yaml"
+is 0 "plan, keys of other tokens: status 0"
+flat
+says flat 'device 1 has 1.3x the mean of attention: it has the last tokens of each sequence, which see most work' \
+    "plan, keys of other tokens: why"
+
 # The saving predicted for zigzag equals the difference to the plan with zigzag.
 shardsim plan --json "$scenarios/ring.yaml" --strategy ring
 cp "$tmp/out" "$tmp/planned"

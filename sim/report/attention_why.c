@@ -191,6 +191,14 @@ static double left(const struct dealt *dealt, const struct dealt *now)
     return fmax(dealt->most / now->most, dealt->slowest / now->slowest);
 }
 
+/* Whether queries and keys are the same tokens, which can be dealt in another order. */
+static bool is_of_one_sequence(const struct viewed *v)
+{
+    const struct program_buffer *k = &v->record->program->buffers[v->op->inputs[1]];
+
+    return v->op->desc.attention.sight || k->shape[1] == v->sight.order.extent;
+}
+
 /* The order that leaves the slowest device the least work, if worth telling; -1: none. */
 static int find_order(struct dealt *best, double *least, const struct viewed *v, int64_t parts)
 {
@@ -221,7 +229,8 @@ static void add_better_order(const struct viewed *v, struct text *out)
     double least;
     int which;
 
-    if (parts == 1 || (uint64_t)v->row->ndoers * v->row->nsteps > TRIED_MAX)
+    if (parts == 1 || !is_of_one_sequence(v) ||
+        (uint64_t)v->row->ndoers * v->row->nsteps > TRIED_MAX)
         return;
     which = find_order(&best, &least, v, parts);
     if (which >= 0)
