@@ -206,6 +206,9 @@ static const struct {
     {"    - y[b,s,d] = layer_norm(x, s)\n", "b s d ", GRAPH_CONSTRAINT, 1},
     {"    - y = rope(q, s, k, theta=100, interleaved=true)\n", "b s h k ", GRAPH_ROPE, 1},
     {"    - y = attention(q, kv, kv, causal=true)\n", "b s h k ", GRAPH_ATTENTION, 1},
+    {"    - o = attention(q, kv, kv)\n    - dk = stop_gradient(attention_grad(o, q, of=k))\n"
+     "    - y = dk + stop_gradient(attention_grad(o, q, of=v))\n",
+     "b s g k ", GRAPH_ATTENTION_GRAD, 1},
     {"    - y = repeat(kv, g, h)\n", "b s h k ", GRAPH_REPEAT, 1},
     {"    - y = einsum(x, rename(x, d, e))[b,d,e]\n", "b d e ", GRAPH_EINSUM, 1},
     {"    - y[b,h,g,s] = reshape(slice(x, d, e, 0))\n", "b h g s ", GRAPH_RESHAPE, 1},
@@ -343,6 +346,13 @@ static const struct {
      "8:37: error: interleaved is neither true nor"},
     {"    - y = rope(q, s, k, theta=0)\n", "", "8:31: error: theta of 0; expected more than 1"},
     {"    - y = attention(x, kv, kv)\n", "", "8:21: error: an array [b,s,d]; expected four dims"},
+    {"    - y = attention_grad(q, q)\n", "",
+     "8:26: error: what is no attention; expected the name"},
+    {"    - y = attention_grad(attention(q, kv, kv), kv)\n", "",
+     "8:48: error: the gradient has not the type or not the dims, in their order, of the "
+     "attention: [b,s,h,k]"},
+    {"    - y = attention_grad(attention(q, kv, kv), q, of=kv)\n", "",
+     "8:54: error: of is neither q, k nor v"},
     {"    - y = gelu(ids)\n", "", "8:16: error: 'ids' holds whole numbers; expected fractions"},
     {"    - y = softmax(ids, s)\n", "", "8:19: error: 'ids' holds whole numbers"},
     {"    - y = ids\n", "", "g.yaml:4:3: error: all outputs are whole numbers"},

@@ -24,7 +24,8 @@ BINARY = ["add", "sub", "mul", "div", "max", "min", "equal", "less", "less_equal
 WHOLE = ["bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"]  # of two; bit_not has one
 OF_NUMBER = ["scale", "add_scalar", "fill"]
 POSITIVE = ["log", "sqrt", "rsqrt"]
-ODD = ["gelu_grad", "gelu_exact_grad", "silu_grad", "quick_gelu_grad", "cummax", "cummin"]  # without a gradient
+ODD = ["gelu_grad", "gelu_exact_grad", "silu_grad", "quick_gelu_grad", "cummax", "cummin",
+       "attention_grad"]  # without a gradient
 
 
 class Array:
@@ -273,7 +274,11 @@ def attention(g, f):
     causal = g.rng.random() < 0.5
     t = q if causal else t
     x, y, z = g.leaf([b, q, h, k]), g.leaf([b, t, h, k]), g.leaf([b, t, h, k])
-    return g.add(f, f"attention({x.name}, {y.name}, {z.name}{', causal=true' if causal else ''})", x.dims)
+    made = g.add("attention", f"attention({x.name}, {y.name}, {z.name}{', causal=true' if causal else ''})", x.dims)
+    if f == "attention":
+        return made
+    of, dims = g.rng.choice([("q", x.dims), ("k", y.dims), ("v", z.dims)])
+    return g.add(f, f"attention_grad({made.name}, {x.name}, of={of})", dims, bound=16)
 
 
 def other(g, f):
@@ -319,7 +324,7 @@ def other(g, f):
     return g.add(f, f"{f}({x.name})", x.dims, bound=x.bound)  # stop_gradient, and what is new
 
 
-MAKERS = {"einsum": einsum, "attention": attention}
+MAKERS = {"einsum": einsum, "attention": attention, "attention_grad": attention}
 for names, maker in (("sum mean", reduce), ("cumsum cumprod cummax cummin recurrence", along),
                      ("softmax logsumexp argmax argmin topk rms_norm layer_norm", of_dim),
                      ("slice pad reverse concat repeat rename shift", place), ("windows windows_add", windows),

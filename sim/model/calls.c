@@ -338,6 +338,56 @@ static uint32_t build_attention(struct lines *l, const struct expr *call,
                            &opts);
 }
 
+/* The way back of an attention with the gradient dy of its result, which makes all three gradients
+ * at once: that of another line, if there is one. */
+static uint32_t attention_way_back(struct lines *l, uint32_t y, uint32_t dy)
+{
+    struct graph *g = l->graph;
+    const struct graph_node n = g->nodes[y];
+    const char *name = lines_node_name(l, "attention_grad");
+    const char *const names[3] = {name, graph_text(g, "%s/k", name), graph_text(g, "%s/v", name)};
+    const struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = n.attr.attention.scale,
+                                         .causal = n.attr.attention.causal};
+
+    for (uint32_t k = g->nnodes; k-- > y;)
+        if (g->nodes[k].op == GRAPH_ATTENTION_GRAD && g->nodes[k].inputs[3] == y &&
+            g->nodes[k].inputs[5] == dy)
+            return k;
+    return graph_attention_grad(g, names, n.inputs, y, n.extras[0], dy, &opts);
+}
+
+static uint32_t build_attention_grad(struct lines *l, const struct expr *call,
+                                     const struct expr_dims *target)
+{
+    const struct expr *of = find_key(call, "of");
+    const char *operand = !of ? "q" : of->kind == EXPR_NAME ? of->name : "";
+    uint32_t args[2]; /* y, dy */
+    const struct graph_node *y, *dy;
+    uint32_t dq;
+
+    if (!read_args(l, call, target, "aa", args))
+        return GRAPH_NONE;
+    while (l->graph->nodes[args[0]].op == GRAPH_CONSTRAINT) /* each line's result has one */
+        args[0] = l->graph->nodes[args[0]].inputs[0];
+    y = &l->graph->nodes[args[0]];
+    dy = &l->graph->nodes[args[1]];
+    if (y->op != GRAPH_ATTENTION)
+        return lines_error(l, positional(call, 0)->at,
+                           "what is no attention; expected the name of a line attention(q, k, v)");
+    if (dy->dtype != y->dtype || dy->rank != 4 ||
+        memcmp(dy->dims, y->dims, 4 * sizeof *y->dims) != 0)
+        return lines_error(l, positional(call, 1)->at,
+                           "the gradient has not the type or not the dims, in their order, of the "
+                           "attention: %s",
+                           lines_print_dims(l, args[0]));
+    if (!operand[0] || operand[1] || !strchr("qkv", operand[0]))
+        return lines_error(l, of->at, "of is neither q, k nor v");
+    dq = attention_way_back(l, args[0], args[1]);
+    if (dq == GRAPH_NONE || operand[0] == 'q')
+        return dq;
+    return l->graph->nodes[dq].extras[operand[0] == 'v'];
+}
+
 static uint32_t build_causal_mask(struct lines *l, const struct expr *call,
                                   const struct expr_dims *target)
 {
@@ -854,6 +904,10 @@ const struct lines_function lines_functions[] = {
      "rotary embedding: pairs along one dim turn with the position along another", build_rope},
     {"attention", 3, 3, "q, k, v, causal=false, scale=1/sqrt(width)",
      "of [batch, seq, heads, width]; k and v may have fewer heads", build_attention},
+    {"attention_grad", 2, 2, "y, dy, of=q",
+     "the way back: the gradient by q, k or v of a line y = attention(q, k, v), where dy is that "
+     "of y",
+     build_attention_grad},
     {"causal_mask", 3, 3, "x, query, key", "-1e30 where the key is after the query",
      build_causal_mask},
     {"transpose", 1, 1, "x", "into the order of the result's dims", build_transpose},
