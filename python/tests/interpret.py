@@ -35,6 +35,9 @@ def evaluate_all(needed: Mapping[int, Array], values: Mapping[str, np.ndarray]) 
         if array.op == "leaf":
             path = array.attrs["path"]
             result = np.asarray(values[path] if path in values else array.attrs["value"])
+        elif array.op == "attention_grad":
+            (made_of, grad) = array.inputs
+            result = attention_grad(array, *(made[x.number] for x in (*made_of.inputs, grad)))
         else:
             result = OPS[array.op](array, *(made[x.number] for x in array.inputs))
         made[number] = carried(np.asarray(result), array)
@@ -227,6 +230,33 @@ def recurrence(array: Array, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack(made[back], axis)
 
 
+def scores(array: Array, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each query takes of each key, and keys and values for each head of the queries."""
+    k, v = (np.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))
+    made = np.einsum("bqhd,bkhd->bhqk", q, k) * array.attrs["scale"]
+    if array.attrs["causal"]:
+        made = np.where(np.tri(*made.shape[2:], dtype=bool), made, -np.inf)
+    made = np.exp(made - made.max(-1, keepdims=True))
+    return made / made.sum(-1, keepdims=True), k, v
+
+
+def attention(array: Array, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    p, _, v = scores(array, q, k, v)
+    return np.asarray(np.einsum("bhqk,bkhd->bqhd", p, v))
+
+
+def attention_grad(array: Array, q: np.ndarray, k: np.ndarray, v: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    groups = k.shape[2]
+    p, k, v = scores(array.inputs[0], q, k, v)
+    dp = np.einsum("bqhd,bkhd->bhqk", dy, v)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) * array.inputs[0].attrs["scale"]
+    of = array.attrs["of"]
+    if of == "q":
+        return np.asarray(np.einsum("bhqk,bkhd->bqhd", ds, k))
+    made = np.einsum("bhqk,bqhd->bkhd", *((ds, q) if of == "k" else (p, dy)))
+    return made.reshape(*made.shape[:2], groups, -1, made.shape[3]).sum(3)
+
+
 def places(count: int, taps: int, stride: int, dilation: int, low: int) -> np.ndarray:
     """Where each tap of each window is."""
     return np.arange(count)[:, None] * stride + np.arange(taps) * dilation - low
@@ -292,6 +322,7 @@ def pick_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
 OPS: Dict[str, Callable[..., np.ndarray]] = {
     "number": number, "iota": iota, "view": view, "reshape": reshape, "concat": concat, "constraint": constraint,
     "spread": constraint, "map": mapped, "einsum": einsum, "reduce": reduce, "along": along, "recurrence": recurrence, "windows": windows,
+    "attention": attention,
     "windows_add": windows_add,
     "embed": embed, "embed_add": embed_add, "pick": pick, "pick_add": pick_add,
 }  # fmt: skip

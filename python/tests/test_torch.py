@@ -110,6 +110,15 @@ SMOOTH: Dict[str, Case] = {
     "batch norm": (lambda x, w, b: F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training=True), [normal(3, 4, 5), normal(4), normal(4, seed=1)]),
     "instance norm": (lambda x: F.instance_norm(x), [normal(2, 4, 5, 3)]),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [normal(2, 3, 4, 5, seed=i) for i in range(3)]),
+    "attention of grouped heads": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3, enable_gqa=True),
+        [normal(2, 6, 4, 5), normal(2, 3, 7, 5), normal(2, 3, 7, 5, seed=1)],
+    ),
+    "attention without causes, of one of a batch": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v).sum(1), [normal(1, 2, 4, 5), normal(1, 2, 3, 5), normal(1, 2, 3, 5, seed=1)],
+    ),
+    "attention of another width": (F.scaled_dot_product_attention, [normal(2, 3, 4, 5), normal(2, 3, 4, 5), normal(2, 3, 4, 6)]),
+    "attention of three dimensions": (F.scaled_dot_product_attention, [normal(3, 4, 5), normal(3, 6, 5), normal(3, 6, 5, seed=1)]),
     "attention with a mask": (
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3),
         [*(normal(2, 3, 4, 5, seed=i) for i in range(3)), normal(4, 4)],
@@ -294,6 +303,8 @@ class Modules(unittest.TestCase):
         ):
             with self.subTest(type(module).__name__):
                 traced = from_torch(module, x, mesh={"a": 2})
+                fused = [line for line in traced.scenario()["graph"]["ops"] if "= attention(" in line]
+                self.assertEqual(len(fused), int(isinstance(module, nn.TransformerEncoderLayer)))
                 wanted = torch.utils._pytree.tree_leaves(module(x))
                 for got, want in zip(evaluate(traced._arrays, {}), wanted, strict=True):
                     np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)

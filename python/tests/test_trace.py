@@ -135,6 +135,30 @@ class Executed(unittest.TestCase):
         p = Program("attention")
         self.check(p, {"dp": 2, "tp": 2}, *attention(p))
 
+    def test_attention_as_one_op(self) -> None:
+        """Over batch, tokens and heads, which may be those of a reshape, and fewer of keys; with its gradients."""
+        for groups, keys, spec, causal in ((4, 6, ("dp", None, "tp"), True), (2, 6, (None, "tp"), False), (1, 8, (None, "tp"), True)):
+            with self.subTest(groups=groups, spec=spec):
+                p = Program("attention")
+                x = p.leaf("x", (2, 6, 12), "float32", normal(2, 6, 12), spec)
+                k, v = (p.leaf(n, (2, keys, groups, 3), "float32", normal(2, keys, groups, 3 + i)[..., i:]) for i, n in enumerate("kv"))
+                grad = p.transpose(p.leaf("grad", (4, 2, 6, 3), "float32", normal(4, 2, 6, 3)), [1, 2, 0, 3])
+                y = p.attention(p.reshape(x, (2, 6, 4, 3)), k, v, 0.4, causal)
+                gradients = [p.attention_grad(y, grad, of) for of in "qkv"]
+                step = self.check(p, {"dp": 2, "tp": 2}, y, *gradients)
+                lines = step.scenario()["graph"]["ops"]
+                backs = {line.split(" = ")[1].split(", of")[0] for line in lines if "attention_grad(" in line}
+                self.assertEqual(len(backs), 1, lines)  # which one op makes
+
+    def test_attention_of_columns_that_a_reshape_cuts(self) -> None:
+        """Heads in two factors, of which one is sharded, are one dimension of the op, and nothing moves."""
+        p = Program("attention")
+        q = p.leaf("q", (2, 6, 2, 2, 4), "float32", normal(2, 6, 2, 2, 4), (None, None, "tp"))
+        q = p.reshape(q, (2, 6, 4, 4))
+        y = p.attention(q, q, q, 0.5, False)
+        step = self.check(p, {"tp": 2}, p.reshape(y, (2, 6, 2, 2, 4)))
+        self.assertEqual(step.plan().received_bytes.total, 0)
+
     def test_whole_numbers_choices_and_rows(self) -> None:
         p = Program("rows")
         table = p.leaf("table", (10, 4), "float32", normal(10, 4), ("tp",))

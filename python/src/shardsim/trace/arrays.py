@@ -394,6 +394,25 @@ class Program:
                 if one is not None and two is not None:
                     one.join(two)
 
+    # ---- attention
+
+    def attention(self, q: Array, k: Array, v: Array, scale: float, causal: bool) -> Array:
+        """softmax(scale * q k) v, without scores that are kept: q is [batch, tokens, heads, width]; k and v may have
+        fewer heads, of which each is read by several of q's, one behind the other."""
+        joined = [(q, 0, k, 0), (q, 3, k, 3), *((k, a, v, a) for a in range(3))]
+        for x, a, y, b in [*joined, *([(q, 2, k, 2)] if q.shape[2] == k.shape[2] else [])]:
+            one, two = x.axes[a], y.axes[b]
+            if one is not None and two is not None:
+                one.join(two)
+        shape, axes = [*q.shape[:3], v.shape[3]], [*q.axes[:3], v.axes[3]]
+        return self._add("attention", shape, q.dtype, [q, k, v], axes=axes, scale=scale, causal=causal)
+
+    def attention_grad(self, made: Array, grad: Array, of: str) -> Array:
+        """Of an attention the gradient by q, k or v, where that of its result is `grad`."""
+        self._join(made, grad)
+        x = made.inputs["qkv".index(of)]
+        return self._add("attention_grad", x.shape, x.dtype, [made, grad], axes=x.axes, of=of)
+
     # ---- windows: of a convolution, of pooling
 
     def windows(

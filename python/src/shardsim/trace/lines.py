@@ -13,7 +13,7 @@ from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .arrays import Array, Gap, is_float
 from .dims import blocks, match
-from .lines_along import LinesAlong
+from .lines_attention import LinesAttention
 from .naming import Leaf, Names, Value, flat, full_text
 from .shardings import Shardings
 from .texts import FOLDED, OPERATORS, bare, bracket, folded, number_of, number_text, readable
@@ -25,7 +25,7 @@ FATE_MOST = 12
 EXPRESSION_MOST = 120
 
 
-class Writer(LinesAlong):
+class Writer(LinesAttention):
     """Writes the lines of a program."""
 
     def __init__(self, mesh: Mapping[str, int]) -> None:

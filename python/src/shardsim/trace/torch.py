@@ -16,9 +16,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from . import torch_axes, torch_index, torch_ops, torch_windows
+from . import torch_attention, torch_axes, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
-from .torch_functions import Rewriting, demand
+from .torch_functions import Rewriting, demand, scaled_dot_product_attention
 from .torch_graph import HANDLERS, Reader, numpy_of, operation_name, type_name
 from .traced import Traced
 
@@ -26,7 +26,7 @@ Spec = Tuple[Any, ...]
 Rules = Sequence[Tuple[str, Sequence[Any]]]
 
 #: Modules that have handlers of operations.
-OPERATIONS = (torch_ops, torch_axes, torch_index, torch_windows)
+OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_index, torch_windows)
 
 
 class Input(NamedTuple):
@@ -188,17 +188,19 @@ def _decompositions() -> Dict[Any, Any]:
 
 @contextlib.contextmanager
 def _as_it_was_written() -> Iterator[None]:
-    """Attention as its products and its softmax, recurrent layers as theirs, not as a kernel of one kind of device.
+    """Recurrent layers as their products, and attention as one op or as its products and its softmax, not as a kernel of
+    one kind of device.
 
     Modules that ask whether they are being exported are told so, as torch.export tells them: they then leave out
     shortcuts that look at values.
     """
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    enabled = torch._C._get_mkldnn_enabled()
+    enabled, attention = torch._C._get_mkldnn_enabled(), torch.nn.functional.scaled_dot_product_attention
     flags = ("_is_compiling_flag", "_is_exporting_flag")
     before = {flag: getattr(torch.compiler, flag) for flag in flags if hasattr(torch.compiler, flag)}
     torch._C._set_mkldnn_enabled(False)
+    torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention  # for functions beside it
     try:
         for flag in before:
             setattr(torch.compiler, flag, True)
@@ -208,6 +210,7 @@ def _as_it_was_written() -> Iterator[None]:
         for flag, value in before.items():
             setattr(torch.compiler, flag, value)
         torch._C._set_mkldnn_enabled(enabled)
+        torch.nn.functional.scaled_dot_product_attention = attention
 
 
 __all__ = ["from_torch"]

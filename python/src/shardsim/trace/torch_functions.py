@@ -133,8 +133,34 @@ def interpolate(
     return input
 
 
+#: PyTorch's own, which is its products and its softmax while a program is traced.
+PRODUCTS = functional.scaled_dot_product_attention
+
+
+def scaled_dot_product_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: Optional[torch.Tensor] = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """One op where it has no mask of its own: the kernels of all devices keep no scores then."""
+    plain = attn_mask is None and dropout_p == 0 and {x.dim() for x in (query, key, value)} == {4}
+    heads, groups = query.shape[1:2], key.shape[1:2] if plain else ()
+    alike = query.shape[0] == key.shape[0] == value.shape[0] and query.shape[-1] == key.shape[-1] == value.shape[-1]
+    fits = plain and alike and key.shape[:3] == value.shape[:3] and (heads == groups or enable_gqa)
+    if not fits or query.numel() == 0 or key.numel() == 0:
+        return PRODUCTS(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    op = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    return op(query, key, value, 0.0, is_causal, scale=scale)[0]
+
+
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
+    "scaled_dot_product_attention": scaled_dot_product_attention,
     "embedding_bag": embedding_bag,
     "interpolate": interpolate,
     "bilinear": bilinear,
