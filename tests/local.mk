@@ -507,6 +507,7 @@ EXTRA_DIST += \
 	%D%/experts_nodes.py \
 	%D%/import_rules.py \
 	%D%/page.py \
+	%D%/page_links.py \
 	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/products.py \
