@@ -401,6 +401,7 @@ test_scripts = \
 	%D%/mistakes.sh \
 	%D%/modelled.sh \
 	%D%/neighbours.sh \
+	%D%/notebooks.sh \
 	%D%/offload.sh \
 	%D%/pipeline.sh \
 	%D%/pipeline_splits.sh \
@@ -516,6 +517,7 @@ EXTRA_DIST += \
 	%D%/mpi.supp \
 	%D%/mutants.py \
 	%D%/nightly.sh \
+	%D%/notebook.py \
 	%D%/mpirun.sh \
 	%D%/program.sh \
 	%D%/query_manual.py \

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""notebooks.py [-o FOLDER] [--without-answers] [PAGE...] - pages of the course as Jupyter notebooks.
+
+Without pages: docs/lab.md and all lessons of docs/course.  A command of a ```console block is a cell of the shell,
+its output is left out; a ```python block is a cell; a picture is drawn by the command below it.  Scenarios that the
+commands name are written by the first cells, so that a notebook needs only the program.  What is in <details> is an
+answer: hidden, or with --without-answers a cell to fill in.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import argparse
+import glob
+import json
+import os
+import re
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PART = re.compile(r"^```(console|python)\n(.*?)^```\n|^!\[[^\]]*\]\(([^)]+)\)\n+\(Made by `([^`]+)`\.\)\n|"
+                  r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.M | re.S)
+SCENARIO = re.compile(r"\b(?:docs|scenarios)/[\w/]+\.yaml\b")
+
+
+def relink(found):
+    """A link to a lesson leads to its notebook; one into the source directory, which may not be there, is text."""
+    text, to = found.groups()
+    lesson = re.fullmatch(r"(\d+_\w+)\.md(#.*)?", to)
+    if lesson:
+        return "[%s](%s.ipynb%s)" % (text, lesson[1], lesson[2] or "")
+    return found[0] if to.startswith("http") else text
+
+
+def markdown(text):
+    text = re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", relink, text.strip())
+    return [{"cell_type": "markdown", "metadata": {}, "source": text}] if text else []
+
+
+def code(text, answer=False):
+    metadata = {"tags": ["answer"], "jupyter": {"source_hidden": True}} if answer else {}
+    return [{"cell_type": "code", "metadata": metadata, "source": text, "outputs": [], "execution_count": None}]
+
+
+def commands(block, answer):
+    """A cell for each line that begins with a dollar."""
+    return [cell for line in block.split("\n") if line.startswith("$ ") for cell in code("%%sh\n" + line[2:], answer)]
+
+
+def cells(text, with_answers, answer=False):
+    out, end = [], 0
+    for found in PART.finditer(text):
+        language, block, picture, drawn_by, summary, hidden = found.groups()
+        before = text[end:found.start()].strip()
+        if before and answer: # the text of an answer is folded, too
+            before = "<details><summary>%s</summary>\n\n%s\n\n</details>" % (answer, before)
+        out += markdown(before)
+        end = found.end()
+        if language == "console":
+            out += commands(block, answer)
+        elif language:
+            out += code(block.rstrip("\n"), answer)
+        elif picture:
+            out += code("%%sh\n" + drawn_by) + code('from IPython.display import SVG\n\nSVG("%s")' % picture)
+        elif with_answers:
+            out += cells(hidden, True, summary)
+        else:
+            out += code("# Your answer\n")
+    rest = text[end:].strip()
+    if rest and answer:
+        rest = "<details><summary>%s</summary>\n\n%s\n\n</details>" % (answer, rest)
+    return out + markdown(rest)
+
+
+def notebook(page, with_answers):
+    with open(page, encoding="utf-8") as f:
+        out = cells(f.read(), with_answers)
+    scenarios = sorted({name for cell in out if cell["cell_type"] == "code" for name in SCENARIO.findall(cell["source"])})
+    setup = []
+    if scenarios:
+        folders = sorted({os.path.dirname(name) for name in scenarios})
+        setup += markdown("The scenarios of this page: change them, and see what becomes of the answers.")
+        setup += code("import os\n\n" + "\n".join('os.makedirs("%s", exist_ok=True)' % folder for folder in folders))
+    for name in scenarios:
+        with open(os.path.join(SOURCE, name), encoding="utf-8") as f:
+            setup += code("%%%%writefile %s\n%s" % (name, f.read().rstrip("\n")))
+    out[1:1] = setup
+    for i, cell in enumerate(out):
+        cell["id"] = "cell-%d" % i
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    return {"nbformat": 4, "nbformat_minor": 5, "cells": out, "metadata": {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"}}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0].split(" - ")[1])
+    parser.add_argument("-o", "--output", default="notebooks", help="the folder for the notebooks (notebooks)")
+    parser.add_argument("--without-answers", action="store_true", help="for a class: answers are cells to fill in")
+    parser.add_argument("pages", nargs="*", help="pages; if none, the lab and all lessons")
+    args = parser.parse_args()
+    pages = args.pages or [os.path.join(SOURCE, "docs/lab.md")] + sorted(glob.glob(SOURCE + "/docs/course/[0-9]*_*.md"))
+    os.makedirs(args.output, exist_ok=True)
+    for page in pages:
+        name = os.path.splitext(os.path.basename(page))[0] + ".ipynb"
+        with open(os.path.join(args.output, name), "w", encoding="utf-8") as f:
+            json.dump(notebook(page, not args.without_answers), f, indent=1, ensure_ascii=False)
+            f.write("\n")
+
+
+main()
