@@ -84,6 +84,13 @@ python3 "$top_srcdir/tests/page_links.py" "$top_srcdir" "${README_UPDATE:-0}" >"
 ok $? "links lead to files and headings that are there, and paths are links"
 diag <"$tmp/wrong"
 
+for page in "$top_srcdir"/docs/*.md; do
+    grep -q "docs/${page##*/}\$" "$top_srcdir/site/mkdocs.yml" || echo "docs/${page##*/}"
+done >"$tmp/wrong"
+[ ! -s "$tmp/wrong" ]
+ok $? "site/mkdocs.yml: every page has a place in the navigation"
+diag <"$tmp/wrong"
+
 # On pages, a block ```console has a command and its output; `...` stands for lines left out, and for the
 # rest of one.
 cat >"$tmp/blocks.py" <<'PY'
