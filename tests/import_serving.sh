@@ -225,7 +225,10 @@ alike there.yaml moe.first_dense=3
 alike there.yaml moe.routing=zipf
 
 # A folder of any name is one word, of the command and not of its options.
+# The variables are the scripts'.
+# shellcheck disable=SC2016
 printf '#!/bin/sh\nprintf "%%s\\n" "$2" >model\n' >bin/vllm
+# shellcheck disable=SC2016
 printf '#!/bin/sh\nprintf "%%s\\n" "$4" >model\n' >bin/python3
 chmod +x bin/vllm bin/python3
 cp -r "$folder" ./-folder
