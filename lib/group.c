@@ -19,6 +19,8 @@ int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh, const u
 {
     struct shd_groups groups = {.mesh = mesh, .nmembers = 1};
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     for (size_t i = 0; i < naxes; i++) {
         if (axes[i] >= shd_mesh_naxes(mesh))
             return shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis number %u", axes[i]);

@@ -21,7 +21,7 @@ static int check_axes(const char *const *names, const int32_t *sizes, size_t nax
         return shd_error_set(err, SHD_ERANGE, "a mesh of %zu axes: at most %d are possible", naxes,
                              SHD_MESH_AXES_MAX);
     for (size_t i = 0; i < naxes; i++) {
-        if (names[i][0] == '\0')
+        if (!names[i] || names[i][0] == '\0')
             return shd_error_set(err, SHD_EINVAL, "mesh axis %zu has an empty name", i);
         if (sizes[i] < 1)
             return shd_error_set(err, SHD_EINVAL, "mesh axis '%.100s' has size %d", names[i],

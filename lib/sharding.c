@@ -72,8 +72,11 @@ int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
                       const struct shd_spec *spec, size_t rank, struct shd_error *err)
 {
     size_t nentries = shd_spec_nentries(spec);
-    int status = check_duplicates(spec, err);
+    int status;
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
+    status = check_duplicates(spec, err);
     if (!status)
         status = check_axes(spec, mesh, err);
     if (status)

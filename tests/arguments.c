@@ -5,9 +5,13 @@
  */
 #include "config.h"
 
+#include <shd/auto_shard.h>
+#include <shd/chunk.h>
 #include <shd/graph.h>
+#include <shd/group.h>
 #include <shd/params.h>
 #include <shd/partition.h>
+#include <shd/rank_order.h>
 #include <shd/reshard.h>
 #include <shd/run.h>
 #include <shd/shape.h>
@@ -259,6 +263,96 @@ static void test_wrong(void)
     }
 }
 
+/* ---- no mesh, no function, no such algorithm, no other device ---- */
+
+static int nothing(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    (void)dev, (void)arg, (void)err;
+    return SHD_OK;
+}
+
+static void test_no_mesh(struct shd_mesh *mesh)
+{
+    const struct shd_auto_options options = {.min_elements = 1};
+    const struct shd_spec_entry no_axes = {0};
+    const int32_t owners[N] = {0};
+    const int64_t shape[] = {8};
+    const char *unnamed[] = {NULL};
+    const int32_t sizes[] = {2};
+    struct shd_run_stats stats;
+    struct shd_sharding sharding;
+    struct shd_chunker chunker;
+    struct shd_groups groups;
+    struct shd_spec *spec;
+    struct shd_store *store;
+    struct shd_error err;
+    int64_t size;
+
+    ok(shd_run(NULL, nothing, NULL, NULL, &stats, &err) == SHD_ENOMESH && stats.ndevices == 0,
+       "a run: %s", err.text);
+    shd_run_stats_fini(&stats);
+    ok(shd_run(mesh, NULL, NULL, NULL, NULL, &err) == SHD_EINVAL, "a run: %s", err.text);
+    ok(shd_store_create(&store, NULL, NULL, &err) == SHD_ENOMESH, "a store: %s", err.text);
+    ok(shd_store_create(&store, mesh, NULL, NULL) == SHD_OK &&
+           shd_store_run(store, NULL, NULL, NULL, &err) == SHD_EINVAL,
+       "a run on a store: %s", err.text);
+    shd_store_destroy(store);
+    ok(shd_groups_init(&groups, NULL, NULL, 0, NULL) == SHD_ENOMESH &&
+           shd_rank_order_groups(&groups, NULL, "x", NULL) == SHD_ENOMESH,
+       "groups of no mesh");
+    ok(shd_spec_create(&spec, NULL, 0, NULL) == SHD_OK &&
+           shd_sharding_bind(&sharding, NULL, spec, 1, NULL) == SHD_ENOMESH &&
+           shd_auto_shard_shape(&size, NULL, spec, shape, 1, NULL) == SHD_ENOMESH,
+       "a sharding over no mesh");
+    shd_spec_destroy(spec);
+    ok(shd_auto_spec(&spec, NULL, shape, 1, NULL, 0, &options, NULL) == SHD_ENOMESH &&
+           shd_auto_shard(&spec, NULL, NULL, &options, NULL) == SHD_ENOMESH,
+       "specs for no mesh");
+    ok(shd_chunker_init(&chunker, NULL, owners, 0, NULL) == SHD_ENOMESH &&
+           shd_data_mesh_size(&size, NULL, &no_axes, NULL) == SHD_ENOMESH,
+       "chunks of no mesh");
+    ok(shd_mesh_create(&mesh, unnamed, sizes, 1, &err) == SHD_EINVAL, "a mesh: %s", err.text);
+}
+
+static int send_to_self(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    float x = 0;
+
+    return *(bool *)arg ? shd_device_send(dev, shd_device_position(dev), &x, 1, SHD_F32, err)
+                        : shd_device_recv(dev, shd_device_position(dev), &x, 1, SHD_F32, err);
+}
+
+static void test_self(const struct shd_mesh *mesh)
+{
+    for (int sends = 0; sends < 2; sends++) {
+        bool arg = sends;
+        struct shd_error err = {.text = ""};
+
+        ok(shd_run(mesh, send_to_self, &arg, NULL, NULL, &err) == SHD_EINVAL &&
+               strstr(err.text, "device 0 sends to itself or receives from itself") == err.text,
+           "alone: %s", err.text);
+    }
+}
+
+static void test_algorithms(const struct shd_mesh *mesh)
+{
+    static const char *const cases[][2] = {
+        {"all-reduce=best", "all-reduce has no algorithm 'best'; expected direct, "},
+        {"permute=ring", "permute has no algorithm 'ring'; expected direct"},
+        {"allreduce=ring", "no collective is called 'allreduce'; expected all-reduce, "},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct shd_run_opts opts = SHD_RUN_OPTS_INIT;
+        struct shd_error err = {.text = ""};
+
+        opts.algorithms = cases[i][0];
+        ok(shd_run(mesh, nothing, NULL, &opts, NULL, &err) == SHD_EINVAL &&
+               strstr(err.text, cases[i][1]) == err.text && err.text[strlen(err.text) - 1] != ' ',
+           "%s", err.text);
+    }
+}
+
 /* ---- one device asks for something else ---- */
 
 static void other_type(struct asked *a)
@@ -448,6 +542,9 @@ int main(void)
     if (shd_mesh_create(&mesh, names, sizes, 1, NULL) != SHD_OK)
         abort();
     test_wrong();
+    test_no_mesh(mesh);
+    test_self(mesh);
+    test_algorithms(mesh);
     test_mismatch();
     test_types();
     test_reshard(mesh);

@@ -53,7 +53,8 @@ SHD_API size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_M
 
 /* A spec for a shape by methods; it has `rank` entries, even if all are none.  SHD_ENOAXIS for an
  * axis that is not in the mesh, once it is tried on a dimension; SHD_ERANGE for (fsdp, sp) on one
- * dimension in the second walk (not if strict), or a rank over SHD_RANK_MAX; SHD_ENOMEM. */
+ * dimension in the second walk (not if strict), or a rank over SHD_RANK_MAX; SHD_ENOMESH (mesh is
+ * NULL); SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_auto_spec(struct shd_spec **out, const struct shd_mesh *mesh,
                                          const int64_t *shape, size_t rank,
                                          const struct shd_spec_entry *methods, size_t nmethods,

@@ -35,7 +35,8 @@ struct shd_chunker {
 };
 
 /* The chunker of a host in a mesh whose position p belongs to process `processes[p]`.  SHD_EINVAL
- * when no position does, or the host's positions are no box of their own. */
+ * when no position does, or the host's positions are no box of their own; SHD_ENOMESH (mesh is
+ * NULL). */
 SHD_API SHD_MUST_CHECK int shd_chunker_init(struct shd_chunker *out, const struct shd_mesh *mesh,
                                             const int32_t *processes, int64_t host,
                                             struct shd_error *err);
@@ -77,7 +78,8 @@ SHD_API SHD_MUST_CHECK int shd_chunker_info(struct shd_chunk_info *out,
                                             struct shd_error *err);
 
 /* How many devices, and how many hosts, there are along the data axes, which are those that the
- * batch is sharded by.  SHD_ETYPE when there is no data axis, SHD_ENOAXIS, SHD_ERANGE. */
+ * batch is sharded by.  SHD_ENOMESH (mesh is NULL), SHD_ETYPE when there is no data axis,
+ * SHD_ENOAXIS, SHD_ERANGE. */
 SHD_API SHD_MUST_CHECK int shd_data_mesh_size(int64_t *out, const struct shd_mesh *mesh,
                                               const struct shd_spec_entry *data_axes,
                                               struct shd_error *err);

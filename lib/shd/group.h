@@ -31,7 +31,8 @@ struct shd_groups {
 };
 
 /* The groups along `naxes` axes of a mesh (0 axes: every device is a group of its own).
- * SHD_ENOAXIS for a number that is no axis, SHD_EDUPAXIS for one that comes twice. */
+ * SHD_ENOMESH (mesh is NULL), SHD_ENOAXIS for a number that is no axis, SHD_EDUPAXIS for one that
+ * comes twice. */
 SHD_API SHD_MUST_CHECK int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh,
                                            const uint8_t *axes, size_t naxes,
                                            struct shd_error *err);

@@ -44,7 +44,7 @@ SHD_API SHD_MUST_CHECK int shd_rank_order_mesh(struct shd_mesh **out, const char
 
 /* The groups along the axes that a text names, as "tp-pp".  Members are in the mesh's order,
  * whatever the text's; naming an axis twice changes nothing.  SHD_EINVAL for a name that is no
- * axis. */
+ * axis, SHD_ENOMESH (mesh is NULL). */
 SHD_API SHD_MUST_CHECK int shd_rank_order_groups(struct shd_groups *out,
                                                  const struct shd_mesh *mesh, const char *axes,
                                                  struct shd_error *err);

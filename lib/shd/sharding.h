@@ -56,8 +56,9 @@ struct shd_sharding {
 SHD_API void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, size_t rank);
 
 /* Bind a spec to a mesh for arrays of `rank` dimensions; missing trailing entries are none.
- * Errors, the first that applies: SHD_EDUPAXIS, SHD_ENOAXIS, SHD_ESPECLONG (more entries than
- * dimensions, even if they are none), SHD_ERANGE (rank over SHD_RANK_MAX). */
+ * Errors, the first that applies: SHD_ENOMESH (mesh is NULL), SHD_EDUPAXIS, SHD_ENOAXIS,
+ * SHD_ESPECLONG (more entries than dimensions, even if they are none), SHD_ERANGE (rank over
+ * SHD_RANK_MAX). */
 SHD_API SHD_MUST_CHECK int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
                                              const struct shd_spec *spec, size_t rank,
                                              struct shd_error *err);

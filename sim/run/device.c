@@ -224,8 +224,15 @@ int shd_device_scatter(struct shd_device *dev, const char *axes, uint32_t root, 
 static int send_or_receive(struct shd_device *dev, int32_t from, int32_t to, struct coll_call call,
                            struct shd_error *err)
 {
-    int status = run_group_of_pair(&call.seat, dev, from, to, err);
+    int status;
 
+    if (from == to)
+        return shd_error_set(err, SHD_EINVAL,
+                             "device %" PRId32
+                             " sends to itself or receives from itself, and would "
+                             "wait for its own call; copy the elements instead",
+                             dev->position);
+    status = run_group_of_pair(&call.seat, dev, from, to, err);
     return status == SHD_OK ? run_collective(dev, &call, err) : status;
 }
 

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,8 +27,32 @@
 #define ALGO_TEXT_MAX 64
 /* How often a thread yields its core before it sleeps, see linger() in base/wait.c. */
 #define NYIELDS 4
+#define NAMES_MAX 160 /* bytes of all collectives, or of the algorithms of one, in a message */
 
 /* ---- options ---- */
+
+/* "direct, ring, tree": what there is to be chosen. */
+static const char *list_algos(enum coll_kind kind, char buf[NAMES_MAX])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind && used < NAMES_MAX)
+            used += (size_t)snprintf(buf + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+                                     coll_algos[i]->name);
+    return buf;
+}
+
+/* Likewise the collectives. */
+static const char *list_kinds(char buf[NAMES_MAX])
+{
+    size_t used = 0;
+
+    for (int k = 0; k < COLL_NKINDS && used < NAMES_MAX; k++)
+        used += (size_t)snprintf(buf + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
+                                 coll_kind_name((enum coll_kind)k));
+    return buf;
+}
 
 /* Parse one "kind=name" of `length` bytes. */
 static int choose_algo(struct run *run, const char *text, size_t length, struct shd_error *err)
@@ -36,6 +61,7 @@ static int choose_algo(struct run *run, const char *text, size_t length, struct 
     char *name;
     int kind;
     const struct coll_algo *algo;
+    char names[NAMES_MAX] = "";
 
     if (length >= sizeof(entry))
         return shd_error_set(err, SHD_EINVAL, "algorithm choice is too long");
@@ -48,10 +74,12 @@ static int choose_algo(struct run *run, const char *text, size_t length, struct 
     *name++ = '\0';
     kind = coll_kind_parse(entry);
     if (kind < 0)
-        return shd_error_set(err, SHD_EINVAL, "no collective is called '%s'", entry);
+        return shd_error_set(err, SHD_EINVAL, "no collective is called '%s'; expected %s", entry,
+                             list_kinds(names));
     algo = coll_find((enum coll_kind)kind, name);
     if (!algo)
-        return shd_error_set(err, SHD_EINVAL, "%s has no algorithm '%s'", entry, name);
+        return shd_error_set(err, SHD_EINVAL, "%s has no algorithm '%s'; expected %s", entry, name,
+                             list_algos((enum coll_kind)kind, names));
     run->algos[kind] = algo;
     return SHD_OK;
 }
@@ -327,6 +355,12 @@ int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
     int status = SHD_OK;
 
     err = err ? err : &own;
+    if (stats)
+        *stats = (struct shd_run_stats){.error_device = -1};
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
+    if (!fn)
+        return shd_error_set(err, SHD_EINVAL, "no function is given for the devices to run");
     if (away)
         away->run = &run;
     if (stats)

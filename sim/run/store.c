@@ -11,10 +11,13 @@
 int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
                      const struct shd_run_opts *opts, struct shd_error *err)
 {
-    int32_t ndevices = shd_mesh_size(mesh);
     struct backend_choice memory;
     struct shd_store *store;
+    int32_t ndevices;
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
+    ndevices = shd_mesh_size(mesh);
     if (!backend_choose(&memory, opts ? opts->memory : NULL, ndevices, 0))
         return shd_error_set(err, SHD_EINVAL, "no device memory of the kind '%.40s' here",
                              opts->memory);

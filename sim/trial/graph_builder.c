@@ -310,6 +310,8 @@ int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
     struct program *program = NULL;
     int status = graph_status(g, err);
 
+    if (status == SHD_OK && !mesh)
+        status = shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     if (status == SHD_OK && g->noutputs == 0)
         status = shd_error_set(err, SHD_EINVAL, "the graph has no output");
     if (status != SHD_OK)

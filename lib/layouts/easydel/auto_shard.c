@@ -228,6 +228,8 @@ int shd_auto_spec(struct shd_spec **out, const struct shd_mesh *mesh, const int6
     struct walk walk = {.mesh = mesh, .shape = shape, .rank = rank, .strict = options->strict};
     int status;
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     if (rank > SHD_RANK_MAX)
         return shd_error_set(err, SHD_ERANGE, "%zu dimensions: at most %d are possible", rank,
                              SHD_RANK_MAX);
@@ -359,6 +361,8 @@ int shd_auto_shard(struct shd_spec **specs, const struct shd_tree *tree,
                    const struct shd_mesh *mesh, const struct shd_auto_options *options,
                    struct shd_error *err)
 {
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     for (size_t i = 0; i < shd_tree_count(tree); i++) {
         int status = shard_leaf(&specs[i], shd_tree_leaf(tree, i), mesh, options, err);
 

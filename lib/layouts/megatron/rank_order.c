@@ -121,6 +121,8 @@ int shd_rank_order_groups(struct shd_groups *out, const struct shd_mesh *mesh, c
     uint8_t list[SHD_MESH_AXES_MAX];
     size_t n = 0;
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     for (const char *word = axes;; word++) {
         size_t length = strcspn(word, "-");
         int a = find_axis(mesh, word, length);

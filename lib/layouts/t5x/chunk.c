@@ -75,8 +75,11 @@ static int init(struct shd_chunker *out, const struct owners *owners, int64_t ho
 {
     struct shd_chunker chunker = {.mesh = owners->mesh, .host = host};
     struct box box;
-    int status = find_box(&box, owners, host, err);
+    int status;
 
+    if (!owners->mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
+    status = find_box(&box, owners, host, err);
     if (status)
         return status;
     for (size_t a = 0; a < shd_mesh_naxes(owners->mesh); a++) {
@@ -260,8 +263,11 @@ int shd_data_mesh_size(int64_t *out, const struct shd_mesh *mesh,
                        const struct shd_spec_entry *data_axes, struct shd_error *err)
 {
     struct mixed m = {0, 1};
-    int status = check_data_axes(data_axes, err);
+    int status;
 
+    if (!mesh)
+        return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
+    status = check_data_axes(data_axes, err);
     for (size_t i = 0; !status && i < data_axes->naxes; i++) {
         size_t a = 0;
 

@@ -71,10 +71,10 @@ struct shd_run_stats {
  *
  * The run's status and error are those of the lowest position that failed by itself, so they are
  * the same each time.  SHD_ESTUCK: nobody failed but some waited in vain.  SHD_ESTOPPED: by
- * request.  SHD_EINVAL: bad options, or a device's thread was ended before its function returned.
- * SHD_ENOMEM.  SHD_ESYSTEM: a thread could not be started.
- * `stats` (may be NULL) is filled on failure as well, with zeros when nothing ran; free it with
- * shd_run_stats_fini().
+ * request.  SHD_EINVAL: bad options, no function, or a device's thread was ended before its
+ * function returned.  SHD_ENOMESH: mesh is NULL.  SHD_ENOMEM.  SHD_ESYSTEM: a thread could not be
+ * started. `stats` (may be NULL) is filled on failure as well, with zeros when nothing ran; free it
+ * with shd_run_stats_fini().
  */
 SHD_API SHD_MUST_CHECK int shd_run(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
                                    const struct shd_run_opts *opts, struct shd_run_stats *stats,
@@ -163,7 +163,8 @@ SHD_API SHD_MUST_CHECK int shd_device_scatter(struct shd_device *dev, const char
                                               uint64_t count, enum shd_dtype dtype,
                                               struct shd_error *err);
 
-/* Between two devices, by position in the mesh; both block until the elements are there. */
+/* Between two devices, by position in the mesh; both block until the elements are there. SHD_EINVAL
+ * also for the caller itself. */
 SHD_API SHD_MUST_CHECK int shd_device_send(struct shd_device *dev, int32_t to, const void *in,
                                            uint64_t count, enum shd_dtype dtype,
                                            struct shd_error *err);

@@ -20,8 +20,8 @@ extern "C" {
 struct shd_store; /* opaque */
 
 /* Create the empty memory of all devices of `mesh`, which must outlive the store.  `opts` (NULL:
- * the defaults) holds for all runs on the store; what it points to must live as long.  SHD_ENOMEM.
- */
+ * the defaults) holds for all runs on the store; what it points to must live as long.
+ * SHD_ENOMESH (mesh is NULL), SHD_EINVAL (bad options), SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
                                             const struct shd_run_opts *opts,
                                             struct shd_error *err);
