@@ -8,11 +8,8 @@ top_srcdir=$(cd "$(dirname "$0")/.." && pwd)
 times=${1:-21}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- "$top_srcdir"/scenarios/tensor_parallel.yaml
-program=./.libs/shardsim # the program itself, not libtool's wrapper script
-[ -x "$program" ] || program=./shardsim
 
-LD_LIBRARY_PATH=$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
-    exec python3 - "$program" "$times" "$@" <<'PY'
+exec python3 - ./shardsim "$times" "$@" <<'PY'
 import os, statistics, subprocess, sys, time
 
 program, times, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]

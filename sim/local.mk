@@ -7,8 +7,6 @@ shdinclude_HEADERS += \
 	%D%/run/shd/partition.h \
 	%D%/run/shd/store.h \
 	%D%/run/shd/run.h \
-	%D%/trial/sequences.c \
-	%D%/trial/sequences.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside; lib/layouts/query
@@ -37,6 +35,8 @@ libsim_la_SOURCES = \
 	%D%/base/foreign.c \
 	%D%/base/foreign.h \
 	%D%/base/hash.h \
+	%D%/base/installed.c \
+	%D%/base/installed.h \
 	%D%/base/json_mesh.c \
 	%D%/base/json_mesh.h \
 	%D%/base/json_out.c \
@@ -1359,11 +1359,12 @@ libshdsim_la_SOURCES =
 libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO) \
 	-Wl,.libs/libshd.so '-Wl,-rpath,$$ORIGIN'
 libshdsim_la_LIBADD = libsim.la
-libshdsim_la_DEPENDENCIES = libsim.la libshd.la
+libshdsim_la_DEPENDENCIES = libsim.la libshd.la libdir.stamp
 
+# The program has both libraries inside, so that it runs wherever it is moved to, in the build tree as well.
 bin_PROGRAMS += shardsim
 shardsim_SOURCES = %D%/main.c
-shardsim_LDADD = libsim.la libshd.la $(SHD_JEMALLOC)
+shardsim_LDADD = libsim.la $(libshd_la_OBJECTS) $(PCRE2_LIBS) $(SHD_JEMALLOC)
 shardsim_LINK = $(INSTALLED_LINK)
 
 EXTRA_DIST += %D%/LAYERS

@@ -515,6 +515,7 @@ EXTRA_DIST += \
 	%D%/told.py \
 	%D%/placement.py \
 	%D%/mpi.supp \
+	%D%/installed.sh \
 	%D%/mutants.py \
 	%D%/nightly.sh \
 	%D%/notebook.py \

@@ -36,7 +36,7 @@ ranks() {
 }
 
 # The launcher of the MPI library with which the program is linked.
-if ldd "$(find "$top_builddir" -path '*/.libs/shardsim' -o -name shardsim -type f | head -n 1)" 2>/dev/null | grep -q libmpich; then
+if ldd "$top_builddir/shardsim" 2>/dev/null | grep -q libmpich; then
     launcher=mpiexec.mpich
 else
     launcher=mpirun.openmpi

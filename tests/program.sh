@@ -4,13 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
-# The program itself, because libtool's wrapper script takes three times as long to start.
 bin=$top_builddir
-if [ -x "$top_builddir/.libs/shardsim" ]; then
-    bin=$top_builddir/.libs
-    LD_LIBRARY_PATH=$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export LD_LIBRARY_PATH
-fi
 shardsim=$bin/shardsim
 # shellcheck disable=SC2034
 scenarios=$top_srcdir/scenarios

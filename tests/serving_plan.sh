@@ -11,10 +11,7 @@
 unset CI GITHUB_ACTIONS
 case $shardsim in
 /*) ;;
-*)
-    shardsim=$PWD/$shardsim
-    export LD_LIBRARY_PATH="${shardsim%/*}"
-    ;;
+*) shardsim=$PWD/$shardsim ;;
 esac
 
 cat >"$tmp/s.yaml" <<'YAML'

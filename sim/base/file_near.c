@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/installed.h"
 #include "base/nearest.h"
 
 #define NAME_BYTES_MAX 128 /* longest file name that is offered */
@@ -89,6 +91,19 @@ static const char *hint_in(const char *folder, const char *wanted, char *buf, si
     return buf;
 }
 
+/* A path of the examples in the manual, given elsewhere than where these lie. */
+static const char *hint_installed(const char *path, char *buf, size_t size)
+{
+    const char *share = installed_folder();
+    char there[FILE_NEAR_MAX];
+    int length = share ? snprintf(there, sizeof there, "%s/%s", share, path) : -1;
+
+    buf[0] = '\0';
+    return length > 0 && length < FILE_NEAR_MAX && access(there, R_OK) == 0
+               ? put(buf, size, "; did you mean ", "", there, "?")
+               : buf;
+}
+
 const char *file_near_hint(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -100,7 +115,9 @@ const char *file_near_hint(const char *path, char *buf, size_t size)
         return buf;
     snprintf(folder, sizeof folder, "%.*s", length, path);
     hint_in(folder, path + length, buf, size);
-    return *buf || slash ? buf : hint_in("scenarios/", path, buf, size);
+    if (!*buf && !slash)
+        hint_in("scenarios/", path, buf, size);
+    return *buf ? buf : hint_installed(path, buf, size);
 }
 
 const char *file_near_inside(const char *folder, char *buf, size_t size)

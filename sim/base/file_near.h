@@ -1,7 +1,8 @@
 /* base/file_near.h - "did you mean": the existing file with the name nearest to a missing path.
  *
- * Searches the folder of the path; for a path without a folder also ./scenarios.  A name may lack
- * its extension.  Hidden files and files without an extension are not offered.
+ * Searches the folder of the path; for a path without a folder also ./scenarios; then what was
+ * installed with the program, by the path as it is.  A name may lack its extension.  Hidden files
+ * and files without an extension are not offered.
  *
  * Thread class: pure functions; they read folders.
  *

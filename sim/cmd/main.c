@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/installed.h"
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
@@ -65,6 +66,9 @@ static void print_help(FILE *file)
             "    shardsim compare scenarios/strategies.yaml\n"
             "  Has a layout become worse?\n"
             "    shardsim check\n\n" ARGS_EXIT_STATUS(FAILED) "\n\n" ENVIRONMENT);
+    if (installed_folder())
+        fprintf(file, "\nFiles:\n  %s has scenarios/ and docs/; the examples run there\n",
+                installed_folder());
 }
 
 /* "shardsim help run" is "shardsim run --help". */
@@ -82,6 +86,7 @@ static void turn_help(int argc, char **argv)
 static int run(int argc, char **argv)
 {
     atexit(cmd_close_output);
+    installed_find(argv[0]);
     if (argc < 2) {
         print_help(stderr);
         return CMD_USAGE;
