@@ -65,6 +65,7 @@ libsim_la_SOURCES = \
 	%D%/base/stored_array.h \
 	%D%/base/supposed.c \
 	%D%/base/supposed.h \
+	%D%/base/system.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/turns.c \
@@ -1341,9 +1342,16 @@ CLEANFILES += %D%/hardware/shipped_files.c
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
 	$(JEMALLOC_CFLAGS) $(MPI_CFLAGS)
-SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) -lm
+SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) $(ARGP_LIBS) -lm
 libsim_la_LIBADD = $(SIM_LIBS)
 libsim_la_LINK = $(INSTALLED_LINK)
+
+# What this system has in its own way.
+if LINUX
+libsim_la_SOURCES += %D%/base/system_linux.c
+else
+libsim_la_SOURCES += %D%/base/system_portable.c
+endif
 
 # The only file that calls MPI.
 if WITH_MPI
@@ -1354,11 +1362,11 @@ endif
 lib_LTLIBRARIES += libshdsim.la
 pkgconfig_DATA += %D%/libshdsim.pc
 libshdsim_la_SOURCES =
-# The other library goes to the linker, and is looked for beside this one: libtool would note where it lies,
-# and a folder's name may have spaces.
+# On Linux the other library goes to the linker, and is looked for beside this one: libtool would note where it
+# lies, and a folder's name may have spaces.
 libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO) \
-	-Wl,.libs/libshd.so '-Wl,-rpath,$$ORIGIN'
-libshdsim_la_LIBADD = libsim.la
+	$(SHD_BESIDE)
+libshdsim_la_LIBADD = libsim.la $(SHD_LIBSHD)
 libshdsim_la_DEPENDENCIES = libsim.la libshd.la libdir.stamp
 
 # The program has both libraries inside, so that it runs wherever it is moved to, in the build tree as well.

@@ -446,6 +446,7 @@ test_scripts = \
 	%D%/show_timetable.sh \
 	%D%/padding.sh \
 	%D%/pictures.sh \
+	%D%/portable.sh \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \

@@ -65,8 +65,8 @@ int main(void)
         pthread_join(threads[i], NULL);
     ok(most >= 1 && most <= turns.ncores, "at most one a core has a turn: %u", most);
     ok(nsharing == 0, "no two threads had a core at the same time");
-    ok(nstray == 0, "each thread ran on the core of its turn");
+    ok(nstray == 0 || system_core() < 0, "each thread ran on the core of its turn");
     ok(nleft_bound == 0, "no thread stays bound to a core");
-    ok(turns.free == turns.ncores, "all turns are given back");
+    ok(turns.gate.free == turns.ncores, "all turns are given back");
     return done();
 }

@@ -12,20 +12,21 @@
 #ifndef BASE_TURNS_H
 #define BASE_TURNS_H
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/system.h"
+#include "base/wait.h"
 
 /* In place of a core number: the device holds no core. */
 #define TURNS_NONE (-1)
 
 struct turns {
     uint32_t ncores;
-    cpu_set_t cores; /* cores that the process may use */
-    _Atomic uint32_t free;
-    _Atomic uint32_t nasleep;
-    _Atomic bool taken[CPU_SETSIZE]; /* by core */
+    struct system_cores cores; /* that the process may use */
+    struct wait_gate gate;
+    _Atomic bool taken[SYSTEM_CORES_MAX]; /* by core */
 };
 
 void turns_init(struct turns *turns);

@@ -4,11 +4,10 @@
 #include "base/wait.h"
 
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/system.h"
 
 /* Bit of an event: a thread may be asleep on it. */
 #define SLEEPER ((uint32_t)1)
@@ -27,19 +26,12 @@ static uint32_t generation_of(uint64_t state)
     return (uint32_t)(state >> 32);
 }
 
-static void sleep_while(_Atomic uint32_t *word, uint32_t value, int64_t limit_ns)
-{
-    struct timespec limit = {limit_ns / 1000000000, limit_ns % 1000000000};
-
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, limit_ns < 0 ? NULL : &limit, NULL, 0);
-}
-
 void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
 {
     uint32_t awake = seen & ~SLEEPER;
 
     if (atomic_compare_exchange_strong(event, &awake, seen | SLEEPER) || awake == (seen | SLEEPER))
-        sleep_while(event, seen | SLEEPER, limit_ns);
+        system_sleep_while(event, seen | SLEEPER, limit_ns);
 }
 
 void wait_signal(_Atomic uint32_t *event)
@@ -49,7 +41,7 @@ void wait_signal(_Atomic uint32_t *event)
     while (!atomic_compare_exchange_weak(event, &before, (before | SLEEPER) + 1))
         ;
     if (before & SLEEPER)
-        syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        system_wake(event, INT_MAX);
 }
 
 bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen)
@@ -59,12 +51,40 @@ bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen)
 
 void wait_while(_Atomic uint32_t *word, uint32_t value)
 {
-    sleep_while(word, value, -1);
+    system_sleep_while(word, value, -1);
 }
 
 void wait_wake_one(_Atomic uint32_t *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    system_wake(word, 1);
+}
+
+void wait_gate_init(struct wait_gate *gate, uint32_t nplaces)
+{
+    atomic_init(&gate->free, nplaces);
+    atomic_init(&gate->nasleep, 0);
+}
+
+void wait_gate_enter(struct wait_gate *gate)
+{
+    for (;;) {
+        uint32_t n = atomic_load(&gate->free);
+
+        while (n > 0)
+            if (atomic_compare_exchange_weak(&gate->free, &n, n - 1))
+                return;
+        atomic_fetch_add(&gate->nasleep, 1);
+        wait_while(&gate->free, 0);
+        atomic_fetch_sub(&gate->nasleep, 1);
+    }
+}
+
+/* A thread that counts itself asleep after this look finds a free place, and does not sleep. */
+void wait_gate_leave(struct wait_gate *gate)
+{
+    atomic_fetch_add(&gate->free, 1);
+    if (atomic_load(&gate->nasleep) > 0)
+        wait_wake_one(&gate->free);
 }
 
 int64_t wait_clock_ns(void)
@@ -93,7 +113,7 @@ static void wake(struct wait_barrier *b, int count)
 {
     atomic_fetch_add(&b->event, 1);
     if (atomic_load(&b->nasleep) > 0)
-        syscall(SYS_futex, &b->event, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+        system_wake(&b->event, count);
 }
 
 static void sleep_at(struct wait_barrier *b, uint32_t seen)
@@ -138,7 +158,7 @@ static uint32_t high_of(uint64_t tasks)
 static bool take_task(struct wait_barrier *b, uint32_t generation, uint32_t *task)
 {
     uint64_t tasks = atomic_load(&b->tasks), left;
-    bool from_high = sched_getcpu() & 1;
+    bool from_high = system_core() & 1;
 
     do {
         uint32_t low = low_of(tasks), high = high_of(tasks);

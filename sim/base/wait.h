@@ -1,7 +1,7 @@
 /* wait.h - the only way to block: events, and barriers with deadlock detection.
  *
  * Nothing here takes a lock: a waiting thread yields its core a few times, since the others may be
- * about to arrive, and then sleeps on a futex until the event has moved on from the value read.
+ * about to arrive, and then sleeps until the event has moved on from the value read.
  * The thread that lets a barrier pass makes one system call to wake sleepers, and none if there are
  * none.  An arrival is given up as soon as a member cannot arrive any more (it failed or ended), or
  * the whole run is called off; then the barrier is broken for good.
@@ -41,6 +41,17 @@ bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen);
  * sleepers. */
 void wait_while(_Atomic uint32_t *word, uint32_t value);
 void wait_wake_one(_Atomic uint32_t *word);
+
+/* ---- gates: at most so many threads inside ---- */
+
+struct wait_gate {
+    _Atomic uint32_t free; /* places */
+    _Atomic uint32_t nasleep;
+};
+
+void wait_gate_init(struct wait_gate *gate, uint32_t nplaces);
+void wait_gate_enter(struct wait_gate *gate); /* waits for a place */
+void wait_gate_leave(struct wait_gate *gate);
 
 /* ---- time ---- */
 

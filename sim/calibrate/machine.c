@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/order.h"
+#include "base/system.h"
 #include "calibrate/least_squares.h"
 #include "calibrate/probe.h"
 #include "calibrate/scenarios.h"
@@ -329,8 +330,7 @@ static int measure_memory(struct measuring *m, struct shd_error *err)
         best = fmax(best, kernels[i].bytes / kernels[i].seconds);
     h->memory_bytes_per_s = fmax(best, mean);
     h->kernels.memory_efficiency = mean / h->memory_bytes_per_s;
-    h->memory_bytes =
-        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / m->machine->ncores;
+    h->memory_bytes = (double)system_memory_bytes() / m->machine->ncores;
     return status;
 }
 
@@ -467,26 +467,6 @@ static void begin(struct measuring *m, const char *what)
     m->ndone++;
 }
 
-/* The first processor's name, from a line "model name : AMD EPYC". */
-static void name_processor(char *out, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-
-    *out = '\0';
-    while (file && !*out && fgets(line, sizeof line, file)) {
-        char *value = strchr(line, ':');
-
-        if (strncmp(line, "model name", 10) != 0 || !value)
-            continue;
-        value += strspn(value, ": \t");
-        value[strcspn(value, "\n")] = '\0';
-        (void)snprintf(out, size, "%.100s", value);
-    }
-    if (file)
-        (void)fclose(file);
-}
-
 /* Rates are the products' so far, and attention may be faster (its blocks stay in the caches): set
  * the peak to the fastest rate, and scale all efficiencies to it. */
 static void raise_peak(struct hardware *h)
@@ -512,7 +492,7 @@ int machine_measure(struct machine *out, const struct machine_opts *opts, struct
         return shd_error_set(err, SHD_ENOMEM, "no memory for measurements");
     machine.ncores = ncores > 1 ? (uint32_t)ncores : 1;
     machine.hardware.kernels.matmul_efficiency = 1;
-    name_processor(machine.processor, sizeof machine.processor);
+    system_name_processor(machine.processor, sizeof machine.processor);
     m->machine = &machine;
     m->opts = opts;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == SHD_OK; i++)

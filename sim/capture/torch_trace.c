@@ -39,11 +39,11 @@ bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *ca
 
 struct json_piece torch_op_name(struct json_piece name)
 {
-    const char *colon = memrchr(name.at, ':', name.length);
+    size_t at = name.length;
 
-    if (colon)
-        name = (struct json_piece){colon + 1, name.length - (size_t)(colon + 1 - name.at)};
-    return name;
+    while (at > 0 && name.at[at - 1] != ':')
+        at--;
+    return (struct json_piece){name.at + at, name.length - at};
 }
 
 struct torch_call torch_call_named(struct json_piece name, enum torch_role role)

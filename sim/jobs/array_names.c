@@ -56,7 +56,7 @@ static size_t *find_row(const struct array_names *names, const struct array_name
 static bool grow_rows(struct array_names *names)
 {
     size_t room = names->room * 2 + 16;
-    struct array_name *rows = reallocarray(names->rows, room, sizeof *rows);
+    struct array_name *rows = realloc(names->rows, room * sizeof *rows);
     size_t *index = calloc(2 * room, sizeof *index);
 
     names->rows = rows ? rows : names->rows;

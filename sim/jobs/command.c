@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,10 +33,9 @@ int cmd_halt;
 /* Time for work that watches cmd_stop_request to end by itself; all other work is then ended
  * anywhere, be it in a search, in the lint or in an allocation.  Nothing needs to be undone: files
  * are made in one step (store/write.h), and a result is printed when it is whole. */
-#define STOP_NS 500000000
+#define STOP_US 500000
 
-static timer_t stop_timer;
-static struct itimerspec patience = {.it_value = {.tv_nsec = STOP_NS}};
+static struct itimerval patience = {.it_value = {.tv_usec = STOP_US}};
 static const char *interrupted = "shardsim: interrupted\n";
 static const char *report_ending; /* NULL: none is due, or already written */
 
@@ -71,20 +72,18 @@ static void on_signal(int number)
     __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
         on_late(number); /* asked twice: at once */
-    if (timer_settime(stop_timer, 0, &patience, NULL) != 0)
+    if (setitimer(ITIMER_REAL, &patience, NULL) != 0) /* then a SIGALRM */
         on_late(number);
 }
 
 void cmd_watch_signals(const char *ending)
 {
-    struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
+    const struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
 
     report_ending = ending;
     if (isatty(STDERR_FILENO))
         interrupted = "\r\033[Kshardsim: interrupted\n"; /* over a line of progress */
     sigaction(SIGALRM, &late, NULL);
-    if (timer_create(CLOCK_MONOTONIC, NULL, &stop_timer) != 0) /* as SIGALRM */
-        action = late;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
@@ -92,27 +91,34 @@ void cmd_watch_signals(const char *ending)
 
 void cmd_stop_within(int seconds)
 {
-    patience.it_value = (struct timespec){.tv_sec = seconds};
+    patience.it_value = (struct timeval){.tv_sec = seconds};
 }
 
-static void on_time(int number)
+static void *halt_later(void *seconds)
 {
-    (void)number;
+    struct timespec left = {.tv_sec = (time_t)(intptr_t)seconds};
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
     __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
+    return NULL;
 }
 
 int cmd_halt_after(int seconds)
 {
-    const struct itimerspec once = {.it_value = {.tv_sec = seconds}};
-    struct sigaction action = {.sa_handler = on_time, .sa_flags = SA_RESTART};
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
-    timer_t timer;
+    pthread_t thread;
+    sigset_t all, before;
+    int failed;
 
-    if (sigaction(SIGRTMIN, &action, NULL) == 0 &&
-        timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
-        timer_settime(timer, 0, &once, NULL) == 0)
+    sigfillset(&all); /* signals are for the thread that works */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&thread, NULL, halt_later, (void *)(intptr_t)seconds);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) {
+        pthread_detach(thread);
         return CMD_OK;
-    cmd_error("no timer for a limit on time: %s", strerror(errno));
+    }
+    cmd_error("no thread for a limit on time: %s", strerror(failed));
     return CMD_CANNOT;
 }
 
@@ -207,10 +213,10 @@ int cmd_check_ending(const char *path, const char *ending, const char *instead)
 
 void cmd_close_output(void)
 {
-    bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
+    bool failed = ferror(stdout) || fflush(stdout) != 0;
 
     /* A standard output that is closed is no fault if nothing was written. */
-    failed |= fclose(stdout) != 0 && (pending || errno != EBADF);
+    failed |= fclose(stdout) != 0 && errno != EBADF;
     if (!failed)
         return;
     if (!write_failed && errno != EPIPE)

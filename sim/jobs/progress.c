@@ -38,11 +38,12 @@ static void say(const struct progress *p)
     log_progress(p->log, p->ndone, p->ntotal, line);
 }
 
+/* By the clock of conditions, which somebody may set: at worst a line comes late. */
 static struct timespec next_look(void)
 {
     struct timespec at;
 
-    clock_gettime(CLOCK_MONOTONIC, &at);
+    clock_gettime(CLOCK_REALTIME, &at);
     at.tv_nsec += LOOK_NS;
     if (at.tv_nsec >= 1000000000) {
         at.tv_nsec -= 1000000000;
@@ -66,16 +67,6 @@ static void *show(void *arg)
     return NULL;
 }
 
-static void init_condition(struct progress *p)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what)
 {
     struct progress *p = log->quiet ? NULL : calloc(1, sizeof *p);
@@ -90,7 +81,7 @@ struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal
     p->what = what;
     p->began_ns = log->now();
     pthread_mutex_init(&p->mutex, NULL);
-    init_condition(p);
+    pthread_cond_init(&p->changed, NULL);
     sigfillset(&all); /* signals are for the thread that works */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = pthread_create(&p->thread, NULL, show, p);

@@ -8,11 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "base/system.h"
 #include "base/units.h"
 #include "base/yaml.h"
 #include "jobs/command.h"
@@ -278,11 +278,6 @@ static int check_spread(struct work *w, const struct work_item *item)
     return CMD_OK;
 }
 
-static double machine_memory_bytes(void)
-{
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-}
-
 /* Limits of execution without being asked: a minute or so of work that fits. */
 #define UNASKED_DEVICES_MAX 1024
 #define UNASKED_FLOPS_MAX 1e12
@@ -296,7 +291,7 @@ const char *work_too_much(const struct work_item *item, double *flops)
         *flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
     if (n > UNASKED_DEVICES_MAX)
         return "has more than 1024 devices";
-    if (n * (double)program_peak_bytes(program) > machine_memory_bytes() / 2)
+    if (n * (double)program_peak_bytes(program) > (double)system_memory_bytes() / 2)
         return "does not fit in half of this machine's memory";
     if (*flops > UNASKED_FLOPS_MAX)
         return "takes more than 10^12 flops, with those before it";
@@ -312,7 +307,7 @@ const char *work_too_much(const struct work_item *item, double *flops)
 static int check_memory(struct work *w, const struct work_item *item)
 {
     const struct trial *trial = &item->trial;
-    double has = machine_memory_bytes();
+    double has = (double)system_memory_bytes();
     double devices = shd_mesh_size(trial->program->mesh), bytes;
 
     if (trial->over_ranks)

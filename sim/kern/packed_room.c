@@ -6,18 +6,18 @@
 
 #include "kern/packed_room.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/wait.h"
+
 #define ROOMS_MAX 64
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static sem_t gate; /* counts free rooms */
+static struct wait_gate gate; /* to free rooms */
 static size_t nrooms;
 static struct packed_room *rooms; /* until the program ends; NULL: no memory for them */
 static _Atomic bool taken[ROOMS_MAX];
@@ -27,7 +27,7 @@ static void setup(void)
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);
 
     nrooms = ncores < 1 ? 1 : ncores < ROOMS_MAX ? (size_t)ncores : ROOMS_MAX;
-    sem_init(&gate, 0, (unsigned)nrooms);
+    wait_gate_init(&gate, (uint32_t)nrooms);
     rooms = aligned_alloc(_Alignof(struct packed_room), nrooms * sizeof *rooms);
 }
 
@@ -39,8 +39,7 @@ bool packed_room_any(void)
 
 struct packed_room *packed_room_take(void)
 {
-    while (sem_wait(&gate) != 0 && errno == EINTR)
-        ;
+    wait_gate_enter(&gate);
     for (size_t i = 0;; i = (i + 1) % nrooms)
         if (!atomic_exchange(&taken[i], true))
             return &rooms[i];
@@ -49,5 +48,5 @@ struct packed_room *packed_room_take(void)
 void packed_room_give(struct packed_room *room)
 {
     atomic_store(&taken[room - rooms], false);
-    sem_post(&gate);
+    wait_gate_leave(&gate);
 }

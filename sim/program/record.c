@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/system.h"
 #include "base/units.h"
 #include "program/rows.h"
 
@@ -133,10 +133,9 @@ static uint64_t needed_bytes(const struct record *r, bool times)
  * and would then kill a process of its choice. */
 static int check_size(const struct record *r, bool times, struct shd_error *err)
 {
-    long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t needed = needed_bytes(r, times), has = (uint64_t)npages * (uint64_t)page;
+    uint64_t needed = needed_bytes(r, times), has = system_memory_bytes();
 
-    if (npages <= 0 || page <= 0 || needed <= has)
+    if (has == 0 || needed <= has)
         return SHD_OK;
     return shd_error_set(
         err, SHD_ENOMEM,

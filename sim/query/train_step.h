@@ -14,6 +14,8 @@
 #include <shd/error.h>
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/text.h"
 

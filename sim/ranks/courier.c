@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/system.h"
 #include "base/wait.h"
 #include "ranks/letters.h"
 #include "ranks/wire.h"
@@ -611,8 +611,7 @@ static void *courier_main(void *ready)
 {
     const char *why = courier.wire->begin(&courier.count, &courier.me);
 
-    prctl(PR_SET_TIMERSLACK, 1000UL);
-    prctl(PR_SET_NAME, "courier"); /* as debuggers and tests see it */
+    system_make_prompt("courier");
     if (why)
         ranks_abort(why);
     if (!allocate())

@@ -68,7 +68,8 @@ static const struct backend of_mmap = {"mmap", open_nothing, get_from_heap, put_
 #ifdef HAVE_JEMALLOC
 
 #include <jemalloc/jemalloc.h>
-#include <sys/mman.h>
+
+#include "base/system.h"
 
 /* On x86-64, and on arm64 with pages of 4 KiB. */
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
@@ -147,7 +148,7 @@ static void *get_huge(const union backend_state *state, size_t bytes)
     void *memory = mallocx(bytes, flags_of(state, HUGE_PAGE_BYTES));
 
     if (memory)
-        (void)madvise(memory, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+        system_use_large_pages(memory, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES);
     return memory;
 }
 

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/system.h"
+
 /* Minimum length of a span, so that small blocks share one.  This is address space: a page takes
  * memory only when it is touched. */
 #define SPAN_BYTES_LEAST (256 * 1024)
@@ -39,14 +41,6 @@ static size_t size_of(size_t bytes)
     return bytes ? round_up(bytes, HEAP_ALIGN) : HEAP_ALIGN;
 }
 
-static void *map_pages(size_t bytes)
-{
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
 /* Map a span as large as the heap so far, to keep spans few; or only what is needed, if the system
  * does not grant that.
  */
@@ -60,11 +54,11 @@ static struct heap_span *map_span(struct heap *heap, size_t bytes)
         return NULL;
     bytes = round_up(bytes + sizeof(*span), page);
     least = round_up(least, page);
-    span = bytes < least ? map_pages(least) : NULL;
+    span = bytes < least ? system_map(least) : NULL;
     if (span)
         bytes = least;
     else
-        span = map_pages(bytes);
+        span = system_map(bytes);
     if (!span)
         return NULL;
     span->end = (char *)span + bytes;

@@ -269,8 +269,7 @@ static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *e
         return shd_error_set(err, SHD_ESYSTEM,
                              "could not start thread %" PRId32 " of %" PRId32
                              " with a stack of %zu bytes: %s",
-                             *nstarted + 1, run->ndevices, run->opts.stack_bytes,
-                             strerrordesc_np(failed));
+                             *nstarted + 1, run->ndevices, run->opts.stack_bytes, strerror(failed));
     return SHD_OK;
 }
 

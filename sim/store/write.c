@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system.h"
 #include "ranks/ranks.h"
 
 #define TRIES 100 /* before giving up on a file that other processes write at once */
@@ -62,21 +63,19 @@ static int fill(int fd, const char *path, const struct text *text, struct shd_er
     return status;
 }
 
-/* Link a nameless file (O_TMPFILE) to its path.  If the path exists, the file is linked to a hidden
+/* Link a nameless file to its path.  If the path exists, the file is linked to a hidden
  * name first, because only rename() replaces a file.  The hidden name is always the same, so that
  * the next write reuses what a kill in between leaves behind. */
 static int name_file(int fd, const char *path, const char *beside)
 {
-    char self[64];
     sigset_t all, before;
     int failed;
 
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    failed = system_link(fd, path);
     for (int i = 0; failed && errno == EEXIST && i < TRIES; i++) {
-        failed = linkat(AT_FDCWD, self, AT_FDCWD, beside, AT_SYMLINK_FOLLOW);
+        failed = system_link(fd, beside);
         if (!failed)
             failed = rename(beside, path);
         else if (errno == EEXIST && unlink(beside) == 0)
@@ -131,7 +130,7 @@ static int replace(const char *path, const struct text *text, struct shd_error *
     if (folder.failed || hidden.failed) {
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the name of a file");
     } else {
-        fd = open(text_get(&folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+        fd = system_open_nameless(text_get(&folder));
         status = fd >= 0 ? replace_nameless(fd, path, text_get(&hidden), text, err)
                          : replace_named(path, hidden.data, text, err);
     }
