@@ -1,7 +1,7 @@
 """The package with the program inside, where the program's source is beside it.
 
-SHARDSIM_PROGRAM names a program to take as it is; otherwise it is configured and made from the repository that this
-folder lies in. Without either the wheel has no program, and finds one on PATH.
+SHARDSIM_PROGRAM names a program to take as it is, with the scenarios and pages that were installed with it; otherwise
+both are made from the repository that this folder lies in. Without either the wheel has no program, and finds one on PATH.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -12,11 +12,16 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Tuple
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 from setuptools.errors import SetupError
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70
+    from wheel.bdist_wheel import bdist_wheel
 
 TOP = Path(__file__).resolve().parent.parent
 HAS_SOURCE = (TOP / "configure.ac").exists()
@@ -32,9 +37,12 @@ def make_program(folder: Path) -> Path:
         )
     if not (TOP / "configure").exists():
         subprocess.run(["autoreconf", "--install"], cwd=TOP, check=True)
-    subprocess.run([str(TOP / "configure"), "--quiet", "--disable-shared"], cwd=folder, check=True)
-    subprocess.run(["make", "--silent", f"-j{os.cpu_count() or 1}", "shardsim"], cwd=folder, check=True)
-    return folder / "shardsim"
+    prefix = folder / "installed"
+    options = ["--quiet", "--disable-shared", f"--prefix={prefix}"]
+    subprocess.run([str(TOP / "configure"), *options], cwd=folder, check=True)
+    make = ["make", "--silent", f"-j{os.cpu_count() or 1}"]
+    subprocess.run([*make, "install-strip"], cwd=folder, check=True)
+    return prefix / "bin" / "shardsim"
 
 
 class WithProgram(build_py):
@@ -43,9 +51,12 @@ class WithProgram(build_py):
         with tempfile.TemporaryDirectory(prefix="shardsim-build-") as folder:
             program: Optional[Path] = Path(GIVEN) if GIVEN else make_program(Path(folder)) if HAS_SOURCE else None
             if program is not None:
-                target = Path(self.build_lib) / "shardsim" / "bin" / "shardsim"
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(program, target)
+                inside = Path(self.build_lib) / "shardsim"
+                (inside / "bin").mkdir(parents=True, exist_ok=True)
+                shutil.copy2(program, inside / "bin" / "shardsim")
+                share = program.resolve().parent.parent / "share" / "shardsim"
+                if share.is_dir():
+                    shutil.copytree(share, inside / "share" / "shardsim", dirs_exist_ok=True)
 
 
 class WithBinary(Distribution):
@@ -55,4 +66,11 @@ class WithBinary(Distribution):
         return bool(GIVEN) or HAS_SOURCE
 
 
-setup(cmdclass={"build_py": WithProgram}, distclass=WithBinary)
+class AnyPython(bdist_wheel):  # type: ignore[misc]
+    """A program is of one platform and of no Python."""
+
+    def get_tag(self) -> Tuple[str, str, str]:
+        return ("py3", "none", super().get_tag()[2])
+
+
+setup(cmdclass={"build_py": WithProgram, "bdist_wheel": AnyPython}, distclass=WithBinary)

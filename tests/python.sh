@@ -50,14 +50,21 @@ for python in python3 /usr/bin/python3; do
     "$python" -c 'import setuptools, wheel, pip' 2>/dev/null && builder=${builder:-$python}
 done
 if [ -n "$builder" ]; then
-    (cd copy && "$builder" -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist .) >log 2>&1
-    ok $? "python: the wheel is built"
+    (cd copy && SHARDSIM_PROGRAM=$shardsim "$builder" -m pip wheel -q --no-index --no-build-isolation --no-deps -w dist . &&
+        "$builder" -m pip install -q --no-index --no-deps --target "$tmp/there" dist/*-py3-none-*.whl) >log 2>&1
+    ok $? "python: the wheel is built, for any Python, and installed"
     diag <log
-    PYTHONPATH=$(echo "$tmp"/copy/dist/*.whl) python3 -c 'import shardsim
-assert ".whl" in shardsim.__file__, shardsim.__file__
+    PYTHONPATH=$tmp/there env -u SHARDSIM PATH=/usr/bin:/bin python3 -c 'import shardsim, shardsim.program
+assert shardsim.program.find().startswith("'"$tmp/there"'"), shardsim.program.find()
 assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
-    ok $? "python: the wheel works"
+    ok $? "python: the wheel works, with the program inside"
     diag <log
+    [ "$(PYTHONPATH=$tmp/there env -u SHARDSIM "$builder" "$tmp/there/bin/shardsim" --version)" = "$("$shardsim" --version)" ]
+    ok $? "python: the wheel's command is the program"
+    rm "$tmp/there/shardsim/bin/shardsim"
+    PYTHONPATH=$tmp/there PATH=$tmp/there/bin:$PATH env -u SHARDSIM timeout 20 "$builder" "$tmp/there/bin/shardsim" --version 2>log
+    [ $? -eq 1 ] && grep -q 'came without its program' log
+    ok $? "python: a wheel without the program says so"
     # Sources that are configured in place are not built elsewhere, which is said before configure does.
     mkdir source
     cp -R copy source/python

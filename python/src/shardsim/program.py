@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .errors import CannotRun, InputError
@@ -84,3 +85,11 @@ def call(arguments: Sequence[str], stdin: Optional[str] = None, prints: bool = T
         return done.stdout
     message = done.stderr.strip() or f"shardsim ended with status {done.returncode}"
     raise (InputError if done.returncode == BAD_INPUT else CannotRun)(message)
+
+
+def main() -> None:
+    """The command `shardsim` that comes with the package: its program, by its own path."""
+    path = find()
+    if os.path.realpath(path) == os.path.realpath(sys.argv[0]):
+        raise SystemExit("shardsim: this package came without its program; set SHARDSIM to its path")
+    os.execv(path, [path, *sys.argv[1:]])
