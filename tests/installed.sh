@@ -44,6 +44,11 @@ while read -r example; do
     (cd "$share" && sh -c "$example") >"$tmp/said" 2>&1 </dev/null
     is $? "example: $example"
 done <"$tmp/read"
+for schema in result scenario search; do
+    [ -f "$share/contrib/$schema.schema.json" ] || echo "$schema"
+done >"$tmp/said"
+[ ! -s "$tmp/said" ]
+is $? "schemas for editors and scripts"
 (cd "$share" && shardsim check scenarios/tensor_parallel.yaml) >"$tmp/said" 2>&1
 is $? "check: baselines lie beside scenarios"
 
