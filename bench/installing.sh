@@ -69,7 +69,7 @@ row() {
     size=$(bytes)
     cpu1=$(cpu)
     inside "$remove"
-    left=$(cd "$root" && find "$@" ! -type d -path '*sh[a]*d*' \( -name '*shardsim*' -o -path '*/shardsim/*' -o -name 'libshd*' \
+    left=$(cd "$root" && find "$@" ! -type d \( -name '*shardsim*' -o -path '*/shardsim/*' -o -name 'libshd*' \
         -o -path '*/include/shd/*' \) 2>/dev/null | grep -cv -e '^./release' -e var/log -e /root/shardsim)
     printf '| %s | %s | %d | %d | %.0f | %.0f MB | %d |\n' "$suite" "$way" "$ncommands" "$seconds" \
         "$(awk "BEGIN { print $cpu1 - $cpu0 }")" "$((size / 1000000))" "$left"
