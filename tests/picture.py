@@ -68,6 +68,20 @@ class Picture:
                 assert oy + oh <= y or oy >= y + h, ("on one another", text, other)
 
 
+def numbered(picture):
+    """How many points of a chart are named: each has a number of its own in the legend, and in
+    the chart, where a text has one or those of a place, "3-5"."""
+    texts = [e for e in picture.root.iter(NS + "text") if e.get("class") == "v"]
+    legend = [int(e.text) for e in texts if e.get("text-anchor") == "end"]
+    placed = []
+    for e in texts:
+        if e.get("text-anchor") != "end":
+            ends = [int(n) for n in e.text.split("-")]
+            placed += range(ends[0], ends[-1] + 1)
+    assert legend == sorted(placed) == list(range(1, len(legend) + 1)), (legend, placed)
+    return len(legend)
+
+
 def outline(d):
     """Of a shape with steps the heights of its top and bottom from one x to the next: two lists
     of (x, y), by x; y holds up to the next x."""

@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE PYTHONPATH
 drawn() {
     {
         echo 'import json, re, sys'
-        echo 'from picture import NS, Picture'
+        echo 'from picture import NS, Picture, numbered'
         echo 'p = Picture(sys.argv[1])'
         echo 'p.check()'
         echo 'r = json.load(open(sys.argv[2]))'
@@ -200,8 +200,7 @@ for name, intensity, rate in r[:6]:
     named += name in p.words()
 assert named >= 4 and any("1125 TFLOP/s" in w for w in p.words())
 assert "memory 8000 GB/s" in p.words(), p.words()
-numbers = [(int(t), x + w / 2, y + h / 2) for (t, x, y, w, h), e in zip(p.texts, p.root.iter(NS + "text")) if e.get("class") == "v" and t.isdigit()]
-assert len(numbers) > len({n for n, _, _ in numbers}) >= 2, numbers
+assert numbered(p) >= 6 and any("-" in e.text for e in p.root.iter(NS + "text") if e.get("class") == "v"), p.words()
 PY
     shardsim explain "$top_srcdir/docs/course/choosing.yaml" -S zero-3 --roofline -o "$tmp/a.svg"
     drawn "roofline: what is computed again is told" <<'PY'
@@ -249,6 +248,22 @@ PY
     is 2 "front: no picture's name"
 }
 
+# The frontier of a search for serving: a number for each layout of the legend, also where points
+# are on one another; axes begin at 0.
+test_serving() {
+    set -- search "$scenarios/serve.yaml" -S both --serve -q
+    shardsim "$@" --json
+    cp "$tmp/out" "$tmp/json"
+    shardsim "$@" --picture "$tmp/a.svg"
+    is 0 "serving: status 0"
+    drawn "serving: the layouts of the frontier are numbered, axes begin at 0" <<'PY'
+front = ["%s, batch %d" % (x["mesh"], x["batch"]) for x in r["layouts"] if x["frontier"]]
+assert len(front) > 3 and [w for w in p.words() if w in front] == front, p.words()
+assert numbered(p) == len(front)
+assert p.words().count("0") == 2 and "-0" not in p.words(), p.words()
+PY
+}
+
 test_tree() {
     cat >"$tmp/model.yaml" <<'YAML'
 embed: [1024, 512]
@@ -286,4 +301,5 @@ test_tree
 test_png
 test_roofline
 test_front
+test_serving
 done_testing

@@ -1,8 +1,8 @@
 /* points.h - a scatter plot: named points, a line through some of them, bands.
  *
  * Axes begin at 0, or are logarithmic, by powers of two or ten.  A named point has a number beside
- * it, which the legend below the chart maps to its name; named points at one place share a number.
- * Notes below have further facts.
+ * it, which the legend below the chart maps to its name; named points at one place have their
+ * numbers in one text, "3-5".  Notes below have further facts.
  *
  * Thread class: pure function.
  *

@@ -17,7 +17,7 @@
 #define CHART_WIDTH (SVG_ROOM - LEFT - 24)
 #define CHART_HEIGHT 350
 #define NAMES_MAX 64
-#define SAME_PLACE 9  /* named points no farther apart than this share a number */
+#define SAME_PLACE 9 /* named points no farther apart than this share a text */
 #define NDIRECTIONS 8 /* of a number from its point */
 #define NUMBER_HEIGHT 10
 #define LINE_SAMPLES 64 /* points tested along a line, which numbers avoid */
@@ -98,9 +98,9 @@ static void rule(const struct points *p, const struct points_axis *axis, bool ac
     double tick = tick_of(axis), times = axis->decades ? 10 : 2;
 
     if (!axis->logarithmic) {
-        for (double at = ceil(axis->low / tick - 1e-9) * tick; at <= axis->high * (1 + 1e-9);
-             at += tick)
-            rule_at(p, at, across, out);
+        for (int64_t k = (int64_t)ceil(axis->low / tick - 1e-9); /* an integer is never -0 */
+             (double)k * tick <= axis->high * (1 + 1e-9); k++)
+            rule_at(p, (double)k * tick, across, out);
         return;
     }
     while (log2(axis->high / axis->low) / log2(times) > 12)
@@ -217,34 +217,50 @@ static double draw_keys(const struct points *p, double y, struct text *out)
 
 /* ---- numbers of named points ---- */
 
+/* Named points no farther than SAME_PLACE from the first of them: one text, "3" or "3-5". */
+struct place {
+    size_t first, n; /* in `of` */
+};
+
 struct numbers {
     const struct points *points;
-    size_t of[NAMES_MAX]; /* named points */
-    int number[NAMES_MAX];
+    size_t of[NAMES_MAX]; /* named points, by number from 1 on; those of a place are consecutive */
     size_t n;
+    struct place places[NAMES_MAX];
+    size_t nplaces;
     struct box placed[2 * NAMES_MAX]; /* texts in the chart */
     size_t nplaced;
 };
 
+static bool is_same_place(const struct points *p, size_t i, size_t j)
+{
+    const struct points_point *a = &p->points[i], *b = &p->points[j];
+
+    return hypot(x_of(p, a->x) - x_of(p, b->x), y_of(p, a->y) - y_of(p, b->y)) <= SAME_PLACE;
+}
+
 static void number_points(struct numbers *out, const struct points *p)
 {
-    int next = 1;
+    size_t named[NAMES_MAX], n = 0;
+    bool taken[NAMES_MAX] = {false};
 
     *out = (struct numbers){.points = p};
-    for (size_t i = 0; i < p->npoints && out->n < NAMES_MAX; i++) {
-        const struct points_point *a = &p->points[i];
-        int number = 0;
+    for (size_t i = 0; i < p->npoints && n < NAMES_MAX; i++)
+        if (p->points[i].name)
+            named[n++] = i;
+    for (size_t k = 0; k < n; k++) {
+        struct place *place = &out->places[out->nplaces];
 
-        if (!a->name)
+        if (taken[k])
             continue;
-        for (size_t k = 0; k < out->n && number == 0; k++) {
-            const struct points_point *b = &p->points[out->of[k]];
-
-            if (hypot(x_of(p, a->x) - x_of(p, b->x), y_of(p, a->y) - y_of(p, b->y)) <= SAME_PLACE)
-                number = out->number[k];
-        }
-        out->of[out->n] = i;
-        out->number[out->n++] = number > 0 ? number : next++;
+        *place = (struct place){.first = out->n};
+        for (size_t other = k; other < n; other++)
+            if (!taken[other] && is_same_place(p, named[k], named[other])) {
+                taken[other] = true;
+                out->of[out->n++] = named[other];
+            }
+        place->n = out->n - place->first;
+        out->nplaces++;
     }
 }
 
@@ -276,9 +292,10 @@ static bool is_on_line(const struct points *p, const struct box *b)
 
         if (!point->marked)
             continue;
-        if (last && p->steps &&
-            (crosses(b, x_of(p, last->x), y_of(p, last->y), x, y_of(p, last->y)) ||
-             crosses(b, x, y_of(p, last->y), x, y)))
+        if (last &&
+            (p->steps ? crosses(b, x_of(p, last->x), y_of(p, last->y), x, y_of(p, last->y)) ||
+                            crosses(b, x, y_of(p, last->y), x, y)
+                      : crosses(b, x_of(p, last->x), y_of(p, last->y), x, y)))
             return true;
         last = point;
     }
@@ -334,21 +351,28 @@ static struct box find_place(const struct numbers *n, const struct points_point 
     return box;
 }
 
-static void draw_number(struct numbers *n, const struct points_point *point, int number,
-                        struct text *out)
+static void draw_number(struct numbers *n, const struct place *place, struct text *out)
 {
+    const struct points_point *point = &n->points->points[n->of[place->first]];
     double x = x_of(n->points, point->x), y = y_of(n->points, point->y);
     double middle_x, middle_y;
-    char label[16];
+    char label[32];
     struct box b;
 
-    snprintf(label, sizeof label, "%d", number);
+    if (place->n == 1)
+        snprintf(label, sizeof label, "%zu", place->first + 1);
+    else
+        snprintf(label, sizeof label, "%zu-%zu", place->first + 1, place->first + place->n);
     b = find_place(n, point, svg_length(label, SVG_CHAR_WIDTH));
     middle_x = b.x + b.width / 2;
     middle_y = b.y + b.height / 2;
-    if (hypot(middle_x - x, middle_y - y) > radius_of(point) + 2 * NUMBER_HEIGHT)
+    if (hypot(middle_x - x, middle_y - y) > radius_of(point) + 2 * NUMBER_HEIGHT) {
+        double part = fmin((b.width / 2 + 2) / fabs(x - middle_x), /* up to the text's edge */
+                           (b.height / 2 + 2) / fabs(y - middle_y));
+
         text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
-                  middle_x + (x - middle_x) * 0.25, middle_y + (y - middle_y) * 0.25);
+                  middle_x + (x - middle_x) * part, middle_y + (y - middle_y) * part);
+    }
     svg_text(out, b.x, b.y + b.height, "v", "start", label);
     if (n->nplaced < 2 * NAMES_MAX)
         n->placed[n->nplaced++] = b;
@@ -357,15 +381,11 @@ static void draw_number(struct numbers *n, const struct points_point *point, int
 static void draw_numbers(struct numbers *n, struct text *out)
 {
     const struct points *p = n->points;
-    int drawn = 0;
 
     for (size_t i = 0; i < p->nroofs && n->nplaced < NAMES_MAX; i++)
         n->placed[n->nplaced++] = roof_box(p, &p->roofs[i]);
-    for (size_t k = 0; k < n->n; k++)
-        if (n->number[k] > drawn) {
-            draw_number(n, &p->points[n->of[k]], n->number[k], out);
-            drawn = n->number[k];
-        }
+    for (size_t k = 0; k < n->nplaces; k++)
+        draw_number(n, &n->places[k], out);
 }
 
 /* Draw the list of numbers and names, in columns; returns where it ends. */
@@ -386,7 +406,7 @@ static double draw_legend(const struct numbers *n, double y, struct text *out)
         double x = (double)(k / nrows) * width;
         double down = y + (double)(k % nrows + 1) * SVG_LINE_HEIGHT;
 
-        snprintf(number, sizeof number, "%d", n->number[k]);
+        snprintf(number, sizeof number, "%zu", k + 1);
         svg_text(out, x + 2 * SVG_CHAR_WIDTH, down, "v", "end", number);
         svg_text(out, x + 3 * SVG_CHAR_WIDTH, down, "l", "start", n->points->points[n->of[k]].name);
     }
