@@ -80,6 +80,7 @@ check_PROGRAMS += \
 	%D%/overlap \
 	%D%/outcome \
 	%D%/pack \
+	%D%/palette \
 	%D%/parallel_groups \
 	%D%/params \
 	%D%/parity \

@@ -47,6 +47,15 @@ class Picture:
     def styled(self, style):
         return [b for b in self.boxes if b[0].get("class") == style]
 
+    def markers(self):
+        """Markers of points, those of the legend too, with their middles."""
+        for e in self.root.iter():
+            if e.tag == NS + "circle":
+                yield e, float(e.get("cx")), float(e.get("cy"))
+            elif e.tag == NS + "path" and "m" in e.get("d"):
+                x, y = e.get("d")[1:].split("m")[0].split()
+                yield e, float(x), float(y)
+
     def on_page(self, x, y, w, h, slack=0.6):
         return (x >= self.left - slack and y >= self.top - slack and
                 x + w <= self.left + self.width + slack and

@@ -192,8 +192,12 @@ for path, _, _ in p.paths:
 tops = [float(w) for w in p.words() if re.fullmatch(r"[\d.]+(e-\d+)?", w)]
 x = lambda v: across[0] + (across[1] - across[0]) * math.log10(v / 0.1)
 y = lambda v: down[0] + (down[1] - down[0]) * math.log10(v / tops[len(across)])
-discs = [(float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+discs = [(x, y) for _, x, y in p.markers()]
 assert len(r) >= 6 and len(discs) >= len(r), (len(r), len(discs))
+# Each phase of the legend has a shape of its own.
+shapes = {(e.get("class"), tuple(float(n) == 0 for n in re.findall(r"[\d.]+", e.get("d", "m").split("m")[1])))
+          for e, _, _ in p.markers()}
+assert len(shapes) == len({c for c, _ in shapes}) == len({s for _, s in shapes}) == 4, shapes
 named = 0
 for name, intensity, rate in r[:6]:
     assert any(abs(x(intensity) - cx) < 3 and abs(y(rate) - cy) < 3 for cx, cy in discs), (name, x(intensity), y(rate), discs)
@@ -233,7 +237,7 @@ PY
     ok $? "less memory: each row has less than the one before, by what is printed"
     tail -n 3 "$tmp/wrong" | diag
     drawn "front: the line falls, its layouts are numbered, the legend has them as the text does" <<'PY'
-discs = [(c.get("fill") != "none", float(c.get("cx")), float(c.get("cy"))) for c in p.root.iter(NS + "circle")]
+discs = [(e.get("fill") != "none", x, y) for e, x, y in p.markers()]
 front = [d[1:] for d in discs if d[0]]
 assert len(front) == len(r) and len(discs) > len(front), (front, r)
 assert all(a[0] > b[0] and a[1] > b[1] for a, b in zip(front, front[1:])), front

@@ -87,10 +87,16 @@ from picture import NS, Picture, at, outline
 memory = json.load(open(sys.argv[2]))["memory"]
 picture = Picture(sys.argv[1])
 picture.check()
-tops = {}
+tops, patterns = {}, {}
 for path, _, _ in picture.paths:
     if path.get("fill"):
-        tops[path.find(NS + "title").text] = outline(path.get("d"))
+        kind = path.find(NS + "title").text
+        tops[kind], patterns[kind] = outline(path.get("d")), path.get("fill")
+drawn = {"url(#%s)" % p.get("id"): p.findall(NS + "path")[-1].get("d") for p in picture.root.iter(NS + "pattern")}
+assert len({drawn[id] for id in patterns.values()}) == len(patterns)  # told apart without colours
+keys = [e.get("fill") for e, *_ in picture.boxes if e.get("fill", "").startswith("url")]
+assert keys == list(patterns.values()), keys
+assert picture.words().count("parameters") == 2  # in its shape and in the legend
 assert memory["by_kind"].pop("cache") == 0  # a step of training keeps no tokens, and what is nothing is not drawn
 assert set(tops) == set(memory["by_kind"]), tops.keys()
 peak = memory["peak_bytes"][0]

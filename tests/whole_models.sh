@@ -460,12 +460,16 @@ is 0 "curves: drawn"
 python3 - "$tmp/curves.svg" <<'PY'
 import sys, xml.dom.minidom as dom
 page = dom.parse(sys.argv[1])
-lines = [p for p in page.getElementsByTagName("path") if p.getAttribute("class") == "k" and "h" not in p.getAttribute("d")]  # keys of the legend are short and level
+drawn = [p for p in page.getElementsByTagName("path") if p.getAttribute("class").startswith("k")]
+lines = [p for p in drawn if p.getAttribute("fill") == "none" and "h" not in p.getAttribute("d")]  # keys are level
 assert len(lines) == 3 + 2, len(lines) # losses, and differences from the first
 words = [t.firstChild.data for t in page.getElementsByTagName("text")]
 assert "loss: 3 of 3 lines lie on one another" in words and words.count("step") == 2, words
 assert all(p.getAttribute("d").startswith("M") or not p.getAttribute("d") for p in lines)
 assert len([l for l in lines[0].getAttribute("d").split("L")]) == 3
+assert len({l.getAttribute("stroke-dasharray") for l in lines}) == 3 # and markers of a shape each
+shapes = {n.getAttribute("class"): n.tagName for n in page.getElementsByTagName("circle") + drawn if n.getAttribute("fill") == "currentColor"}
+assert sorted(shapes) == ["k0", "k1", "k2"] and shapes["k0"] == "circle", shapes
 PY
 ok $? "curves: a line of three steps for each strategy"
 shardsim show curves -q "$tmp/llama.yaml"

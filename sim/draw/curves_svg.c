@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "draw/colour.h"
 #include "draw/curves.h"
 #include "draw/svg.h"
 
@@ -18,7 +17,9 @@
 #define CHART_HEIGHT 320
 #define NTICKS 5
 #define DECADES_MAX 10
-#define SEEN 1.0 /* smallest distance at which two lines are visible */
+#define SEEN 1.0   /* smallest distance at which two lines are visible */
+#define NMARKERS 3 /* of a line, about */
+#define MARKER 4   /* radius */
 
 struct chart {
     double left, top, width; /* of the plot area in the picture */
@@ -82,31 +83,50 @@ static uint32_t lines_on_first(const struct curves *curves, const struct chart *
     return n;
 }
 
-/* Draw a line through all drawable values; on a logarithmic chart through the largest distance from
- * the first series so far, from where it is above 0. */
+/* The value of a series drawn at a step: itself, or on a logarithmic chart the largest distance
+ * from the first series so far, which is drawn from where it is above 0.  NAN: nothing. */
+static double drawn_value(const struct curves *curves, const struct chart *chart, uint32_t series,
+                          uint32_t step, double *farthest)
+{
+    double value = curves->series[series].values[step];
+
+    if (!chart->logarithmic)
+        return isfinite(value) ? value : NAN;
+    *farthest = fmax(*farthest, fabs(value - curves->series[0].values[step]));
+    return isfinite(*farthest) && *farthest > 0 ? *farthest : NAN;
+}
+
+/* Whether a line has a marker at a step: at some, and lines on one another at different ones, if
+ * there are as many steps as lines. */
+static bool is_marked(const struct curves *curves, uint32_t series, uint32_t step)
+{
+    uint32_t least = curves->nseries < curves->nsteps ? curves->nseries : curves->nsteps;
+    uint32_t period = curves->nsteps / NMARKERS > least ? curves->nsteps / NMARKERS : least;
+
+    return step % period == (uint64_t)series * period / curves->nseries;
+}
+
+/* Draw a line, with its markers. */
 static void draw_line(const struct curves *curves, const struct chart *chart, uint32_t series,
                       struct text *out)
 {
-    struct colour c = colour_line((int32_t)series);
-    const double *first = curves->series[0].values, *values = curves->series[series].values;
+    struct text markers = TEXT_INIT;
     double farthest = 0;
     bool drawing = false;
 
-    text_add(out, "<path class=\"k\" fill=\"none\" stroke-width=\"1.5\" d=\"");
+    svg_begin_line(out, (int32_t)series);
     for (uint32_t s = 0; s < curves->nsteps; s++) {
-        double value = values[s];
+        double value = drawn_value(curves, chart, series, s, &farthest);
+        double x = x_of(curves, chart, s), y = y_of(chart, value);
 
-        if (chart->logarithmic)
-            value = farthest = fmax(farthest, fabs(values[s] - first[s]));
-        if (!isfinite(value) || (chart->logarithmic && value <= 0)) {
-            drawing = false;
-            continue;
-        }
-        text_addf(out, "%c%.1f %.1f", drawing ? 'L' : 'M', x_of(curves, chart, s),
-                  y_of(chart, value));
-        drawing = true;
+        if (!isnan(value))
+            text_addf(out, "%c%.1f %.1f", drawing ? 'L' : 'M', x, y);
+        drawing = !isnan(value);
+        if (drawing && is_marked(curves, series, s))
+            svg_marker(&markers, x, y, MARKER, (int32_t)series, 1);
     }
-    text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
+    svg_end_line(out);
+    text_join(out, &markers);
 }
 
 /* Draw the legend below the charts; returns where it ends. */
@@ -115,7 +135,10 @@ static double draw_keys(const struct curves *curves, double top, struct text *ou
     struct svg_key *keys = calloc(curves->nseries + 1, sizeof *keys);
 
     for (uint32_t i = 0; keys && i < curves->nseries; i++)
-        keys[i] = (struct svg_key){curves->series[i].name, colour_line((int32_t)i), "", true};
+        keys[i] = (struct svg_key){.name = curves->series[i].name,
+                                   .kind = SVG_KEY_LINE,
+                                   .styles = "",
+                                   .number = (int32_t)i};
     if (keys)
         top = svg_keys(out, LEFT, top, SVG_ROOM - LEFT, keys, curves->nseries);
     out->failed |= !keys;

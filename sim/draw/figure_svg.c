@@ -427,8 +427,9 @@ static double draw_keys(const struct figure *figure, double y, double width, str
     if (figure->nkeys == 0)
         return y;
     for (size_t i = 0; i < figure->nkeys; i++)
-        keys[i] = (struct svg_key){figure->keys[i].name, figure_colour(figure->keys[i].colour), "e",
-                                   false};
+        keys[i] = (struct svg_key){.name = figure->keys[i].name,
+                                   .colour = figure_colour(figure->keys[i].colour),
+                                   .styles = "e"};
     return svg_keys(out, 0, y + GAP, width, keys, figure->nkeys);
 }
 

@@ -19,7 +19,8 @@
 
 #define LANES_BARS_MAX 65536 /* of one drawing; no eye sees more */
 
-/* Tone of a bar's colour, to distinguish kinds of work on the same number. */
+/* Tone of a bar's colour, to distinguish kinds of work on the same number; a bar without room for
+ * its letter has a pattern too. */
 enum lanes_tone { LANES_LIGHT, LANES_MIDDLE, LANES_DARK, LANES_HATCHED };
 
 /* Two simultaneous bars share the lane. */

@@ -102,31 +102,25 @@ static double bar_height(const struct layout *l)
 
 /* ---- bars ---- */
 
-static uint8_t darken(uint8_t channel, double by)
-{
-    return (uint8_t)lround(channel * by);
-}
-
-static struct colour toned(struct colour c, enum lanes_tone tone)
-{
-    static const double factors[] = {1, 0.84, 0.7, 0.84};
-    double by = factors[tone];
-
-    return (struct colour){darken(c.red, by), darken(c.green, by), darken(c.blue, by)};
-}
+/* How much lighter than the number's colour a tone is, and its pattern. */
+static const struct {
+    double part;
+    const char *style;
+} tones[] = {[LANES_LIGHT] = {0.6, ""},
+             [LANES_MIDDLE] = {0.3, "z"},
+             [LANES_DARK] = {0, "x"},
+             [LANES_HATCHED] = {0.3, "y"}};
 
 /* Draw a bar's box, in the colour of its number and the tone of its kind. */
 static void add_box(struct text *out, double x, double y, double width, double height,
                     uint32_t number, enum lanes_tone tone)
 {
-    struct colour c = toned(colour_of((int32_t)number), tone);
+    struct colour c = colour_lighter(colour_of((int32_t)number), tones[tone].part);
 
     text_addf(out,
               "<rect class=\"s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
               "fill=\"#%02x%02x%02x\"/>\n",
               x, y, width, height, c.red, c.green, c.blue);
-    if (tone == LANES_HATCHED)
-        svg_styled_box(out, x, y, width, height, "x");
 }
 
 static void add_bar(struct text *out, const struct layout *l, const struct lanes_bar *bar)
@@ -140,8 +134,11 @@ static void add_bar(struct text *out, const struct layout *l, const struct lanes
         y += height;
     add_box(out, x, y, width, height, bar->number, bar->tone);
     label_of(&label, l->lanes, bar);
-    if (label.width > width + 0.5 || height < LABEL_HEIGHT)
+    if (label.width > width + 0.5 || height < LABEL_HEIGHT) { /* a pattern instead of the letter */
+        if (*tones[bar->tone].style)
+            svg_styled_box(out, x, y, width, height, tones[bar->tone].style);
         return;
+    }
     y += height / 2 + 4 - (label.below ? (LABEL_HEIGHT + 2) / 2.0 : 0);
     svg_text(out, x + width / 2, y, "c", "middle", label.text);
     if (label.below)
@@ -191,8 +188,8 @@ static void add_axis(struct text *out, const struct layout *l, double y)
 /* Draw the legend of tones and marks, in a neutral colour; returns where it ends. */
 static double add_keys(struct text *out, const struct layout *l, double y, double width)
 {
-    static const char *const styles[] = {"e", "e", "e", "xe"};
-    const struct colour grey = {225, 225, 225};
+    static const char *const styles[] = {"e", "ze", "xe", "ye"};
+    const struct colour grey = {150, 150, 150};
     struct svg_key keys[KEYS_MAX + 1];
     struct text names[KEYS_MAX];
     size_t n = l->lanes->nkeys < KEYS_MAX ? l->lanes->nkeys : KEYS_MAX;
@@ -202,10 +199,11 @@ static double add_keys(struct text *out, const struct layout *l, double y, doubl
 
         text_init(&names[i]);
         text_addf(&names[i], "%c %s", key->mark, key->desc);
-        keys[i] =
-            (struct svg_key){text_get(&names[i]), toned(grey, key->tone), styles[key->tone], false};
+        keys[i] = (struct svg_key){.name = text_get(&names[i]),
+                                   .colour = colour_lighter(grey, tones[key->tone].part),
+                                   .styles = styles[key->tone]};
     }
-    keys[n] = (struct svg_key){"idle", {0, 0, 0}, "i", false};
+    keys[n] = (struct svg_key){.name = "idle", .styles = "i"};
     y = svg_keys(out, l->left, y, width - l->left, keys, n + 1);
     for (size_t i = 0; i < n; i++) {
         text_drop(out, &names[i]);

@@ -21,7 +21,7 @@ struct points_point {
     double x, y;
     const char *name; /* NULL: none */
     bool marked;      /* drawn strongly, and connected by the line */
-    int32_t colour;   /* as in draw/colour.h */
+    int32_t colour;   /* and shape, as in draw/svg.h */
     double radius;    /* in pixels; 0: the usual radius */
 };
 
@@ -46,7 +46,7 @@ struct points {
     size_t npoints;
     const struct points_roof *roofs;
     size_t nroofs;
-    const char *const *colours; /* legend: meanings of colours 0, 1, ... */
+    const char *const *colours; /* legend: meanings of colours and shapes 0, 1, ... */
     size_t ncolours;            /* 0: none; otherwise points have no line */
     bool steps; /* the line goes across, then up or down; otherwise straight from point to point */
     double band_low, band_high; /* shaded range of y; equal: none */

@@ -123,10 +123,9 @@ static void draw_frame(const struct points *p, struct text *out)
 
 static void draw_line(const struct points *p, struct text *out)
 {
-    struct colour c = colour_line(0);
     bool begun = false;
 
-    text_add(out, "<path class=\"k\" fill=\"none\" stroke-width=\"1.5\" d=\"");
+    svg_begin_line(out, 0);
     for (size_t i = 0; i < p->npoints; i++) {
         const struct points_point *point = &p->points[i];
 
@@ -140,7 +139,7 @@ static void draw_line(const struct points *p, struct text *out)
             text_addf(out, "L%.1f %.1f", x_of(p, point->x), y_of(p, point->y));
         begun = true;
     }
-    text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
+    svg_end_line(out);
 }
 
 /* Draw the line of points whose devices each do as much as those of the first point. */
@@ -148,7 +147,7 @@ static void draw_ideal(const struct points *p, struct text *out)
 {
     const struct points_point *a = &p->points[0], *b = &p->points[p->npoints - 1];
 
-    text_addf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>\n",
+    text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\" stroke-dasharray=\"5 4\"/>\n",
               x_of(p, a->x), y_of(p, a->y), x_of(p, b->x), y_of(p, a->y * b->x / a->x));
 }
 
@@ -159,16 +158,10 @@ static double radius_of(const struct points_point *point)
 
 static void draw_point(const struct points *p, const struct points_point *point, struct text *out)
 {
-    struct colour c = colour_line(point->colour);
-    double radius = radius_of(point);
-
-    text_addf(out, "<circle class=\"k\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"", x_of(p, point->x),
-              y_of(p, point->y), radius);
-    if (point->marked)
-        text_addf(out, " fill=\"#%02x%02x%02x\"", c.red, c.green, c.blue);
-    else
-        text_addf(out, " fill=\"none\" stroke=\"#%02x%02x%02x\"", c.red, c.green, c.blue);
-    text_add(out, point->radius > 0 ? " fill-opacity=\".6\"/>\n" : "/>\n");
+    svg_marker(out, x_of(p, point->x), y_of(p, point->y), radius_of(point), point->colour,
+               !point->marked      ? 0
+               : point->radius > 0 ? 0.6
+                                   : 1);
 }
 
 /* A line of text in the chart. */
@@ -211,7 +204,8 @@ static double draw_keys(const struct points *p, double y, struct text *out)
     size_t n = p->ncolours < COLOURS_MAX ? p->ncolours : COLOURS_MAX;
 
     for (size_t i = 0; i < n; i++)
-        keys[i] = (struct svg_key){p->colours[i], colour_line((int32_t)i), "", true};
+        keys[i] = (struct svg_key){
+            .name = p->colours[i], .kind = SVG_KEY_MARKER, .styles = "", .number = (int32_t)i};
     return svg_keys(out, LEFT, y, CHART_WIDTH, keys, n);
 }
 

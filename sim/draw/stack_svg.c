@@ -21,6 +21,12 @@
 #define TICKS_MAX 8   /* more than half as many ticks are drawn, unless the scale has fewer bytes */
 #define LABEL_ROOM 20 /* above the chart, for the peak and the limit */
 
+#define BAND_MIN 14 /* height of a kind's shape with its name in it */
+
+static const char *const patterns[STACK_KINDS_MAX] = {"m0",  "m1",  "m2",  "m3", "m4",  "m5",
+                                                      "m6",  "m7",  "m8",  "m9", "m10", "m11",
+                                                      "m12", "m13", "m14", "m15"};
+
 struct layout {
     const struct stack *stack;
     size_t ncolumns;
@@ -62,7 +68,9 @@ static void add_kind(struct text *out, const struct layout *l, size_t kind)
     struct colour c = colour_of((int32_t)kind);
     double y = y_of(l, 0, kind, false);
 
-    text_addf(out, "<path fill=\"#%02x%02x%02x\" d=\"M%.1f %.1fV%.1f", c.red, c.green, c.blue,
+    text_add(out, "<defs>");
+    svg_pattern(out, patterns[kind], (int32_t)kind, &c, 1);
+    text_addf(out, "</defs><path class=\"s\" fill=\"url(#%s)\" d=\"M%.1f %.1fV%.1f", patterns[kind],
               x_of(l, 0), y_of(l, 0, kind, true), y);
     for (size_t i = 1; i < l->ncolumns; i++) {
         double next = y_of(l, i, kind, false);
@@ -83,6 +91,49 @@ static void add_kind(struct text *out, const struct layout *l, size_t kind)
     text_add(out, "Z\"><title>");
     literal_add_xml(out, l->stack->kinds[kind].name);
     text_add(out, "</title></path>\n");
+}
+
+/* The longest run of columns in which a kind's shape has room for a line of text; `middle` is the
+ * text's. */
+static size_t find_band(const struct layout *l, size_t kind, size_t *from, double *middle)
+{
+    size_t longest = 0;
+
+    for (size_t begin = 0; begin + longest < l->ncolumns; begin++) {
+        double top = 0, bottom = LABEL_ROOM + CHART_HEIGHT;
+
+        for (size_t end = begin; end < l->ncolumns; end++) {
+            top = fmax(top, y_of(l, end, kind, false));
+            bottom = fmin(bottom, y_of(l, end, kind, true));
+            if (bottom - top < BAND_MIN)
+                break;
+            if (end + 1 - begin > longest) {
+                longest = end + 1 - begin;
+                *from = begin;
+                *middle = (top + bottom) / 2;
+            }
+        }
+    }
+    return longest;
+}
+
+/* Write a kind's name into its shape, where there is room. */
+static void add_name(struct text *out, const struct layout *l, size_t kind)
+{
+    struct colour c = colour_of((int32_t)kind);
+    const char *name = l->stack->kinds[kind].name;
+    double middle = 0, room;
+    size_t from = 0, n = find_band(l, kind, &from, &middle);
+
+    room = x_of(l, from + n) - x_of(l, from);
+    if (n == 0 || svg_length(name, SVG_CHAR_WIDTH) + 8 > room)
+        return;
+    text_addf(out, /* no pattern right behind the letters */
+              "<text class=\"c\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" style=\"paint-order:"
+              "stroke;stroke:#%02x%02x%02x;stroke-width:4\">",
+              x_of(l, from) + room / 2, middle + 4, c.red, c.green, c.blue);
+    literal_add_xml(out, name);
+    text_add(out, "</text>\n");
 }
 
 /* Whether a kind has bytes at any moment. */
@@ -179,7 +230,10 @@ static double add_keys(struct text *out, const struct stack *stack, double y)
 
     for (size_t k = 0; k < stack->nkinds; k++)
         if (is_used(stack, k))
-            keys[n++] = (struct svg_key){stack->kinds[k].name, colour_of((int32_t)k), "", false};
+            keys[n++] = (struct svg_key){.name = stack->kinds[k].name,
+                                         .colour = colour_of((int32_t)k),
+                                         .pattern = patterns[k],
+                                         .styles = "e"};
     return svg_keys(out, LABEL_WIDTH, y, CHART_WIDTH, keys, n);
 }
 
@@ -199,6 +253,8 @@ void stack_draw_svg(const struct stack *stack, struct text *out)
         for (size_t k = 0; k < stack->nkinds; k++)
             if (is_used(stack, k))
                 add_kind(&body, &l, k);
+        for (size_t k = 0; k < stack->nkinds; k++)
+            add_name(&body, &l, k);
         add_labels(&body, &l);
     }
     height = add_keys(&body, stack, LABEL_ROOM + CHART_HEIGHT + 2.5 * SVG_LINE_HEIGHT);

@@ -16,7 +16,8 @@
 #define TITLE_WIDTH 9.4    /* of a character */
 #define TITLE_HEIGHT 20    /* of a line */
 #define LEGIBLE_WIDTH 1280 /* widest page on which words have their usual size */
-#define KEY_WIDTH 20       /* of a box or line in a legend */
+#define KEY_WIDTH 20       /* of a box or marker in a legend */
+#define KEY_LINE 36        /* of a line, so that its dashes show */
 #define KEY_GAP 24         /* to the next entry */
 
 /* ---- elements ---- */
@@ -54,18 +55,120 @@ double svg_length(const char *sentence, double char_width)
     return (double)strlen(sentence) * char_width;
 }
 
+static void add_line_colour(struct text *out, int32_t number)
+{
+    text_addf(out, " class=\"k%d\"", (int)(number % COLOURS));
+}
+
+void svg_begin_line(struct text *out, int32_t number)
+{
+    static const char *const dashes[] = {"", "9 4", "2 3", "9 3 2 3", "5 3", "14 4", "4 3 1 3"};
+    const char *dash = dashes[(size_t)number % (sizeof dashes / sizeof dashes[0])];
+
+    text_add(out, "<path");
+    add_line_colour(out, number);
+    text_add(out, " fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"");
+    if (*dash)
+        text_addf(out, " stroke-dasharray=\"%s\"", dash);
+    text_add(out, " d=\"");
+}
+
+void svg_end_line(struct text *out)
+{
+    text_add(out, "\"/>\n");
+}
+
+/* Outline of a marker of radius 1 from its centre on, as relative moves. */
+static const struct {
+    double x, y;
+} shapes[][12] = {
+    {{-.9, -.9}, {1.8, 0}, {0, 1.8}, {-1.8, 0}},
+    {{0, -1.2}, {1.15, 2}, {-2.3, 0}},
+    {{0, -1.3}, {1.3, 1.3}, {-1.3, 1.3}, {-1.3, -1.3}},
+    {{0, 1.2}, {1.15, -2}, {-2.3, 0}},
+    {{-.4, -1.2},
+     {.8, 0},
+     {0, .8},
+     {.8, 0},
+     {0, .8},
+     {-.8, 0},
+     {0, .8},
+     {-.8, 0},
+     {0, -.8},
+     {-.8, 0},
+     {0, -.8},
+     {.8, 0}},
+};
+#define NSHAPES (sizeof shapes / sizeof shapes[0])
+#define CORNERS (sizeof shapes[0] / sizeof shapes[0][0])
+
+void svg_marker(struct text *out, double x, double y, double radius, int32_t number, double opacity)
+{
+    size_t shape = (size_t)number % (NSHAPES + 1);
+
+    text_add(out, shape == 0 ? "<circle" : "<path");
+    add_line_colour(out, number);
+    text_add(out, opacity > 0 ? " fill=\"currentColor\""
+                              : " fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"");
+    if (opacity > 0 && opacity < 1)
+        text_addf(out, " fill-opacity=\"%.2g\"", opacity);
+    if (shape == 0) {
+        text_addf(out, " cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x, y, radius);
+        return;
+    }
+    text_addf(out, " d=\"M%.1f %.1f", x, y);
+    for (size_t i = 0;
+         i < CORNERS && (i == 0 || shapes[shape - 1][i].x != 0 || shapes[shape - 1][i].y != 0); i++)
+        text_addf(out, "%c%.1f %.1f", i == 0 ? 'm' : 'l', radius * shapes[shape - 1][i].x,
+                  radius * shapes[shape - 1][i].y);
+    text_add(out, "z\"/>\n");
+}
+
+void svg_pattern(struct text *out, const char *id, int32_t number, const struct colour *colour,
+                 double scale)
+{
+    static const char *const marks[] = {"",       "M0 8L8 0", "M1 2h2M5 6h2",     "M0 0L8 8",
+                                        "M0 4h8", "M4 0v8",   "M0 8L8 0M0 0L8 8", "M0 4h8M4 0v8"};
+
+    text_addf(out, "<pattern id=\"%s\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"",
+              id);
+    if (scale < 1)
+        text_addf(out, " patternTransform=\"scale(%.2g 1)\"", scale);
+    text_add(out, ">");
+    if (colour)
+        text_addf(out, "<path fill=\"#%02x%02x%02x\" d=\"M0 0h8v8H0z\"/>", colour->red,
+                  colour->green, colour->blue);
+    text_addf(
+        out,
+        "<path stroke=\"#111\" stroke-opacity=\".5\" stroke-width=\"%s\" d=\"%s\"/></pattern>\n",
+        number == 2 ? "2" : "1", marks[(size_t)number % (sizeof marks / sizeof marks[0])]);
+}
+
+static double key_width(const struct svg_key *key)
+{
+    return key->kind == SVG_KEY_LINE ? KEY_LINE : KEY_WIDTH;
+}
+
 static void add_key(struct text *out, double x, double y, const struct svg_key *key)
 {
-    if (key->line)
+    double width = key_width(key);
+
+    if (key->kind == SVG_KEY_LINE) {
+        svg_begin_line(out, key->number);
+        text_addf(out, "M%.1f %.1fh%.1f", x, y - 4, width);
+        svg_end_line(out);
+    }
+    if (key->kind != SVG_KEY_BOX)
+        svg_marker(out, x + width / 2, y - 4, 4.5, key->number, 1);
+    else if (key->pattern)
         text_addf(out,
-                  "<path class=\"k\" d=\"M%.1f %.1fh%d\" stroke=\"#%02x%02x%02x\" "
-                  "stroke-width=\"3\"/>\n",
-                  x, y - 4, KEY_WIDTH, key->colour.red, key->colour.green, key->colour.blue);
+                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" fill=\"url(#%s)\"/>\n",
+                  x, y - 11, width, key->pattern);
     else if (!strchr(key->styles, 'i'))
-        svg_box(out, x, y - 11, KEY_WIDTH, 14, key->colour);
+        svg_box(out, x, y - 11, width, 14, key->colour);
     for (const char *style = key->styles; *style; style++)
-        svg_styled_box(out, x, y - 11, KEY_WIDTH, 14, (const char[]){*style, '\0'});
-    svg_text(out, x + KEY_WIDTH + 6, y, "n", "start", key->name);
+        svg_styled_box(out, x, y - 11, width, 14, (const char[]){*style, '\0'});
+    svg_text(out, x + width + 6, y, "n", "start", key->name);
 }
 
 double svg_keys(struct text *out, double x, double y, double width, const struct svg_key *keys,
@@ -75,7 +178,7 @@ double svg_keys(struct text *out, double x, double y, double width, const struct
 
     y += 13;
     for (size_t k = 0; k < nkeys; k++) {
-        double length = KEY_WIDTH + 6 + svg_length(keys[k].name, SVG_NOTE_WIDTH);
+        double length = key_width(&keys[k]) + 6 + svg_length(keys[k].name, SVG_NOTE_WIDTH);
 
         if (at > x && at + length > x + width) {
             at = x;
@@ -129,6 +232,42 @@ static double add_sentence(struct text *out, double x, double y, double width, c
     return y;
 }
 
+/* Colours of the page and of lines: of a light page, and where the viewer prefers it of a dark
+ * one. */
+static void add_page_colours(struct text *out, enum colour_page page)
+{
+    struct colour paper = colour_paper(page);
+
+    text_addf(out, ".p{fill:#%02x%02x%02x}", paper.red, paper.green, paper.blue);
+    for (int32_t number = 0; number < COLOURS; number++) {
+        struct colour c = colour_line(number, page);
+
+        text_addf(out, ".k%d{color:#%02x%02x%02x}", (int)number, c.red, c.green, c.blue);
+    }
+    text_add_char(out, '\n');
+}
+
+static void add_style(struct text *out)
+{
+    text_add(out, "<style>\n.t{font:600 15px sans-serif;fill:#1a1a1a}\n"
+                  ".h{font:600 12px sans-serif;fill:#1a1a1a}.l{font:12px monospace;fill:#595959}\n"
+                  ".c{font:12px monospace;fill:#111}.v{font:12px monospace;fill:#111}\n"
+                  ".n{font:12px sans-serif;fill:#444}.b{fill:none;stroke:#444;stroke-width:1}\n"
+                  ".e{fill:none;stroke:#555;stroke-width:.7}.s{stroke:#555;stroke-width:.7}"
+                  ".i{fill:#f0f0f0}.x{fill:url(#x)}.y{fill:url(#y)}.z{fill:url(#z)}\n"
+                  ".g{fill:none;stroke:#ddd}.d{fill:#e8f0fa}.a{fill:#444}\n");
+    add_page_colours(out, COLOUR_LIGHT);
+    text_add(out, "@media(prefers-color-scheme:dark){.t,.h,.v{fill:#f0f0f0}\n"
+                  ".l{fill:#a8adb5}.n{fill:#c4c8ce}.b{stroke:#9aa0a8}.g{stroke:#3a3e45}"
+                  ".a{fill:#9aa0a8}\n.i{fill:#2a2d33}.d{fill:#22324a}\n");
+    add_page_colours(out, COLOUR_DARK);
+    text_add(out, "}\n</style>\n<defs>\n");
+    svg_pattern(out, "x", 1, NULL, 1);
+    svg_pattern(out, "y", 3, NULL, 1);
+    svg_pattern(out, "z", 4, NULL, 1);
+    text_add(out, "</defs>\n");
+}
+
 /* Begin a page with a slide's proportions, with the contents centred. */
 static void begin(struct text *out, double width, double height)
 {
@@ -136,28 +275,13 @@ static void begin(struct text *out, double width, double height)
     double down = fmax(height, width * SVG_HEIGHT / SVG_WIDTH);
     double left = (width - across) / 2, top = (height - down) / 2;
 
-    text_addf(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-        "viewBox=\"%.0f %.0f %.0f %.0f\">\n"
-        "<style>\n"
-        ".p{fill:#fff}.t{font:600 15px sans-serif;fill:#1a1a1a}\n"
-        ".h{font:600 12px sans-serif;fill:#1a1a1a}.l{font:12px monospace;fill:#666}\n"
-        ".c{font:12px monospace;fill:#111}.v{font:12px monospace;fill:#111}\n"
-        ".n{font:12px sans-serif;fill:#444}.b{fill:none;stroke:#444;stroke-width:1}\n"
-        ".e{fill:none;stroke:#555;stroke-width:.7}.s{stroke:#555;stroke-width:.7}.i{fill:#f0f0f0}."
-        "x{fill:url(#hatch)}\n"
-        ".g{fill:none;stroke:#ddd}.d{fill:#e8f0fa}.a{fill:#444}\n"
-        "@media(prefers-color-scheme:dark){.p{fill:#16181c}.t,.h,.v{fill:#f0f0f0}\n"
-        ".l{fill:#a8adb5}.n{fill:#c4c8ce}.b{stroke:#9aa0a8}.g{stroke:#3a3e45}.a{fill:#9aa0a8}\n"
-        ".i{fill:#2a2d33}.d{fill:#22324a}.k{filter:brightness(2)}}\n"
-        "</style>\n"
-        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
-        "patternUnits=\"userSpaceOnUse\"><path d=\"M0 6L6 0\" stroke=\"#fff\" "
-        "stroke-width=\"1.5\"/></pattern></defs>\n"
-        "<rect class=\"p\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n",
-        across, down, floor(left), floor(top), ceil(across), ceil(down), floor(left) - 1,
-        floor(top) - 1, ceil(across) + 2, ceil(down) + 2);
+    text_addf(out,
+              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+              "viewBox=\"%.0f %.0f %.0f %.0f\">\n",
+              across, down, floor(left), floor(top), ceil(across), ceil(down));
+    add_style(out);
+    text_addf(out, "<rect class=\"p\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n",
+              floor(left) - 1, floor(top) - 1, ceil(across) + 2, ceil(down) + 2);
 }
 
 static void add_group(struct text *out, double x, double y, double scale, const struct text *group)

@@ -3,8 +3,11 @@
  * Layout is fixed when a picture is made, with fonts of a known width, so that viewers need not lay
  * out anything.  A drawing adds its elements to its own text, from the corner (0, 0) to the right
  * and down, in pixels; svg_page() puts it under a title and over its notes, in the middle of a page
- * with a slide's proportions.  In a viewer that prefers dark pages, the page and its text and axes
- * are inverted; boxes keep their colours, and the dark text in them.
+ * with a slide's proportions.  In a viewer that prefers dark pages, the page, its text, axes and
+ * lines have the colours of a dark page; boxes keep theirs, and the dark text in them.
+ *
+ * What a colour means is also said by a label, a pattern, a dash or the shape of a marker: number n
+ * of each goes with colour n (colour.h).
  *
  * Thread class: pure functions.
  *
@@ -27,7 +30,7 @@
 #define SVG_ROOM (SVG_WIDTH - 48) /* width for a drawing */
 
 /* Attributes of the path of a limit's line. */
-#define SVG_LIMIT "class=\"b\" style=\"stroke:#c03028;stroke-width:1.5;stroke-dasharray:5 3\""
+#define SVG_LIMIT "class=\"b\" style=\"stroke-width:2;stroke-dasharray:5 3\""
 
 /* Title and notes of a picture; the caller's. */
 struct svg_page {
@@ -48,16 +51,36 @@ void svg_text(struct text *out, double x, double y, const char *style, const cha
 
 void svg_box(struct text *out, double x, double y, double width, double height, struct colour fill);
 
-/* Draw a box of a style: b border, e thin border, i idle time or an empty place, x hatched. */
+/* Draw a box of a style: b border, e thin border, i idle time or an empty place; patterns: x
+ * hatched up, y hatched down, z ruled. */
 void svg_styled_box(struct text *out, double x, double y, double width, double height,
                     const char *style);
+
+/* Begin and end a path in the colour and dashes of line n; its moves are written in between. */
+void svg_begin_line(struct text *out, int32_t number);
+void svg_end_line(struct text *out);
+
+/* Draw a marker of shape and colour n around a point: filled with an opacity, or hollow if that is
+ * 0. */
+void svg_marker(struct text *out, double x, double y, double radius, int32_t number,
+                double opacity);
+
+/* Write the definition of pattern n, dark on a colour, which `fill="url(#id)"` paints with; number
+ * 0 is plain.  NULL: on no colour.  `scale` is its size across, below 1 in a picture that will be
+ * stretched. */
+void svg_pattern(struct text *out, const char *id, int32_t number, const struct colour *colour,
+                 double scale);
+
+enum svg_key_kind { SVG_KEY_BOX, SVG_KEY_LINE, SVG_KEY_MARKER };
 
 /* An entry of a legend. */
 struct svg_key {
     const char *name;
-    struct colour colour;
-    const char *styles; /* drawn over it, a letter each: "ex"; "" for none */
-    bool line;          /* key of a line, not of boxes */
+    enum svg_key_kind kind;
+    struct colour colour; /* of a box */
+    const char *pattern;  /* id of a pattern that fills it instead; NULL: none */
+    const char *styles;   /* drawn over a box, a letter each: "ex"; "" for none */
+    int32_t number;       /* of a line or marker */
 };
 
 /* Draw a legend from a point on, wrapped into lines of a width; returns where it ends below. */

@@ -10,6 +10,7 @@
 
 #include "base/literal.h"
 #include "base/units.h"
+#include "draw/colour.h"
 #include "report/compare_rows.h"
 #include "report/files.h"
 #include "report/html.h"
@@ -42,6 +43,28 @@ static void add_title(const struct compare *c, struct text *out)
     }
 }
 
+/* Colours of a page as variables of its style. */
+static void print_colours(enum colour_page page, struct text *out)
+{
+    static const char phases[COLOUR_PHASES] = "fbuc";
+    struct colour c = colour_paper(page);
+
+    text_addf(out, ":root{--page:#%02x%02x%02x", c.red, c.green, c.blue);
+    for (int phase = 0; phase < COLOUR_PHASES; phase++) {
+        c = colour_phase(phase, page);
+        text_addf(out, ";--%c:#%02x%02x%02x", phases[phase], c.red, c.green, c.blue);
+    }
+    for (int level = 0; level < COLOUR_HEATS; level++) {
+        struct colour ink;
+
+        c = colour_heat(level, page);
+        ink = colour_ink(c);
+        text_addf(out, ";--h%d:#%02x%02x%02x;--i%d:#%02x%02x%02x", level, c.red, c.green, c.blue,
+                  level, ink.red, ink.green, ink.blue);
+    }
+    text_add(out, "}");
+}
+
 static void print_head(const struct compare *c, struct text *out)
 {
     text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -52,6 +75,10 @@ static void print_head(const struct compare *c, struct text *out)
                   "<link rel=\"icon\" href=\"data:,\">\n<title>");
     add_title(c, out);
     text_add(out, " - shardsim report</title>\n<style>\n");
+    print_colours(COLOUR_LIGHT, out);
+    text_add(out, "\n@media (prefers-color-scheme: dark) {");
+    print_colours(COLOUR_DARK, out);
+    text_add(out, "}\n");
     add_lines(out, files_style);
     text_add(out, "</style>\n</head>\n<body>\n");
 }
