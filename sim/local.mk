@@ -967,7 +967,9 @@ libsim_la_SOURCES = \
 	%D%/report/fit.h \
 	%D%/report/hardware_text.c \
 	%D%/report/hardware_text.h \
+	%D%/report/glance.c \
 	%D%/report/heat.c \
+	%D%/report/heat_fold.c \
 	%D%/report/host.c \
 	%D%/report/host.h \
 	%D%/report/html.c \

@@ -170,7 +170,11 @@ static int print_matrix(const struct record *record, const uint128 *matrix, size
                         int32_t nrows, struct text *out, struct shd_error *err)
 {
     struct heat h = {.mesh = record->program->asked_mesh, .ndevices = record->ndevices};
+    bool folded;
+    int status = heat_fold(h.mesh, matrix, h.ndevices > READABLE_MAX, id, out, &folded, err);
 
+    if (status != SHD_OK || folded)
+        return status;
     h.each = (h.ndevices + nrows - 1) / nrows;
     h.n = (uint32_t)((h.ndevices + h.each - 1) / h.each);
     h.cells = calloc((size_t)h.n * h.n, sizeof *h.cells);

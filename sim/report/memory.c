@@ -6,13 +6,15 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "draw/colour.h"
+#include "draw/svg.h"
 #include "program/moments.h"
 #include "report/html.h"
 #include "report/parts.h"
 
-#define WIDTH 240 /* columns; with more moments a column shows the fullest of its moments */
+#define COLUMNS_MAX 240 /* with more moments a column shows the fullest of its moments */
 #define HEIGHT 100
 #define LIMIT_TIMES 3 /* a memory limit above this multiple of the peak is not drawn */
 #define TICKS_MAX 4   /* and more than half as many, unless the scale ends below that many bytes */
@@ -22,26 +24,27 @@ struct film {
     struct program_moments moments;
     uint32_t rank;
     size_t ncolumns;
-    const struct program_moment *columns[WIDTH];
+    const struct program_moment *columns[COLUMNS_MAX];
     const struct program_moment *peak;
     uint128 limit;
     double top; /* of the picture, in bytes; the same for all ranks */
 };
 
-static void choose_columns(struct film *f)
+static void choose_columns(struct film *f, size_t most)
 {
     size_t n = f->moments.n;
 
-    f->ncolumns = n < WIDTH ? n : WIDTH;
+    most = most < COLUMNS_MAX ? most : COLUMNS_MAX;
+    f->ncolumns = n < most ? n : most;
     for (size_t c = 0; c < f->ncolumns; c++) {
-        const struct program_moment *most = &f->moments.each[c * n / f->ncolumns];
+        const struct program_moment *fullest = &f->moments.each[c * n / f->ncolumns];
 
         for (size_t i = c * n / f->ncolumns; i < (c + 1) * n / f->ncolumns; i++)
-            if (program_moment_bytes(&f->moments.each[i]) > program_moment_bytes(most))
-                most = &f->moments.each[i];
-        f->columns[c] = most;
-        if (!f->peak || program_moment_bytes(most) > program_moment_bytes(f->peak))
-            f->peak = most;
+            if (program_moment_bytes(&f->moments.each[i]) > program_moment_bytes(fullest))
+                fullest = &f->moments.each[i];
+        f->columns[c] = fullest;
+        if (!f->peak || program_moment_bytes(fullest) > program_moment_bytes(f->peak))
+            f->peak = fullest;
     }
 }
 
@@ -62,8 +65,8 @@ static double top_of(const struct result *result, uint32_t nranks)
     return most > 0 ? 1.04 * most : 1;
 }
 
-static int film_init(struct film *f, const struct result *result, uint32_t rank, double top,
-                     struct shd_error *err)
+static int film_init(struct film *f, const struct result *result, uint32_t rank, size_t ncolumns,
+                     double top, struct shd_error *err)
 {
     int status;
 
@@ -74,7 +77,7 @@ static int film_init(struct film *f, const struct result *result, uint32_t rank,
     status = program_moments_init(&f->moments, f->program, rank, err);
     if (status != SHD_OK)
         return status;
-    choose_columns(f);
+    choose_columns(f, ncolumns);
     return SHD_OK;
 }
 
@@ -93,12 +96,36 @@ static double stacked(const struct film *f, size_t column, int nkinds)
     return bytes;
 }
 
-/* Colour of a kind of memory, as in `show memory`. */
-static void add_colour(struct text *out, int kind)
-{
-    struct colour c = colour_of(kind);
+#define STRETCHED 0.4 /* size of patterns across: a column is some pixels wide */
 
-    text_addf(out, "#%02x%02x%02x", c.red, c.green, c.blue);
+/* Colours and patterns of the kinds of memory, as in `show memory`. */
+void memory_print_patterns(struct text *out)
+{
+    for (int kind = 0; kind < PROGRAM_NUSES; kind++) {
+        struct colour c = colour_of(kind);
+        char id[16];
+
+        snprintf(id, sizeof id, "m%d", kind);
+        svg_pattern(out, id, kind, &c, STRETCHED);
+        snprintf(id, sizeof id, "l%d", kind);
+        svg_pattern(out, id, kind, &c, 1);
+    }
+}
+
+/* Draw one edge of an area, with corners only where its height changes: to the right, or back. */
+static void print_edge(const struct film *f, int nkinds, bool back, struct text *out)
+{
+    double y = height_of(f, stacked(f, back ? f->ncolumns - 1 : 0, nkinds));
+
+    text_addf(out, "V%.1f", y);
+    for (size_t i = 1; i < f->ncolumns; i++) {
+        double next = height_of(f, stacked(f, back ? f->ncolumns - 1 - i : i, nkinds));
+
+        if (lround(10 * next) != lround(10 * y))
+            text_addf(out, "H%zuV%.1f", back ? f->ncolumns - i : i, next);
+        y = next;
+    }
+    text_addf(out, "H%zu", back ? 0 : f->ncolumns);
 }
 
 /* Area of a kind of memory: the path runs along its upper edge and back along its lower edge. */
@@ -110,13 +137,9 @@ static void print_area(const struct film *f, int kind, struct text *out)
         any |= f->columns[c]->uses[program_use_order[kind]] > 0;
     if (!any)
         return;
-    text_add(out, "<path fill=\"");
-    add_colour(out, kind);
-    text_addf(out, "\" d=\"M0 %.1f", height_of(f, stacked(f, 0, kind + 1)));
-    for (size_t c = 0; c < f->ncolumns; c++)
-        text_addf(out, "V%.1fH%zu", height_of(f, stacked(f, c, kind + 1)), c + 1);
-    for (size_t c = f->ncolumns; c-- > 0;)
-        text_addf(out, "V%.1fH%zu", height_of(f, stacked(f, c, kind)), c);
+    text_addf(out, "<path fill=\"url(#m%d)\" d=\"M0 %.1f", kind, height_of(f, stacked(f, 0, kind)));
+    print_edge(f, kind + 1, false, out);
+    print_edge(f, kind, true, out);
     text_addf(out, "Z\"><title>%s</title></path>", program_use_name(program_use_order[kind]));
 }
 
@@ -200,9 +223,10 @@ static void print_legend(const struct result *result, double top, struct text *o
 {
     text_add(out, "<p class=legend>");
     for (int kind = 0; kind < PROGRAM_NUSES; kind++) {
-        text_add(out, "<span><i style=\"background:");
-        add_colour(out, kind);
-        text_addf(out, "\"></i>%s</span> ", program_use_name(program_use_order[kind]));
+        text_addf(out,
+                  "<span><svg width=18 height=14 aria-hidden=true><rect width=18 height=14 "
+                  "fill=\"url(#l%d)\"/></svg>%s</span> ",
+                  kind, program_use_name(program_use_order[kind]));
     }
     if (limit_is_seen(result->memory_limit_bytes, top))
         text_add(out, "<span><i class=limit></i>limit</span>");
@@ -236,11 +260,11 @@ static void print_head(size_t id, struct text *out)
 }
 
 /* Pictures go to `out`, table rows to `rows`. */
-static int print_rank(const struct result *result, uint32_t rank, double top, struct text *out,
-                      struct text *rows, struct shd_error *err)
+static int print_rank(const struct result *result, uint32_t rank, size_t ncolumns, double top,
+                      struct text *out, struct text *rows, struct shd_error *err)
 {
     struct film f;
-    int status = film_init(&f, result, rank, top, err);
+    int status = film_init(&f, result, rank, ncolumns, top, err);
 
     if (status == SHD_OK && f.peak) {
         print_film(&f, out);
@@ -264,7 +288,8 @@ static void print_words(const struct program *program, uint32_t shown, struct te
     text_add(out, "</p>\n");
 }
 
-int memory_print(const struct result *result, size_t id, struct text *out, struct shd_error *err)
+int memory_print(const struct result *result, size_t id, size_t ncolumns, struct text *out,
+                 struct shd_error *err)
 {
     uint32_t nranks = result->record->program->nranks;
     uint32_t shown = nranks < RANKS_SHOWN_MAX ? nranks : RANKS_SHOWN_MAX;
@@ -275,7 +300,7 @@ int memory_print(const struct result *result, size_t id, struct text *out, struc
     print_words(result->record->program, shown, out);
     print_legend(result, top, out);
     for (uint32_t rank = 0; rank < shown && status == SHD_OK; rank++)
-        status = print_rank(result, rank, top, out, &rows, err);
+        status = print_rank(result, rank, ncolumns, top, out, &rows, err);
     print_head(id, out);
     text_join(out, &rows);
     text_add(out, "</tbody></table></div>\n");

@@ -10,8 +10,6 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define DEVICES_SHOWN_MAX 1024 /* larger meshes are not drawn */
-
 static void print_cell(const struct figure *f, const struct figure_cell *cell, struct text *out)
 {
     const struct figure_part *part = &f->parts[cell->first];
@@ -58,7 +56,8 @@ static void print_grid(const struct figure *f, const struct figure_grid *g, stru
     text_add(out, "</tbody></table>\n");
 }
 
-int mesh_print(const struct result *result, size_t id, struct text *out, struct shd_error *err)
+int mesh_print(const struct result *result, size_t id, int32_t ndevices, struct text *out,
+               struct shd_error *err)
 {
     const struct shd_mesh *mesh = result->record->program->asked_mesh;
     struct figure f;
@@ -69,9 +68,8 @@ int mesh_print(const struct result *result, size_t id, struct text *out, struct 
     text_add(out, "<p>");
     html_addf(out, "%s: %d device%s", axes, (int)shd_mesh_size(mesh),
               shd_mesh_size(mesh) == 1 ? "" : "s");
-    text_add(out,
-             shd_mesh_size(mesh) > DEVICES_SHOWN_MAX ? ", too many to draw.</p>\n" : ".</p>\n");
-    if (shd_mesh_size(mesh) > DEVICES_SHOWN_MAX)
+    text_add(out, shd_mesh_size(mesh) > ndevices ? ", too many to draw.</p>\n" : ".</p>\n");
+    if (shd_mesh_size(mesh) > ndevices)
         return SHD_OK;
     figure_init(&f);
     status = layouts_mesh(&f, mesh, err);

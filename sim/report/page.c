@@ -19,11 +19,12 @@
 #include "report/parts.h"
 #include "report/serving.h"
 
-#define BARS_MAX 6000 /* in all timelines of a page; a bar takes about 100 bytes */
-#define ROWS_MAX 64   /* rows of a heat map */
-#define ROWS_MANY 16  /* rows of a heat map if the page has more than ... */
-#define MANY 8        /* ... this many strategies */
-#define OPEN_MAX 4    /* with more strategies, all but the first are folded */
+#define PAGE_MAX 390000 /* bytes of a page, for which its pictures lose detail */
+#define LEAST_DETAIL 4  /* how often it is halved at most */
+#define OPEN_MAX 4      /* with more strategies, all but the winner are folded */
+
+/* A page with all details, in all timelines of which are 6,000 bars of about 100 bytes. */
+static const struct page_room whole = {64, 6000, 240, 1024};
 
 static void add_lines(struct text *out, const char *const *lines)
 {
@@ -111,9 +112,11 @@ static void print_skipped(const struct compare *c, struct text *out)
     text_add(out, "</ul>\n");
 }
 
-static void print_summary(const struct compare_rows *rows, struct text *out)
+/* Returns the strategy that wins. */
+static size_t print_summary(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;
+    size_t winner;
 
     text_add(out, "<header>\n<h1>");
     add_title(c, out);
@@ -123,8 +126,12 @@ static void print_summary(const struct compare_rows *rows, struct text *out)
               c->results[0].record->mode == RECORD_EXECUTED ? "executed" : "planned");
     if (compare_same_model(rows))
         html_addf(out, "; %s", c->results[0].what);
-    text_add(out, "</p>\n</header>\n");
-    print_links(rows, out);
+    text_add(out, "</p>\n");
+    winner = glance_print(rows, out);
+    text_add(out, "</header>\n");
+    if (c->nresults > 1)
+        print_links(rows, out);
+    return winner;
 }
 
 /* Begin a section with its heading.  Screen readers also announce the strategy's name, because all
@@ -229,8 +236,8 @@ static int print_layers(const struct result *r, size_t id, struct text *out, str
     return status;
 }
 
-static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
-                       struct shd_error *err)
+static int print_parts(const struct result *r, size_t id, const struct page_room *room,
+                       struct text *out, struct shd_error *err)
 {
     int status = SHD_OK;
 
@@ -240,17 +247,17 @@ static int print_parts(const struct result *r, size_t id, size_t nstrategies, st
         status = print_layers(r, id, out, err);
     if (status == SHD_OK) {
         begin_part(out, id, "heat", "Who receives how much from whom");
-        status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
+        status = heat_print(r, id, room->heat_rows, out, err);
         text_add(out, "</section>\n");
     }
     if (status == SHD_OK) {
         begin_part(out, id, "when", "Who does what when");
-        status = when_print(r, id, BARS_MAX / nstrategies, out, err);
+        status = when_print(r, id, room->bars, out, err);
         text_add(out, "</section>\n");
     }
     if (status == SHD_OK) {
         begin_part(out, id, "memory", "Memory over the step");
-        status = memory_print(r, id, out, err);
+        status = memory_print(r, id, room->columns, out, err);
         text_add(out, "</section>\n");
     }
     if (status == SHD_OK) {
@@ -260,60 +267,88 @@ static int print_parts(const struct result *r, size_t id, size_t nstrategies, st
     }
     if (status == SHD_OK) {
         begin_part(out, id, "mesh", "The mesh");
-        status = mesh_print(r, id, out, err);
+        status = mesh_print(r, id, room->mesh_devices, out, err);
         text_add(out, "</section>\n");
     }
     return status;
 }
 
-static int print_strategy(const struct compare_rows *rows, size_t i, struct text *out,
-                          struct shd_error *err)
+static int print_strategy(const struct compare_rows *rows, size_t i, bool open,
+                          const struct page_room *room, struct text *out, struct shd_error *err)
 {
-    size_t n = rows->compare->nresults;
     const struct result *r = &rows->compare->results[i];
     struct text name = TEXT_INIT;
     int status;
 
     compare_add_name(rows, i, &name);
     text_addf(out, "<details data-strategy=%zu%s><summary><h2 id=\"name%zu\">", i + 1,
-              i == 0 || n <= OPEN_MAX ? " open" : "", i + 1);
+              open ? " open" : "", i + 1);
     literal_add_xml(out, text_get(&name));
     text_addf(out, "</h2></summary>\n<div id=\"s%zu\">\n<p>", i + 1);
     html_addf(out, "%s; %s.", r->what, r->record->mode == RECORD_EXECUTED ? "executed" : "planned");
     text_add(out, "</p>\n");
-    status = print_parts(r, i + 1, n, out, err);
+    status = print_parts(r, i + 1, room, out, err);
     text_add(out, "</div></details>\n");
     text_drop(out, &name);
     return status;
 }
 
-static int print_body(const struct compare_rows *rows, struct text *out, struct shd_error *err)
+/* Patterns that all pictures of the page are filled with. */
+static void print_patterns(struct text *out)
 {
+    text_add(out, "<svg class=defs aria-hidden=true><defs>\n");
+    memory_print_patterns(out);
+    when_print_patterns(out);
+    text_add(out, "</defs></svg>\n");
+}
+
+static int print_body(const struct compare_rows *rows, const struct page_room *room,
+                      struct text *out, struct shd_error *err)
+{
+    size_t n = rows->compare->nresults, winner;
     int status = SHD_OK;
 
-    print_summary(rows, out);
+    print_patterns(out);
+    winner = print_summary(rows, out);
     text_add(out, "<main>\n<section aria-labelledby=\"strategies\">\n"
                   "<h2 id=\"strategies\">Strategies side by side</h2>\n");
     strategies_print(rows, out);
     print_skipped(rows->compare, out);
     text_add(out, "</section>\n");
-    for (size_t i = 0; i < rows->compare->nresults && status == SHD_OK; i++)
-        status = print_strategy(rows, i, out, err);
+    for (size_t i = 0; i < n && status == SHD_OK; i++)
+        status = print_strategy(rows, i, i == winner || n <= OPEN_MAX, room, out, err);
     text_add(out, "</main>\n<footer><p>Made by shardsim " PACKAGE_VERSION ".</p></footer>\n");
     return status;
 }
 
+static int print_page(const struct compare_rows *rows, const struct page_room *room,
+                      struct text *out, struct shd_error *err)
+{
+    int status;
+
+    print_head(rows->compare, out);
+    status = print_body(rows, room, out, err);
+    text_add(out, "<script>\n");
+    add_lines(out, files_script);
+    text_add(out, "</script>\n</body>\n</html>\n");
+    return status;
+}
+
+/* The page with as much detail as there is room for. */
 int page_print(const struct compare *compare, struct text *out, struct shd_error *err)
 {
+    struct page_room room = whole;
     struct compare_rows rows;
     int status = compare_rows_init(&rows, compare, err);
 
-    if (status == SHD_OK) {
-        print_head(compare, out);
-        status = print_body(&rows, out, err);
-        text_add(out, "<script>\n");
-        add_lines(out, files_script);
-        text_add(out, "</script>\n</body>\n</html>\n");
+    room.bars /= compare->nresults;
+    for (int halved = 0; status == SHD_OK; halved++) {
+        text_clear(out);
+        status = print_page(&rows, &room, out, err);
+        if (out->length <= PAGE_MAX || halved == LEAST_DETAIL)
+            break;
+        room = (struct page_room){room.heat_rows / 2, room.bars / 2, room.columns / 2,
+                                  room.mesh_devices / 2};
     }
     compare_rows_fini(&rows);
     if (status == SHD_OK && out->failed)

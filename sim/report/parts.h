@@ -19,9 +19,25 @@ void verdict_print(const struct compare_rows *rows, struct text *out);
 /* A row for each strategy. */
 void strategies_print(const struct compare_rows *rows, struct text *out);
 
+/* The strategies from the winner on, with bars; nothing of a single one.  Returns the first. */
+size_t glance_print(const struct compare_rows *rows, struct text *out);
+
+/* How much detail a page has room for. */
+struct page_room {
+    int32_t heat_rows;    /* of a heat map */
+    size_t bars;          /* in a strategy's timeline */
+    size_t columns;       /* of a picture of memory */
+    int32_t mesh_devices; /* more are not drawn */
+};
+
 /* Bytes from device to device, in at most `nrows` rows and columns. */
 SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, int32_t nrows,
                               struct text *out, struct shd_error *err);
+
+/* The same in a sentence, or of `many` devices in a few rows, if all receive alike; else *folded is
+ * false, and nothing is printed. */
+SHD_MUST_CHECK int heat_fold(const struct shd_mesh *mesh, const uint128 *matrix, bool many,
+                             size_t id, struct text *out, bool *folded, struct shd_error *err);
 
 /* Timeline of each device or class of devices, drawn with at most `nbars` bars. */
 #define LANES_SHOWN_MAX 32
@@ -30,13 +46,17 @@ SHD_MUST_CHECK int when_print(const struct result *result, size_t id, size_t nba
 
 /* Memory over the step, of each rank of the pipeline. */
 #define RANKS_SHOWN_MAX 32
-SHD_MUST_CHECK int memory_print(const struct result *result, size_t id, struct text *out,
-                                struct shd_error *err);
+SHD_MUST_CHECK int memory_print(const struct result *result, size_t id, size_t ncolumns,
+                                struct text *out, struct shd_error *err);
+
+/* The patterns that pictures of memory and timelines are filled with. */
+void memory_print_patterns(struct text *out);
+void when_print_patterns(struct text *out);
 
 SHD_MUST_CHECK int collectives_print(const struct result *result, size_t id, struct text *out,
                                      struct shd_error *err);
 
-SHD_MUST_CHECK int mesh_print(const struct result *result, size_t id, struct text *out,
-                              struct shd_error *err);
+SHD_MUST_CHECK int mesh_print(const struct result *result, size_t id, int32_t ndevices,
+                              struct text *out, struct shd_error *err);
 
 #endif /* REPORT_PARTS_H */

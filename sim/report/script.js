@@ -1,5 +1,5 @@
 /* script.js - what a report can do besides being read: sort tables, search collectives, walk through
- * the cells of a heat map by keys, and open a strategy that a link leads to.
+ * the cells of a heat map by keys, say what scrolls, and open a strategy that a link leads to.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 (function () {
@@ -114,6 +114,22 @@
         });
         tellCell(table);
     }
+
+    /* Cells have colours of their own, over the shade of what scrolls: a line says it, too. */
+    function hintAt(wide) {
+        const hint = document.createElement("p");
+        hint.className = "hint";
+        hint.setAttribute("aria-hidden", "true");
+        hint.textContent = "Scrolls sideways \u2192";
+        wide.before(hint);
+        function look() {
+            hint.classList.toggle("shown", wide.scrollLeft + wide.clientWidth + 1 < wide.scrollWidth);
+        }
+        wide.addEventListener("scroll", look);
+        new ResizeObserver(look).observe(wide); /* also when its strategy is opened */
+    }
+
+    all(document, ".wide").forEach(hintAt);
 
     function openTarget() {
         const part = location.hash && document.getElementById(location.hash.slice(1));

@@ -19,7 +19,7 @@
 
 #define WIDTH 1000 /* in the picture's coordinates; browsers stretch it */
 #define HEIGHT 20
-#define COLUMNS_LEAST 100
+#define COLUMNS_LEAST 50
 #define TICKS 4
 
 struct bar {
@@ -162,6 +162,23 @@ static void print_ticks(const struct when *w, struct text *out)
     text_add(out, "</p>\n");
 }
 
+/* Patterns of phases, in the colours of the page: forward is plain, and transfers are in the lower
+ * half. */
+void when_print_patterns(struct text *out)
+{
+    static const struct {
+        char phase;
+        const char *marks;
+    } patterns[] = {{'b', "M0 8L8 0"}, {'u', "M0 4h8"}};
+
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        text_addf(out,
+                  "<pattern id=\"p%c\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+                  "<path d=\"M0 0h8v8H0z\" style=\"fill:var(--%c)\"/>"
+                  "<path d=\"%s\" style=\"stroke:var(--page);stroke-width:1.5\"/></pattern>\n",
+                  patterns[i].phase, patterns[i].phase, patterns[i].marks);
+}
+
 static void print_legend(struct text *out)
 {
     static const struct {
@@ -173,7 +190,10 @@ static void print_legend(struct text *out)
 
     text_add(out, "<p class=legend>");
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
-        text_addf(out, "<span><i class=%s></i>%s</span> ", keys[k].class, keys[k].what);
+        text_addf(out,
+                  "<span><svg width=18 height=14 aria-hidden=true><rect width=18 height=14 "
+                  "class=%s /></svg>%s</span> ",
+                  keys[k].class, keys[k].what);
     text_add(out, "</p>\n");
 }
 
