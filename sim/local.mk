@@ -299,7 +299,9 @@ libsim_la_SOURCES = \
 	%D%/explain/roofline_table.c \
 	%D%/explain/roofline_table.h \
 	%D%/explain/schedule.c \
+	%D%/explain/schedule_steps.c \
 	%D%/explain/schedule.h \
+	%D%/explain/schedule_steps.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
 	%D%/export/deepspeed.c \

@@ -253,6 +253,25 @@ test_chunks() {
     shardsim explain collective all-reduce --algorithm ring --devices 4
     says out '^reduce-scatter: steps 1-3; all-gather: steps 4-6\.$' "chunks: the parts of a ring"
     says out '^step 4, all-gather: 0 receives chunk 0 from 3;' "chunks: a gather adds nothing"
+    shardsim explain collective all-reduce --algorithm ring --devices 64
+    for words in 'steps 2 to 62, reduce-scatter: 61 steps like step 1, between the same members' \
+        'steps 65 to 125, all-gather: 61 steps like step 64, between' ' 8064 elements are received'; do
+        tr -s '\n ' ' ' <"$tmp/out" | grep -q "$words"
+        ok $? "many steps: $words"
+    done
+    [ "$(grep -c '^step [0-9]*[,:]' "$tmp/out")" -eq 4 ]
+    ok $? "many steps: four are told"
+    shardsim explain collective all-reduce --algorithm ring --devices 64 -o "$tmp/a.svg"
+    [ "$(grep -c '>sends, steps 1 to 63, reduce-scatter<\|>sends, steps 64 to 126, all-gather<' "$tmp/a.svg")" -eq 2 ] &&
+        [ "$(grep -c '>sends' "$tmp/a.svg")" -eq 2 ] && [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 128 ] &&
+        python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
+    ok $? "many steps: two circles, and a picture that is well laid out"
+    [ "$(grep -c '>results after step ' "$tmp/a.svg")" -eq 6 ]
+    ok $? "many steps: six of them are drawn"
+    shardsim explain collective all-to-all --devices 64 -o "$tmp/a.svg"
+    [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 63 ] && grep -q 'sends to 0 (the others are not drawn)' "$tmp/a.svg" &&
+        python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
+    ok $? "many sends: those to one member"
     shardsim explain collective all-reduce --algorithm recursive-doubling --devices 4
     ! grep -q 'all-gather' "$tmp/out"
     ok $? "chunks: recursive doubling has no parts"
@@ -328,7 +347,7 @@ test_bad_input() {
     bad "no such device" 'from 0 to 1' "$course/tensor.yaml" --device 2
     bad "no such collective" "'all-reduc'; did you mean 'all-reduce'?" collective all-reduc
     bad "no such algorithm" "'rnig'; did you mean 'ring'?" collective all-reduce --algorithm rnig
-    bad "too many devices" 'from 1 to 26' collective all-reduce --devices 27
+    bad "too many devices" 'from 1 to 64' collective all-reduce --devices 65
     bad "three for a pair" 'does not serve 3' collective send-recv --devices 3
     bad "reshard: no mesh" 'expected --mesh' reshard --shape 8
     bad "reshard: no such axis" "from: axis 'c' is not" reshard --mesh a=2 --shape 8 --from c

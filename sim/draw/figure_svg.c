@@ -18,7 +18,7 @@
 #define RATIO_SIDE 480.0     /* longer side of an array alone in its figure */
 #define GAP 36               /* between grids */
 #define PART_HEIGHT 26       /* of a cell: a line with room above and below */
-#define SHADED_LABELS_MAX 32 /* maximum columns for shaded cells with text */
+#define SHADED_LABELS_MAX 32 /* most rows and columns of shaded cells with text */
 #define SHADED_HEIGHT 480.0  /* of a grid whose cells show no text */
 #define SCALE_STEPS 32       /* of the colour scale */
 #define SCALE_STEP 5         /* length of a step */
@@ -48,7 +48,8 @@ static size_t widest(const char *const *labels, uint32_t n)
 
 static bool shows_text(const struct figure_grid *grid)
 {
-    return !grid->shaded || grid->ncolumns <= SHADED_LABELS_MAX;
+    return !grid->shaded ||
+           (grid->ncolumns <= SHADED_LABELS_MAX && grid->nrows <= SHADED_LABELS_MAX);
 }
 
 static double larger(double a, double b)
@@ -81,7 +82,8 @@ static void lay_out_cell(struct layout *l)
                                        PART_WIDTH_MIN);
     l->cell_height = PART_HEIGHT * l->down;
     if (!shows_text(grid))
-        l->cell_width = l->cell_height = larger(floor(SHADED_HEIGHT / grid->ncolumns), 3);
+        l->cell_width = l->cell_height =
+            larger(floor(SHADED_HEIGHT / larger(grid->ncolumns, grid->nrows)), 3);
     else
         l->cell_width = larger(l->cell_width, (double)labels * SVG_CHAR_WIDTH + 6);
 }
@@ -162,8 +164,10 @@ static void lay_out(struct layout *l, const struct figure *figure, const struct 
              (labels || *grid->row_title ? SVG_LINE_HEIGHT : 0);
     choose_bands(l);
     l->width = larger(l->width, (double)strlen(grid->title) * SVG_CHAR_WIDTH);
-    if (*grid->scale[0])
+    if (*grid->scale[0]) {
         l->height += SCALE_HEIGHT + SVG_LINE_HEIGHT;
+        l->width = larger(l->width, l->left + SCALE_STEPS * SCALE_STEP);
+    }
 }
 
 /* ---- one grid ---- */

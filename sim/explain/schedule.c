@@ -6,28 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/schedule_steps.h"
+
 #define READS_TOLD 12 /* most reads of a step listed in words; the others are counted */
 #define NBUFFERS 3    /* IN, OUT, TMP */
 #define LISTED_MAX 4  /* up to this many members, a sum lists all its terms, and a read all it
                          reads */
 #define KEYS_MAX 6    /* of the legend of sums */
+#define LETTERS 26    /* more members are named by number */
+#define NAMED_MAX                                                                                 \
+    12              /* up to this many members cells have the names of sums; of more, numbers and \
+                       shades */
+#define STEPS_MAX 8 /* of more steps, those that are alike are folded */
 
 /* Contents of an element: the members whose operands were added up in it, and the index of the
  * element in their operands. */
 struct holding {
-    uint32_t members; /* bits; 0: nothing yet */
+    uint64_t members; /* bits; 0: nothing yet */
     uint32_t element;
 };
 
 struct state {
-    const struct coll_algo *algo;
-    struct coll_shape shape;
+    struct steps steps;
     uint64_t size;            /* elements of each buffer, enough for any buffer */
     struct holding *elements; /* [member][buffer][size] */
     uint32_t sources[SCHEDULE_MEMBERS_MAX];
     uint64_t received;   /* elements received in all steps so far */
     uint32_t alike_from; /* first of the consecutive steps that share the last circle's arrows */
-    uint32_t nsums;      /* steps of an all-reduce's reduce-scatter; 0: none */
+    uint32_t told;       /* the last step told in words */
 };
 
 static struct holding *buffer_of(struct state *s, uint32_t member, enum coll_buf buf)
@@ -52,22 +58,31 @@ static void apply(struct state *s, uint32_t member, const struct coll_move *m)
         s->received += m->count;
 }
 
+/* Name an element of a member's operand: "a2", or of many members "m0.2". */
+static const char *name_operand(struct figure *f, const struct state *s, uint32_t member,
+                                uint32_t element)
+{
+    return s->steps.shape.nmembers <= LETTERS
+               ? figure_print(f, "%c%u", (char)('a' + member), element)
+               : figure_print(f, "m%u.%u", member, element);
+}
+
 /* Name an element: "a2", or a sum "a2+b2", of many members "a2..d2": a letter per member, and the
  * chunk. */
 static const char *name_holding(struct figure *f, const struct state *s, const struct holding *h)
 {
     const char *name = "";
 
-    for (uint32_t m = 0; m < s->shape.nmembers; m++) {
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++) {
         uint32_t last = m;
 
         if (!(h->members >> m & 1))
             continue;
-        while (last + 1 < s->shape.nmembers && h->members >> (last + 1) & 1)
+        while (last + 1 < s->steps.shape.nmembers && h->members >> (last + 1) & 1)
             last++;
-        name = figure_print(f, "%s%s%c%u", name, *name ? "+" : "", (char)('a' + m), h->element);
-        if (last > m + 1 && s->shape.nmembers > LISTED_MAX) {
-            name = figure_print(f, "%s..%c%u", name, (char)('a' + last), h->element);
+        name = figure_print(f, "%s%s%s", name, *name ? "+" : "", name_operand(f, s, m, h->element));
+        if (last > m + 1 && s->steps.shape.nmembers > LISTED_MAX) {
+            name = figure_print(f, "%s..%s", name, name_operand(f, s, last, h->element));
             m = last;
         }
     }
@@ -77,8 +92,8 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
 /* Colour of a sum of `nterms` operands: darker shades of one hue for more. */
 static int32_t colour_sum(const struct state *s, uint32_t nterms)
 {
-    return FIGURE_SHADE(15 +
-                        85 * (nterms - 1) / (s->shape.nmembers > 1 ? s->shape.nmembers - 1 : 1));
+    return FIGURE_SHADE(15 + 85 * (nterms - 1) /
+                                 (s->steps.shape.nmembers > 1 ? s->steps.shape.nmembers - 1 : 1));
 }
 
 /* Colour of an element: a sum by its number of operands, otherwise by the member that it comes
@@ -88,20 +103,20 @@ static int32_t colour_holding(const struct state *s, const struct holding *h)
     int32_t lowest = FIGURE_PLAIN;
     uint32_t n = 0;
 
-    for (uint32_t m = s->shape.nmembers; m-- > 0;)
+    for (uint32_t m = s->steps.shape.nmembers; m-- > 0;)
         if (h->members >> m & 1) {
             n++;
             lowest = (int32_t)m;
         }
     if (n == 0)
         return FIGURE_PLAIN;
-    return s->algo->reduces ? colour_sum(s, n) : lowest;
+    return s->steps.algo->reduces ? colour_sum(s, n) : lowest;
 }
 
 /* Add the legend of sums; with many members, only some of the numbers. */
 static void add_keys(struct figure *f, const struct state *s)
 {
-    uint32_t n = s->shape.nmembers, every = n > KEYS_MAX ? n / 4 : 1;
+    uint32_t n = s->steps.shape.nmembers, every = n > KEYS_MAX ? n / 4 : 1;
 
     for (uint32_t terms = 1; terms <= n; terms += every) {
         if (terms + every > n)
@@ -113,7 +128,7 @@ static void add_keys(struct figure *f, const struct state *s)
 
 static bool holds_any(struct state *s, enum coll_buf buf)
 {
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
         for (uint64_t i = 0; i < s->size; i++)
             if (buffer_of(s, m, buf)[i].members)
                 return true;
@@ -124,7 +139,7 @@ static bool holds_any(struct state *s, enum coll_buf buf)
  */
 static bool in_place(struct state *s, enum coll_buf buf, uint64_t n)
 {
-    for (uint32_t m = 0; s->algo->reduces && m < s->shape.nmembers; m++)
+    for (uint32_t m = 0; s->steps.algo->reduces && m < s->steps.shape.nmembers; m++)
         for (uint64_t i = 0; i < n; i++) {
             const struct holding *h = &buffer_of(s, m, buf)[i];
 
@@ -134,28 +149,72 @@ static bool in_place(struct state *s, enum coll_buf buf, uint64_t n)
     return true;
 }
 
+static bool is_compact(const struct state *s)
+{
+    return s->steps.shape.nmembers > NAMED_MAX;
+}
+
+static uint32_t count_bits(uint64_t bits)
+{
+    uint32_t n = 0;
+
+    for (; bits; bits &= bits - 1)
+        n++;
+    return n;
+}
+
+#define SHADE_MIN 0.2 /* of what is there at all */
+
+/* Shade a cell by how many operands are in its sum, or else by the member that it comes from; that
+ * number is its text. */
+static void shade_cell(struct figure *f, const struct state *s, const struct holding *h,
+                       struct figure_cell *cell)
+{
+    uint64_t lowest = h->members & -h->members;
+    uint32_t number = s->steps.algo->reduces ? count_bits(h->members) : count_bits(lowest - 1);
+    uint32_t least = s->steps.algo->reduces ? 1 : 0;
+
+    if (h->members)
+        cell->shade =
+            SHADE_MIN + (1 - SHADE_MIN) * (number - least) / (s->steps.shape.nmembers - 1);
+    figure_add_part(f, cell, FIGURE_PLAIN, h->members ? figure_print(f, "%u", number) : "");
+}
+
+static void set_scale(struct figure *f, const struct state *s, struct figure_grid *grid)
+{
+    uint32_t last = s->steps.shape.nmembers - 1, least = s->steps.algo->reduces ? 1 : 0;
+    double middle = (0.5 - SHADE_MIN) / (1 - SHADE_MIN) * last + least;
+
+    grid->scale[0] = "none";
+    grid->scale[1] = figure_print(f, "%.0f", middle);
+    grid->scale[2] = figure_print(f, "%u", last + least);
+}
+
 static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, const char *title)
 {
     uint64_t most = 0;
     struct figure_grid *grid;
 
-    for (uint32_t m = 0; m < s->shape.nmembers; m++) {
-        uint64_t n = buf == COLL_IN    ? coll_in_count(s->algo->kind, &s->shape, m)
-                     : buf == COLL_OUT ? coll_out_count(s->algo->kind, &s->shape, m)
-                                       : s->algo->tmp_count(&s->shape);
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++) {
+        uint64_t n = buf == COLL_IN    ? coll_in_count(s->steps.algo->kind, &s->steps.shape, m)
+                     : buf == COLL_OUT ? coll_out_count(s->steps.algo->kind, &s->steps.shape, m)
+                                       : s->steps.algo->tmp_count(&s->steps.shape);
 
         most = n > most ? n : most;
     }
     if (most == 0 || !holds_any(s, buf))
         return;
-    grid = figure_add_grid(f, s->shape.nmembers, (uint32_t)most);
+    grid = figure_add_grid(f, s->steps.shape.nmembers, (uint32_t)most);
     if (!grid)
         return;
     grid->title = title;
     grid->row_title = "member";
+    grid->shaded = is_compact(s);
+    if (grid->shaded)
+        set_scale(f, s, grid);
     if (in_place(s, buf, most))
-        grid->column_title = s->algo->reduces ? "chunk" : "element";
-    for (uint32_t m = 0; m < s->shape.nmembers; m++) {
+        grid->column_title = s->steps.algo->reduces ? "chunk" : "element";
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++) {
         grid->row_labels[m] = figure_print(f, "%u", m);
         for (uint32_t c = 0; c < most; c++) {
             const struct holding *h = &buffer_of(s, m, buf)[c];
@@ -163,7 +222,10 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
 
             if (*grid->column_title)
                 grid->column_labels[c] = figure_print(f, "%u", c);
-            figure_add_part(f, cell, colour_holding(s, h), name_holding(f, s, h));
+            if (grid->shaded)
+                shade_cell(f, s, h, cell);
+            else
+                figure_add_part(f, cell, colour_holding(s, h), name_holding(f, s, h));
         }
     }
 }
@@ -175,7 +237,7 @@ static const char *name_read(struct figure *f, struct state *s, const struct col
     const struct holding *last = &read[mv->count - 1];
     const char *name;
 
-    if (s->algo->reduces)
+    if (s->steps.algo->reduces)
         return read->element == last->element
                    ? figure_print(f, "chunk %u", read->element)
                    : figure_print(f, "chunks %u-%u", read->element, last->element);
@@ -187,11 +249,6 @@ static const char *name_read(struct figure *f, struct state *s, const struct col
     return name;
 }
 
-static bool is_received(uint32_t member, const struct coll_move *mv)
-{
-    return mv->peer != member && mv->count > 0 && mv->act != COLL_ZERO;
-}
-
 /* Tell what a member does in a step: " 0 receives chunk 0 from 1, 2 and adds its own", with at most
  * `room` reads; returns the number of reads. */
 static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, uint32_t step,
@@ -201,13 +258,13 @@ static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, 
     uint32_t nreads = 0;
     bool sums = false;
 
-    for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, member, step); i++) {
+    for (uint32_t i = 0; i < s->steps.algo->nmoves(&s->steps.shape, member, step); i++) {
         struct coll_move mv;
         const char *name;
 
-        s->algo->move(&s->shape, member, step, i, &mv);
+        s->steps.algo->move(&s->steps.shape, member, step, i, &mv);
         sums |= mv.act == COLL_COMBINE;
-        if (!is_received(member, &mv) || nreads++ >= room)
+        if (!steps_is_received(member, &mv) || nreads++ >= room)
             continue;
         name = name_read(f, s, &mv);
         if (nreads == 1)
@@ -226,7 +283,7 @@ static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, 
 /* ", reduce-scatter" or ", all-gather", for an all-reduce of two parts. */
 static const char *part_of(const struct state *s, uint32_t step)
 {
-    return s->nsums == 0 ? "" : step < s->nsums ? ", reduce-scatter" : ", all-gather";
+    return s->steps.nsums == 0 ? "" : step < s->steps.nsums ? ", reduce-scatter" : ", all-gather";
 }
 
 /* Tell a step in one line: each receiving member with its reads. */
@@ -235,7 +292,7 @@ static void tell_step(struct figure *f, struct state *s, uint32_t step)
     const char *line = figure_print(f, "step %u%s:", step + 1, part_of(s, step));
     uint32_t nreads = 0;
 
-    for (uint32_t m = 0; m < s->shape.nmembers; m++) {
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++) {
         uint32_t room = nreads < READS_TOLD ? READS_TOLD - nreads : 0, n;
         const char *more = nreads > 0 && room > 0 ? figure_print(f, "%s;", line) : line;
 
@@ -249,15 +306,24 @@ static void tell_step(struct figure *f, struct state *s, uint32_t step)
                               : figure_print(f, "%s nothing is received.", line));
 }
 
+/* Whether a step has so many sends that only those to member 0 are drawn. */
+static bool is_crowded(const struct state *s, uint32_t step)
+{
+    return is_compact(s) && steps_count(&s->steps, step).n > (uint64_t)4 * s->steps.shape.nmembers;
+}
+
 static void add_arrows(struct figure *f, const struct state *s, struct figure_circle *circle,
                        uint32_t step)
 {
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
-        for (uint32_t i = 0, last = COLL_NOBODY; i < s->algo->nmoves(&s->shape, m, step); i++) {
+    uint32_t n = is_crowded(s, step) ? 1 : s->steps.shape.nmembers;
+
+    for (uint32_t m = 0; m < n; m++)
+        for (uint32_t i = 0, last = COLL_NOBODY;
+             i < s->steps.algo->nmoves(&s->steps.shape, m, step); i++) {
             struct coll_move move;
 
-            s->algo->move(&s->shape, m, step, i, &move);
-            if (!is_received(m, &move) || move.peer == last)
+            s->steps.algo->move(&s->steps.shape, m, step, i, &move);
+            if (!steps_is_received(m, &move) || move.peer == last)
                 continue;
             figure_add_arrow(f, circle, move.peer, m);
             last = move.peer;
@@ -270,17 +336,34 @@ static bool same_arrows(const struct figure_circle *a, const struct figure_circl
            (a->narrows == 0 || !memcmp(a->arrows, b->arrows, a->narrows * sizeof *a->arrows));
 }
 
+/* Tell the steps between two shown ones, which are all like the first. */
+static void tell_folded(struct figure *f, struct state *s, uint32_t from, uint32_t to)
+{
+    bool same = true;
+
+    for (uint32_t step = from; step <= to; step++)
+        same &= steps_likeness(&s->steps, step) == STEPS_SAME_SENDS;
+    figure_add_note(f, figure_print(f, "steps %u to %u%s: %u steps like step %u, %s.", from + 1,
+                                    to + 1, part_of(s, from), to - from + 1, from,
+                                    same ? "between the same members, of other elements"
+                                         : "each between other pairs of members"));
+}
+
 /* Draw the sends of a step as a circle; consecutive steps with equal arrows share a circle. */
 static void draw_step(struct figure *f, struct state *s, uint32_t step)
 {
     struct figure_circle *circle = figure_add_circle(
-        f, figure_print(f, "sends, step %u%s", step + 1, part_of(s, step)), s->shape.nmembers);
+        f,
+        figure_print(f, "sends%s, step %u%s",
+                     is_crowded(s, step) ? " to 0 (the others are not drawn)" : "", step + 1,
+                     part_of(s, step)),
+        s->steps.shape.nmembers);
 
     if (!circle)
         return;
-    circle->plain = s->algo->reduces;
+    circle->plain = s->steps.algo->reduces;
     add_arrows(f, s, circle, step);
-    if (f->ncircles > 1 && step != s->nsums && same_arrows(circle, circle - 1)) {
+    if (f->ncircles > 1 && step != s->steps.nsums && same_arrows(circle, circle - 1)) {
         circle[-1].title = figure_print(f, "sends, steps %u to %u%s", s->alike_from + 1, step + 1,
                                         part_of(s, step));
         free(circle->arrows);
@@ -294,44 +377,44 @@ static void draw_step(struct figure *f, struct state *s, uint32_t step)
 
 static void begin(struct state *s, const struct coll_algo *algo, uint32_t n)
 {
-    s->algo = algo;
-    s->shape = (struct coll_shape){.nmembers = n, .count = n};
+    s->steps.algo = algo;
+    s->steps.shape = (struct coll_shape){.nmembers = n, .count = n};
     if (algo->kind == COLL_ALL_GATHER || algo->kind == COLL_GATHER || algo->kind == COLL_PERMUTE ||
         algo->kind == COLL_SEND_RECV || algo->kind == COLL_BROADCAST)
-        s->shape.count = 1; /* operands are sent whole, in a single chunk */
+        s->steps.shape.count = 1; /* operands are sent whole, in a single chunk */
     for (uint32_t m = 0; m < n; m++)
         s->sources[m] = (m + n - 1) % n;
-    s->shape.source = s->sources;
+    s->steps.shape.source = s->sources;
     s->size = (uint64_t)n * n + 1;
-    if (algo->tmp_count && algo->tmp_count(&s->shape) > s->size)
-        s->size = algo->tmp_count(&s->shape);
+    if (algo->tmp_count && algo->tmp_count(&s->steps.shape) > s->size)
+        s->size = algo->tmp_count(&s->steps.shape);
 }
 
 static void fill_operands(struct state *s)
 {
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
-        for (uint64_t i = 0; i < coll_in_count(s->algo->kind, &s->shape, m); i++)
-            buffer_of(s, m, COLL_IN)[i] = (struct holding){1u << m, (uint32_t)i};
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
+        for (uint64_t i = 0; i < coll_in_count(s->steps.algo->kind, &s->steps.shape, m); i++)
+            buffer_of(s, m, COLL_IN)[i] = (struct holding){UINT64_C(1) << m, (uint32_t)i};
 }
 
 static void apply_step(struct state *s, uint32_t step)
 {
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
-        for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
+        for (uint32_t i = 0; i < s->steps.algo->nmoves(&s->steps.shape, m, step); i++) {
             struct coll_move move;
 
-            s->algo->move(&s->shape, m, step, i, &move);
+            s->steps.algo->move(&s->steps.shape, m, step, i, &move);
             apply(s, m, &move);
         }
 }
 
 static bool combines(const struct state *s, uint32_t step)
 {
-    for (uint32_t m = 0; m < s->shape.nmembers; m++)
-        for (uint32_t i = 0; i < s->algo->nmoves(&s->shape, m, step); i++) {
+    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
+        for (uint32_t i = 0; i < s->steps.algo->nmoves(&s->steps.shape, m, step); i++) {
             struct coll_move move;
 
-            s->algo->move(&s->shape, m, step, i, &move);
+            s->steps.algo->move(&s->steps.shape, m, step, i, &move);
             if (move.act == COLL_COMBINE)
                 return true;
         }
@@ -341,12 +424,12 @@ static bool combines(const struct state *s, uint32_t step)
 /* Whether each chunk's complete sum is at exactly one member. */
 static bool is_scattered(struct state *s)
 {
-    const uint32_t all = (uint32_t)((UINT64_C(1) << s->shape.nmembers) - 1);
+    const uint64_t all = UINT64_MAX >> (64 - s->steps.shape.nmembers);
 
-    for (uint64_t i = 0; i < s->shape.count; i++) {
+    for (uint64_t i = 0; i < s->steps.shape.count; i++) {
         uint32_t nwhole = 0;
 
-        for (uint32_t m = 0; m < s->shape.nmembers; m++)
+        for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
             nwhole += buffer_of(s, m, COLL_OUT)[i].members == all;
         if (nwhole != 1)
             return false;
@@ -357,9 +440,9 @@ static bool is_scattered(struct state *s)
 /* Run the summing steps of an all-reduce, to find out whether they form a reduce-scatter. */
 static void find_parts(struct state *s)
 {
-    uint32_t nsteps = s->algo->nsteps(&s->shape), n = nsteps;
+    uint32_t nsteps = s->steps.algo->nsteps(&s->steps.shape), n = nsteps;
 
-    if (s->algo->kind != COLL_ALL_REDUCE)
+    if (s->steps.algo->kind != COLL_ALL_REDUCE)
         return;
     while (n > 0 && !combines(s, n - 1))
         n--;
@@ -368,8 +451,8 @@ static void find_parts(struct state *s)
     for (uint32_t step = 0; step < n; step++)
         apply_step(s, step);
     if (is_scattered(s))
-        s->nsums = n;
-    memset(s->elements, 0, s->size * s->shape.nmembers * NBUFFERS * sizeof *s->elements);
+        s->steps.nsums = n;
+    memset(s->elements, 0, s->size * s->steps.shape.nmembers * NBUFFERS * sizeof *s->elements);
     s->received = 0;
     fill_operands(s);
 }
@@ -382,21 +465,31 @@ static const char *steps_text(struct figure *f, uint32_t first, uint32_t last)
 
 static void run_steps(struct figure *f, struct state *s)
 {
-    uint32_t nsteps = s->algo->nsteps(&s->shape);
+    uint32_t nsteps = s->steps.algo->nsteps(&s->steps.shape);
 
     draw_state(f, s, COLL_IN, "operands");
     for (uint32_t step = 0; step < nsteps; step++) {
+        bool shown = steps_is_shown(&s->steps, step);
+
         apply_step(s, step);
-        tell_step(f, s, step);
-        draw_step(f, s, step);
-        if (s->algo->tmp_count && step + 1 < nsteps)
+        if (shown && step > s->told + 1)
+            tell_folded(f, s, s->told + 1, step - 1);
+        if (shown || steps_likeness(&s->steps, step) == STEPS_SAME_SENDS)
+            draw_step(f, s, step);
+        if (!shown && !steps_is_halfway(&s->steps, step))
+            continue;
+        if (shown) {
+            tell_step(f, s, step);
+            s->told = step;
+        }
+        if (s->steps.algo->tmp_count && step + 1 < nsteps)
             draw_state(f, s, COLL_TMP, figure_print(f, "passing after step %u", step + 1));
         draw_state(f, s, COLL_OUT, figure_print(f, "results after step %u", step + 1));
     }
-    if (s->nsums > 0)
+    if (s->steps.nsums > 0)
         figure_add_note(f, figure_print(f, "reduce-scatter: %s; all-gather: %s.",
-                                        steps_text(f, 1, s->nsums),
-                                        steps_text(f, s->nsums + 1, nsteps)));
+                                        steps_text(f, 1, s->steps.nsums),
+                                        steps_text(f, s->steps.nsums + 1, nsteps)));
 }
 
 int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nmembers,
@@ -419,12 +512,18 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
     fill_operands(&s);
     find_parts(&s);
     run_steps(out, &s);
-    if (algo->reduces)
+    if (algo->reduces && !is_compact(&s))
         add_keys(out, &s);
+    if (is_compact(&s))
+        figure_add_note(out, algo->reduces
+                                 ? "A cell is darker the more operands are in its sum."
+                                 : "A cell is darker the higher the number of the member that it "
+                                   "comes from.");
     figure_add_note(out, figure_print(out,
-                                      "a, b, ... are the operands of members 0, 1, ...%s; "
+                                      "%s, ... are the operands of members 0, 1, ...%s; "
                                       "%u elements are received in total.",
-                                      !algo->reduces ? ""
+                                      nmembers <= LETTERS ? "a, b" : "m0, m1",
+                                      !algo->reduces || is_compact(&s) ? ""
                                       : nmembers > LISTED_MAX
                                           ? ", a0 is chunk 0 of a; a0+b0 is a sum, a0..d0 "
                                             "one of all from a to d"
