@@ -261,6 +261,8 @@ test_chunks() {
     done
     [ "$(grep -c '^step [0-9]*[,:]' "$tmp/out")" -eq 4 ]
     ok $? "many steps: four are told"
+    [ "$(grep -c '^results after step ' "$tmp/out")" -eq 6 ]
+    ok $? "many steps: the text says after which step it is"
     shardsim explain collective all-reduce --algorithm ring --devices 64 -o "$tmp/a.svg"
     [ "$(grep -c '>sends, steps 1 to 63, reduce-scatter<\|>sends, steps 64 to 126, all-gather<' "$tmp/a.svg")" -eq 2 ] &&
         [ "$(grep -c '>sends' "$tmp/a.svg")" -eq 2 ] && [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 128 ] &&

@@ -298,6 +298,8 @@ static void add_compact(struct block *b, const struct layout *l, uint32_t from, 
     const struct figure_grid *g = l->grid;
     struct text *t = next_line(b);
 
+    if (*g->title)
+        text_add(next_line(b), g->title);
     if (*g->column_title) {
         spaces(t, l->label);
         text_add(t, g->column_title);
