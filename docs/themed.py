@@ -10,7 +10,7 @@ import re
 import sys
 
 path, theme = sys.argv[1:]
-dark_rules = r"@media\(prefers-color-scheme:dark\)\{((?:[^{}]*\{[^{}]*\})*)\}\n"
+dark_rules = r"@media\(prefers-color-scheme:dark\)\{((?:[^{}]*\{[^{}]*\})*)\s*\}\n"
 text, found = re.subn(dark_rules, r"\1\n" if theme == "dark" else "", open(path, encoding="utf-8").read())
 if found != 1 or theme not in ("light", "dark"):
     sys.exit("%s: %d sets of dark rules, theme '%s'; expected one set, and light or dark" % (path, found, theme))

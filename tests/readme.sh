@@ -67,6 +67,7 @@ is 0 "README: the picture is drawn"
 for theme in light dark; do
     picture=$top_srcdir/docs/layouts_$theme.svg
     python3 "$top_srcdir/docs/themed.py" "$tmp/layouts.svg" $theme >"$tmp/real"
+    ok $? "README: the picture has a $theme theme"
     [ "${README_UPDATE:-0}" = 0 ] || cp "$tmp/real" "$picture"
     cmp "$picture" "$tmp/real"
     ok $? "README: docs/layouts_$theme.svg is what is drawn (README_UPDATE=1 draws it anew)"
