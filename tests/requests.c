@@ -437,6 +437,27 @@ static void test_figures(void)
     serving_outcome_fini(&o);
 }
 
+/* Nothing is served, all at once: no time passes. */
+static void test_figures_of_nothing(void)
+{
+    struct serving_costs costs = {step_ns, transfer_ns, 100};
+    struct trace_request requests[] = {{.prompt = 200, .output = 3}, {.prompt = 200, .output = 1}};
+    struct request_trace trace = {.requests = requests, .nrequests = 2};
+    struct serving_setup setup = setup_of(&trace, "chunked", &costs);
+    struct serving_outcome o = run(&setup);
+    struct serving_figures f;
+    struct shd_error err;
+
+    ok(serving_figures_of(&f, &setup, &o, &(struct serving_goal){0, 0}, &err) == SHD_OK &&
+           o.nrefused == 2 && o.span_ns == 0,
+       "figures where all requests are refused");
+    ok(f.tokens_per_s == 0 && f.requests_per_s == 0 && f.good == 0 && f.good_per_s == 0 &&
+           f.batch == 0 && f.busy == 0 && f.used_mean == 0,
+       "their rates and parts are 0");
+    ok(isnan(f.first.p90) && isnan(f.gap.p90) && isnan(f.latency.p90), "they have no times");
+    serving_outcome_fini(&o);
+}
+
 int main(void)
 {
     plan(0);
@@ -449,5 +470,6 @@ int main(void)
         test_laws(seed);
     test_alone();
     test_figures();
+    test_figures_of_nothing();
     return done();
 }

@@ -96,6 +96,19 @@ PY
 ok $? "where it is full, sequences are preempted"
 diag <"$tmp/wrong"
 
+# A cache that has room for no request; and requests that have no second token.
+shardsim serve "$small" -p chunked -p static --batch 2 --step-tokens 64 --prompt-tokens 6000 \
+    --output-tokens 300 -n 6 -s limits.memory=13000KiB
+is 0 "a cache that is too small for every request"
+head -n 1 "$tmp/out" | grep -q 'no request fits'
+ok $? "says that none fits"
+! grep -Eq 'nan|[0-9] Y|comes soonest' "$tmp/out"
+ok $? "and has no other answer"
+shardsim serve "$small" --output-tokens 1 -n 20
+is 0 "requests of one token"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q 'for nine of ten requests)\. '
+ok $? "says when the first token comes, and nothing of a next one"
+
 # A file: two prompts that begin alike.
 cat >"$tmp/trace.jsonl" <<'END'
 {"timestamp": 0, "input_length": 1000, "output_length": 4, "hash_ids": [5, 6]}

@@ -154,13 +154,13 @@ static double score_gap(const struct serving_row *row)
     return -row->figures.gap.p90;
 }
 
-/* The row with the highest score, the first of several. */
+/* The row with the highest score, the first of several; one without a score only if all are. */
 static const struct serving_row *best(const struct serving_report *r, score_fn *score)
 {
     const struct serving_row *found = r->rows;
 
     for (size_t i = 1; i < r->nrows; i++)
-        if (score(&r->rows[i]) > score(found))
+        if (isnan(score(found)) || score(&r->rows[i]) > score(found))
             found = &r->rows[i];
     return found;
 }
@@ -202,12 +202,37 @@ static size_t add_names(struct text *out, const struct serving_report *r, score_
     return n;
 }
 
+static bool serves_any(const struct serving_report *r)
+{
+    for (size_t i = 0; i < r->nrows; i++)
+        if (r->rows[i].nserved > 0)
+            return true;
+    return false;
+}
+
+/* Which policy is soonest; where all requests have one token there is no next one. */
+static void add_soonest(struct text *out, const struct serving_report *r)
+{
+    const struct serving_row *first = best(r, score_first), *gap = best(r, score_gap);
+
+    text_addf(out, "The first token comes soonest with %s (in %s for nine of ten requests)",
+              first->policy->name, units_print_seconds(first->figures.first.p90).text);
+    if (!isnan(gap->figures.gap.p90))
+        text_addf(out, ", the next with %s (%s for nine of ten tokens)", gap->policy->name,
+                  units_print_seconds(gap->figures.gap.p90).text);
+    text_add(out, ".");
+}
+
 /* Which policy is best: by the goal, if there is one, by throughput, and by latency. */
 static void add_answer(struct text *out, const struct serving_report *r)
 {
     const struct serving_row *most = best(r, score_tokens), *good = best(r, score_good);
     size_t n;
 
+    if (!serves_any(r)) {
+        text_add(out, "no request fits: each needs more cache than a replica has.");
+        return;
+    }
     if (has_goal(r)) {
         n = add_names(out, r, score_good, good->figures.good);
         text_addf(out, " keep%s %.1f %% of requests within ", n == 1 ? "s" : "",
@@ -220,13 +245,7 @@ static void add_answer(struct text *out, const struct serving_report *r)
               units_print_count((uint128)llround(most->figures.tokens_per_s)).text,
               n == r->nrows ? "" : ", the most");
     if (r->nrows > 1)
-        text_addf(out,
-                  "The first token comes soonest with %s (in %s for nine of ten requests), the "
-                  "next with %s (%s for nine of ten tokens).",
-                  best(r, score_first)->policy->name,
-                  units_print_seconds(best(r, score_first)->figures.first.p90).text,
-                  best(r, score_gap)->policy->name,
-                  units_print_seconds(best(r, score_gap)->figures.gap.p90).text);
+        add_soonest(out, r);
 }
 
 /* Seconds from the first arrival to the last. */

@@ -21,6 +21,12 @@ static double seconds(double ns)
     return ns / 1e9;
 }
 
+/* 0 of nothing: where every request is refused there may be no step, and no time may pass. */
+static double ratio(double of, double to)
+{
+    return to > 0 ? of / to : 0;
+}
+
 /* The percentile of sorted times; `total` is how many they are. */
 static double percentile(const struct serving_gap *gaps, uint32_t n, uint64_t total,
                          uint64_t percent)
@@ -107,10 +113,10 @@ static void add_use(struct serving_figures *out, const struct serving_setup *set
 {
     double span_ns = (double)o->span_ns;
 
-    out->used_mean = (double)o->page_ns / ((double)o->npages * span_ns);
+    out->used_mean = ratio((double)o->page_ns, (double)o->npages * span_ns);
     out->used_most = o->used_most;
-    out->batch = (double)o->nsequences / (double)o->nsteps;
-    out->busy = (double)o->busy_ns / (setup->nreplicas * span_ns);
+    out->batch = ratio((double)o->nsequences, (double)o->nsteps);
+    out->busy = ratio((double)o->busy_ns, setup->nreplicas * span_ns);
 }
 
 int serving_figures_of(struct serving_figures *out, const struct serving_setup *setup,
@@ -134,9 +140,9 @@ int serving_figures_of(struct serving_figures *out, const struct serving_setup *
     for (uint32_t i = 0; i < n; i++)
         ngood += is_good(&o->sequences[i], goal);
     add_use(out, setup, o);
-    out->tokens_per_s = (double)o->ntokens / out->span_s;
-    out->requests_per_s = o->nserved / out->span_s;
+    out->tokens_per_s = ratio((double)o->ntokens, out->span_s);
+    out->requests_per_s = ratio(o->nserved, out->span_s);
     out->good = (double)ngood / n;
-    out->good_per_s = ngood / out->span_s;
+    out->good_per_s = ratio(ngood, out->span_s);
     return SHD_OK;
 }

@@ -22,6 +22,7 @@ struct serving_goal {
     int64_t token_ns; /* a token after the first, on average over a request */
 };
 
+/* Rates and parts are 0 where no request could be served. */
 struct serving_figures {
     double span_s;
     double tokens_per_s, requests_per_s;
