@@ -140,6 +140,7 @@ refused 2 "did you mean 'chunked'?" "$small" -p chunk
 refused 2 "expected requests a second above 0" "$small" --rate -1
 refused 2 "expected such as 512" "$small" --prompt-tokens many
 refused 2 "expected some that decode" "$small" --replicas 2 --prefill-replicas 2
+refused 2 "goes with --policy disaggregated" "$small" --replicas 2 --prefill-replicas 1 -p static -p chunked
 refused 2 "expected at least one that does" "$small" -p disaggregated
 refused 2 "pages of 48 tokens do not divide" "$small" --trace "$tmp/trace.jsonl" --page 48
 refused 2 "expected hardware" "$small" -s hardware=null

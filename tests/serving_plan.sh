@@ -193,6 +193,9 @@ shardsim search -q "$tmp/one.yaml" --serve -s 'step=[prefill]' -s decode.tokens=
 is 2 "search --serve: not of a prefill"
 shardsim search -q "$tmp/one.yaml" --serve
 is 2 "search --serve: not without a cluster"
+search --threads 2
+is 2 "search --serve: has no threads"
+says err '^shardsim search: --serve goes with' "search --serve: and says so"
 
 # Devices of their own for prefill and decode.
 search --apart --devices 12 --json -s decode.tokens=9

@@ -65,19 +65,34 @@ static void take_policy(const struct args_value *v)
 }
 
 /* A trace of a file has its own lengths and seconds; others are drawn. */
-static void check_trace(const struct args_line *line, void *input)
+static void check_trace(const struct args_line *line, struct served *o)
 {
     static const char *const of_drawn[] = {"prompt-tokens", "output-tokens", "seed"};
-    struct served *o = input;
 
     for (size_t i = 0; o->trace && i < sizeof of_drawn / sizeof of_drawn[0]; i++)
         if (args_given(line, of_drawn[i]))
             args_error(line, "--trace has requests of its own; expected no --%s", of_drawn[i]);
     o->drawn.nrequests = o->nrequests > 0 ? o->nrequests : REQUESTS;
     o->drawn.rate = o->rate > 0 ? o->rate : INFINITY;
+}
+
+static void check_replicas(const struct args_line *line, const struct served *o)
+{
+    bool has_pools = o->npolicies == 0;
+
+    for (size_t i = 0; i < o->npolicies; i++)
+        has_pools |= policy_find(o->policies[i])->form_decode != NULL;
+    if (o->nprefill > 0 && !has_pools)
+        args_error(line, "--prefill-replicas goes with --policy disaggregated");
     if (o->nprefill >= o->nreplicas)
         args_error(line, "--prefill-replicas %u of %u --replicas; expected some that decode",
                    o->nprefill, o->nreplicas);
+}
+
+static void check_together(const struct args_line *line, void *input)
+{
+    check_trace(line, input);
+    check_replicas(line, input);
 }
 
 #define AT(field) ARGS_AT(struct served, field)
@@ -133,7 +148,7 @@ static const struct args args = {
     .parts = {{&common_chosen, offsetof(struct served, chosen)}},
     .operands = "SCENARIO",
     .more = list_policies,
-    .check = check_trace,
+    .check = check_together,
     .help =
         "Serve requests with replicas of a scenario's model: its prefill and decode are planned at "
         "many sizes, and every step of every replica is simulated with the times of these. What "
