@@ -122,6 +122,15 @@ shardsim serve "$small" --trace "$tmp/trace.jsonl" --rate 1 -p prefill-first --j
 grep -q '"arrival_seconds": 1,' "$tmp/out" || grep -q '"arrival_seconds": 1.0,' "$tmp/out"
 ok $? "the times of a file are stretched"
 
+# The scenario is read once, so that it may be standard input.
+set -- -p chunked -n 20 --prompt-tokens 100 --output-tokens 10 --batch 4 --json
+shardsim serve "$small" "$@"
+grep -v '"scenario"' "$tmp/out" >"$tmp/of_file"
+shardsim serve - "$@" <"$small"
+is 0 "a scenario from standard input"
+grep -v '"scenario"' "$tmp/out" | cmp -s - "$tmp/of_file"
+ok $? "it is served like that of the file"
+
 # refused STATUS WORDS ARGUMENT...: serve ends with STATUS and WORDS.
 refused() {
     wanted=$1

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/nearest.h"
+#include "base/yaml.h"
 #include "jobs/command.h"
 
 /* The strategy asked for, or NULL with an error. */
@@ -45,18 +47,45 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
     return NULL;
 }
 
-int chosen_try(struct chosen *chosen, struct diag *diag)
+static const char *name_of(const struct chosen *c)
 {
-    const struct scenario *scenario;
-    int status = scenario_load_chosen(
-        &chosen->file, chosen->path, chosen->sets, chosen->nsets,
-        (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL}, diag);
+    return strcmp(c->path, "-") == 0 ? "<stdin>" : c->path;
+}
+
+int chosen_keep(struct chosen *c, struct text *text, struct diag *diag)
+{
+    struct shd_error err;
+    int status = file_read(text, c->path, YAML_DOC_BYTES_MAX, &err);
+
+    if (status == SHD_OK)
+        c->text = text;
+    else
+        diag_failure(diag, (struct place){name_of(c), 1, 1}, status, "%s", err.text);
+    return status;
+}
+
+int chosen_read(struct chosen *c, const struct scenario **out, struct diag *diag)
+{
+    struct scenario_choice choice = {&c->strategy, c->strategy != NULL};
+    int status = c->text ? scenario_parse_chosen(&c->file, name_of(c), text_get(c->text),
+                                                 c->text->length, c->sets, c->nsets, choice, diag)
+                         : scenario_load_chosen(&c->file, c->path, c->sets, c->nsets, choice, diag);
 
     if (status != SHD_OK)
         return status;
-    scenario = find_strategy(chosen, diag);
-    if (!scenario)
+    *out = find_strategy(c, diag);
+    if (!*out)
         return diag->no_memory ? SHD_ENOMEM : SHD_ENOTFOUND;
+    return SHD_OK;
+}
+
+int chosen_try(struct chosen *chosen, struct diag *diag)
+{
+    const struct scenario *scenario;
+    int status = chosen_read(chosen, &scenario, diag);
+
+    if (status != SHD_OK)
+        return status;
     if (!chosen->executes)
         scenario_file_plan(chosen->file);
     return trial_init(&chosen->trial, scenario, diag);

@@ -157,10 +157,25 @@ static void set_sizes(struct step_plans *plans, const struct served *o,
     }
 }
 
+/* Plan for a trace, and serve it. */
+static int serve_trace(struct served *o, const struct request_trace *trace)
+{
+    struct step_plans plans = {.text = TEXT_INIT};
+    int exit;
+
+    set_sizes(&plans, o, trace);
+    exit = step_plans_begin(&plans, &o->chosen);
+    if (exit == CMD_OK)
+        exit = step_plans_make(&plans, &o->chosen);
+    if (exit == CMD_OK)
+        exit = serve_all(o, &plans, trace);
+    step_plans_fini(&plans);
+    return exit;
+}
+
 int served_run(struct served *o)
 {
     struct request_trace trace;
-    struct step_plans plans = {.batch_max = 0};
     int exit = cmd_check_output(o->path);
 
     if (exit == CMD_OK)
@@ -169,10 +184,7 @@ int served_run(struct served *o)
         return exit;
     if (o->nprefill == 0)
         o->nprefill = o->nreplicas / 2;
-    set_sizes(&plans, o, &trace);
-    exit = step_plans_make(&plans, &o->chosen);
-    if (exit == CMD_OK)
-        exit = serve_all(o, &plans, &trace);
+    exit = serve_trace(o, &trace);
     trace_fini(&trace);
     return exit;
 }

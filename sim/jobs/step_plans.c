@@ -36,7 +36,6 @@ struct planned {
     double handoff_s;
     double send_s, send_s_per_byte; /* to a device of the first replica that does not prefill */
     int32_t ndevices;
-    bool apart;
 };
 
 struct planner {
@@ -91,8 +90,7 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
                             .memory_bytes = f.memory_bytes,
                             .room_bytes = h->memory_bytes,
                             .handoff_s = trial->record->handoff.seconds,
-                            .ndevices = trial->record->ndevices,
-                            .apart = s->prefill ? s->prefill->apart : s->apart};
+                            .ndevices = trial->record->ndevices};
     if (s->memory_limit_bytes > 0)
         out->room_bytes =
             fmin(out->room_bytes,
@@ -119,21 +117,29 @@ static void set_step(struct chosen *c, const struct point *p, char texts[3][40])
         c->sets[c->nsets++] = texts[i];
 }
 
+/* The strategy and the settings of a step, of which `name` and `texts` are parts. */
+static struct chosen choose_step(const struct chosen *of, const struct point *point,
+                                 struct text *name, char texts[3][40])
+{
+    struct chosen c = *of;
+
+    name_half(name, of->strategy, point->decodes);
+    c.strategy = text_get(name);
+    set_step(&c, point, texts);
+    return c;
+}
+
 /* Plan a step.  False: its sizes do not divide, or, with the exit status set, something is
  * wrong. */
 static bool plan(struct planned *out, struct planner *p, const struct point *point)
 {
-    struct chosen c = *p->chosen;
     struct diag diag = DIAG_INIT;
     struct text name = TEXT_INIT;
     struct shd_error err;
     char texts[3][40];
-    int status;
+    struct chosen c = choose_step(p->chosen, point, &name, texts);
+    int status = chosen_try(&c, &diag);
 
-    name_half(&name, p->chosen->strategy, point->decodes);
-    c.strategy = text_get(&name);
-    set_step(&c, point, texts);
-    status = chosen_try(&c, &diag);
     if (status == SHD_OK) {
         status = fill(out, p->plans, &c.trial, point, &err);
         if (status != SHD_OK)
@@ -325,14 +331,49 @@ static void set_sizes(struct step_plans *s)
     f->ncontexts = list_values(f->contexts, 1, context / CONTEXT_RATIO, context, CONTEXT_RATIO);
 }
 
+/* Read a step of the scenario, which need not divide for this. */
+static int read_apart(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
+{
+    struct point point = {true, false, s->batch_max, s->context_max};
+    const struct scenario *scenario;
+    struct text name = TEXT_INIT;
+    char texts[3][40];
+    struct chosen c = choose_step(chosen, &point, &name, texts);
+    int status = chosen_read(&c, &scenario, diag);
+
+    if (status == SHD_OK)
+        s->apart = scenario->prefill && scenario->prefill->apart;
+    chosen_fini(&c);
+    text_fini(&name);
+    return status;
+}
+
+int step_plans_begin(struct step_plans *s, struct chosen *chosen)
+{
+    struct diag diag = DIAG_INIT;
+    int exit = CMD_OK;
+
+    if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
+        return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
+    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_apart(s, chosen, &diag) != SHD_OK) {
+        exit = cmd_exit_of_input(&diag);
+        diag_write(&diag, stderr);
+    }
+    diag_fini(&diag);
+    return exit;
+}
+
+void step_plans_fini(struct step_plans *s)
+{
+    text_fini(&s->text);
+}
+
 int step_plans_make(struct step_plans *s, const struct chosen *chosen)
 {
     struct planner p = {s, chosen, false, CMD_OK};
     struct planned decode, prefill;
     double decode_tokens = 0, prefill_tokens = 0, prefill_bytes = 0;
 
-    if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
-        return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
     set_sizes(s);
     plan_grid(&p, &s->decode.decode, true, &decode);
     if (p.exit == CMD_OK)
@@ -343,7 +384,6 @@ int step_plans_make(struct step_plans *s, const struct chosen *chosen)
     refine(&p, &s->prefill.prefill, false);
     decode_tokens = room_of(&p, &s->decode.decode, true, &s->token_bytes);
     prefill_tokens = room_of(&p, &s->prefill.prefill, false, &prefill_bytes);
-    s->apart = decode.apart;
     s->ndevices = decode.ndevices;
     s->nprefill_devices = prefill.ndevices;
     s->decode.prefill = s->prefill.prefill;

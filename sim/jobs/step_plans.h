@@ -18,6 +18,7 @@ struct step_plans {
      * sequence. */
     uint32_t batch_max, tokens_max, context_max;
     uint32_t nreplicas, nprefill; /* between which caches travel */
+    struct text text;             /* the scenario's, read once: TEXT_INIT */
     /* What was planned. */
     struct serving_tables decode;  /* of the devices that decode; and prefill, if these do both */
     struct serving_tables prefill; /* of the devices that prefill */
@@ -28,6 +29,11 @@ struct step_plans {
     uint32_t nplans;
     double error; /* the largest of steps between the planned ones, as a fraction */
 };
+
+/* Read the scenario, and whether its prefill is apart.  Errors are printed; returns the exit
+ * status. End with step_plans_fini() either way, when copies of `chosen` are no longer used. */
+int step_plans_begin(struct step_plans *plans, struct chosen *chosen);
+void step_plans_fini(struct step_plans *plans);
 
 /* Plan.  Errors are printed; returns the exit status: CMD_FAILED if the model leaves no room for a
  * cache. */

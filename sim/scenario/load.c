@@ -352,3 +352,10 @@ int scenario_load_chosen(struct scenario_file **out, const char *path, const cha
     text_fini(&text);
     return status;
 }
+
+int scenario_parse_chosen(struct scenario_file **out, const char *path, const char *text,
+                          size_t length, const char *const *sets, size_t nsets,
+                          struct scenario_choice choice, struct diag *diag)
+{
+    return parse(out, path, text, length, sets, nsets, choice, diag);
+}

@@ -795,6 +795,12 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
                                   size_t length, const char *const *sets, size_t nsets,
                                   struct diag *diag);
 
+/* Both: scenario_load_chosen() for a text. */
+SHD_MUST_CHECK int scenario_parse_chosen(struct scenario_file **out, const char *path,
+                                         const char *text, size_t length, const char *const *sets,
+                                         size_t nsets, struct scenario_choice choice,
+                                         struct diag *diag);
+
 /* Free a file and its scenarios.  NULL is allowed. */
 void scenario_file_destroy(struct scenario_file *file);
 
