@@ -158,6 +158,11 @@ refused 1 "leave no memory for a cache" "$small" -s limits.memory=1MiB
 printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
 refused 2 "at least two --replicas" "$tmp/apart.yaml"
+# Before anything is planned, which would fail here.
+refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static -s limits.memory=1MiB
+refused 2 "expected at least one that does" "$small" -p disaggregated -s limits.memory=1MiB
+refused 2 "pages of 48 tokens do not divide" "$small" --trace "$tmp/trace.jsonl" --page 48 -s limits.memory=1MiB
+refused 2 "both standard input" - --trace -
 shardsim serve "$tmp/apart.yaml" --replicas 3 --prefill-replicas 1 -n 50 --json
 is 0 "a prefill on devices of its own"
 grep -q '"devices": 5,' "$tmp/out"

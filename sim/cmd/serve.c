@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/nearest.h"
 #include "base/units.h"
@@ -72,6 +73,8 @@ static void check_trace(const struct args_line *line, struct served *o)
     for (size_t i = 0; o->trace && i < sizeof of_drawn / sizeof of_drawn[0]; i++)
         if (args_given(line, of_drawn[i]))
             args_error(line, "--trace has requests of its own; expected no --%s", of_drawn[i]);
+    if (o->trace && strcmp(o->trace, "-") == 0 && strcmp(o->chosen.path, "-") == 0)
+        args_error(line, "--trace and the scenario are both standard input; expected one of them");
     o->drawn.nrequests = o->nrequests > 0 ? o->nrequests : REQUESTS;
     o->drawn.rate = o->rate > 0 ? o->rate : INFINITY;
 }

@@ -51,40 +51,68 @@ static int make_trace(struct request_trace *out, const struct served *o)
 
 /* ---- the policies ---- */
 
+struct policies {
+    const struct serving_policy *each[SERVED_POLICIES_MAX];
+    size_t n;
+};
+
+/* Without costs, which plans give. */
+static struct serving_setup setup_of(const struct served *o, const struct request_trace *trace,
+                                     const struct serving_policy *policy)
+{
+    return (struct serving_setup){.trace = trace,
+                                  .policy = policy,
+                                  .limits = o->limits,
+                                  .nreplicas = o->nreplicas,
+                                  .nprefill = o->nprefill};
+}
+
 /* The policies asked for, or all that can be had: two pools need two replicas, and where the
  * prefill has devices of its own no replica does both. */
-static size_t list_policies(const struct serving_policy **out, const struct served *o, bool apart)
+static void list_policies(struct policies *out, const struct served *o, bool apart)
 {
-    size_t n = 0;
-
+    out->n = 0;
     for (size_t i = 0; i < o->npolicies; i++)
-        out[n++] = policy_find(o->policies[i]);
+        out->each[out->n++] = policy_find(o->policies[i]);
     for (size_t i = 0; o->npolicies == 0 && serving_policies[i]; i++)
         if (serving_policies[i]->form_decode ? o->nreplicas > 1 : !apart)
-            out[n++] = serving_policies[i];
-    return n;
+            out->each[out->n++] = serving_policies[i];
+}
+
+/* Refuse what cannot be served before anything is planned; returns the exit status. */
+static int check_policies(const struct policies *policies, const struct served *o,
+                          const struct request_trace *trace, bool apart)
+{
+    struct shd_error err;
+
+    if (policies->n == 0)
+        return cmd_wrong(o->chosen.path, "the scenario's prefill has devices of its own; expected "
+                                         "at least two --replicas, of which some prefill");
+    for (size_t i = 0; i < policies->n; i++) {
+        struct serving_setup setup = setup_of(o, trace, policies->each[i]);
+
+        if (apart && !setup.policy->form_decode)
+            return cmd_wrong(setup.policy->name,
+                             "the scenario's prefill has devices of its own, so "
+                             "that no replica does both; expected --policy "
+                             "disaggregated");
+        if (serving_check(&setup, &err) != SHD_OK)
+            return cmd_failure(o->chosen.path, &err);
+    }
+    return CMD_OK;
 }
 
 static int serve(struct serving_row *row, const struct served *o, const struct step_plans *plans,
                  const struct request_trace *trace)
 {
-    const struct serving_setup setup = {.trace = trace,
-                                        .policy = row->policy,
-                                        .limits = o->limits,
-                                        .nreplicas = o->nreplicas,
-                                        .nprefill = o->nprefill,
-                                        .costs = &plans->decode.costs,
-                                        .prefill_costs = &plans->prefill.costs};
+    struct serving_setup setup = setup_of(o, trace, row->policy);
     uint32_t nprefill = row->policy->form_decode ? o->nprefill : 0;
     struct serving_outcome outcome;
     struct shd_error err;
     int status;
 
-    if (plans->apart && !row->policy->form_decode)
-        return cmd_wrong(row->policy->name,
-                         "the scenario's prefill has devices of its own, so that "
-                         "no replica does both; expected --policy "
-                         "disaggregated");
+    setup.costs = &plans->decode.costs;
+    setup.prefill_costs = &plans->prefill.costs;
     if (serving_run(&outcome, &setup, &err) != SHD_OK)
         return cmd_failure(o->chosen.path, &err);
     status = serving_figures_of(&row->figures, &setup, &outcome, &o->goal, &err);
@@ -111,15 +139,15 @@ static int print(const struct served *o, const struct serving_report *report)
     return exit;
 }
 
-static int serve_all(const struct served *o, const struct step_plans *plans,
-                     const struct request_trace *trace)
+static int serve_all(const struct served *o, const struct policies *policies,
+                     const struct step_plans *plans, const struct request_trace *trace)
 {
-    const struct serving_policy *policies[SERVED_POLICIES_MAX];
     struct serving_row rows[SERVED_POLICIES_MAX];
     struct serving_report report = {.name = o->chosen.path,
                                     .cluster = plans->cluster,
                                     .trace = trace,
                                     .rows = rows,
+                                    .nrows = policies->n,
                                     .nreplicas = o->nreplicas,
                                     .nprefill = o->nprefill,
                                     .limits = o->limits,
@@ -130,12 +158,8 @@ static int serve_all(const struct served *o, const struct step_plans *plans,
                                     .error = plans->error};
     int exit = CMD_OK;
 
-    report.nrows = list_policies(policies, o, plans->apart);
-    if (report.nrows == 0)
-        return cmd_wrong(o->chosen.path, "the scenario's prefill has devices of its own; expected "
-                                         "at least two --replicas, of which some prefill");
     for (size_t i = 0; i < report.nrows && exit == CMD_OK; i++) {
-        rows[i].policy = policies[i];
+        rows[i].policy = policies->each[i];
         exit = cmd_stop_request ? CMD_INTERRUPTED : serve(&rows[i], o, plans, trace);
     }
     return exit == CMD_OK ? print(o, &report) : exit;
@@ -161,14 +185,19 @@ static void set_sizes(struct step_plans *plans, const struct served *o,
 static int serve_trace(struct served *o, const struct request_trace *trace)
 {
     struct step_plans plans = {.text = TEXT_INIT};
+    struct policies policies;
     int exit;
 
     set_sizes(&plans, o, trace);
     exit = step_plans_begin(&plans, &o->chosen);
+    if (exit == CMD_OK) {
+        list_policies(&policies, o, plans.apart);
+        exit = check_policies(&policies, o, trace, plans.apart);
+    }
     if (exit == CMD_OK)
         exit = step_plans_make(&plans, &o->chosen);
     if (exit == CMD_OK)
-        exit = serve_all(o, &plans, trace);
+        exit = serve_all(o, &policies, &plans, trace);
     step_plans_fini(&plans);
     return exit;
 }

@@ -317,7 +317,7 @@ static void run(struct engine *e)
 
 /* ---- begin and end ---- */
 
-static int check(const struct serving_setup *s, struct shd_error *err)
+int serving_check(const struct serving_setup *s, struct shd_error *err)
 {
     uint32_t block = s->trace->block_tokens, page = s->limits.page;
 
@@ -361,7 +361,7 @@ int serving_run(struct serving_outcome *out, const struct serving_setup *setup,
         .setup = setup,
         .out = out,
         .shared = {.limits = setup->limits, .trace = setup->trace, .rank = setup->policy->rank}};
-    int status = check(setup, err);
+    int status = serving_check(setup, err);
 
     if (status != SHD_OK)
         return status;

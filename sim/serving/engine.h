@@ -59,8 +59,12 @@ struct serving_outcome {
     struct serving_counts counts;
 };
 
-/* Serve the trace.  SHD_ENOMEM, SHD_EINVAL (pages that do not divide the blocks of prompts; a pool
- * without replicas).  On success free *out with serving_outcome_fini(). */
+/* Whether a setup can be served, for which it needs no costs.  SHD_EINVAL: pages do not divide the
+ * blocks of prompts, or a pool has no replicas. */
+SHD_MUST_CHECK int serving_check(const struct serving_setup *setup, struct shd_error *err);
+
+/* Serve the trace.  SHD_ENOMEM; SHD_EINVAL, as serving_check() says.  On success free *out with
+ * serving_outcome_fini(). */
 SHD_MUST_CHECK int serving_run(struct serving_outcome *out, const struct serving_setup *setup,
                                struct shd_error *err);
 void serving_outcome_fini(struct serving_outcome *outcome);
