@@ -98,6 +98,17 @@ static void test_by_hand(void)
     /* 300 tokens; then the second has ended and is computed on: 300 and 301 tokens of context. */
     is_served("static", &setup, (struct times[]){{30, 50.601}, {30, 30}, {60.601, 70.701}});
 
+    /* 100 tokens, 200 of the second, whose step has nothing of the first; then both, as the first
+     * is computed on: 100 and 200 tokens of context. */
+    requests[0].output = 1;
+    requests[1].output = 2;
+    trace.nrequests = 2;
+    setup.limits.tokens_max = 100;
+    is_served("static, prompts in several steps", &setup, (struct times[]){{10, 10}, {30, 40.3}});
+    requests[0].output = 3;
+    requests[1].output = 1;
+    trace.nrequests = 3;
+
     /* The third has the place of the second from 30 ms on, and is prefilled before the first goes
      * on. */
     setup = setup_of(&trace, "prefill-first", &costs);

@@ -217,11 +217,9 @@ static void end_step(struct engine *e, uint32_t replica)
     leave(e, replica);
 }
 
-/* Add what the replica is to compute of a sequence; whether that is anything. */
-static bool add_work(struct serving_work *work, const struct serving_sequence *s, bool keeps_batch)
+/* Add what the replica is to compute of a sequence. */
+static void add_sequence(struct serving_work *work, const struct serving_sequence *s)
 {
-    if (s->due == 0 && !(keeps_batch && sequence_has_ended(s)))
-        return false;
     if (s->due <= 1 && s->computed > 0) {
         work->ndecodes++;
         work->decode_context += s->computed;
@@ -229,7 +227,34 @@ static bool add_work(struct serving_work *work, const struct serving_sequence *s
         work->prefill_tokens += s->due;
         work->prefill_pairs += serving_pairs(s->due, s->computed);
     }
-    return true;
+}
+
+/* What a step computes; returns the number of its sequences.  Those that have ended and keep their
+ * places are computed on where the others decode, not while prompts are computed. */
+static uint32_t add_work(struct serving_work *work, const struct serving_replica *r,
+                         bool keeps_batch)
+{
+    bool prefills = false;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->nrunning; i++) {
+        const struct serving_sequence *s = replica_sequence(r, r->running[i]);
+
+        if (s->due == 0)
+            continue;
+        prefills |= s->made == 0;
+        add_sequence(work, s);
+        n++;
+    }
+    for (uint32_t i = 0; i < r->nrunning && keeps_batch && !prefills; i++) {
+        const struct serving_sequence *s = replica_sequence(r, r->running[i]);
+
+        if (sequence_has_ended(s)) {
+            add_sequence(work, s);
+            n++;
+        }
+    }
+    return n;
 }
 
 static void begin_step(struct engine *e, uint32_t replica)
@@ -238,15 +263,14 @@ static void begin_step(struct engine *e, uint32_t replica)
     const struct serving_costs *costs = costs_of(e, replica);
     struct serving_replica *r = &e->replicas[replica];
     struct serving_work work = {0, 0, 0, 0};
-    uint32_t n = 0, ncoming = r->ncoming;
+    uint32_t n, ncoming = r->ncoming;
 
     if (r->nwaiting + r->nrunning == 0)
         return;
     (has_pools(e) && !only_prefills(e, replica) ? p->form_decode : p->form)(r);
     for (uint32_t i = ncoming; i < r->ncoming; i++)
         send_cache(e, r->coming[i], replica);
-    for (uint32_t i = 0; i < r->nrunning; i++)
-        n += add_work(&work, replica_sequence(r, r->running[i]), p->keeps_batch);
+    n = add_work(&work, r, p->keeps_batch);
     if (n == 0)
         return;
     r->busy = true;

@@ -21,7 +21,7 @@ struct serving_policy {
     /* As in struct serving_shared. */
     uint64_t (*rank)(const struct trace_request *request);
     bool keeps_batch; /* a sequence that has ended keeps its place until all of the batch have, and
-                         is computed like the others */
+                         is computed like the others in steps that decode */
 };
 
 /* All policies, ended by NULL; and the one of this name, or NULL. */
