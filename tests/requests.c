@@ -37,14 +37,17 @@ static int64_t transfer_ns(const struct serving_costs *costs, uint64_t tokens)
 }
 
 static struct serving_setup setup_of(const struct request_trace *trace, const char *policy,
-                                     const struct serving_costs *costs)
+                                     uint64_t cache_tokens)
 {
+    static const struct serving_costs costs = {step_ns, transfer_ns};
+
     return (struct serving_setup){.trace = trace,
                                   .policy = policy_find(policy),
                                   .limits = {.batch_max = 2, .tokens_max = 1000, .page = 4},
                                   .nreplicas = 1,
-                                  .costs = costs,
-                                  .prefill_costs = costs};
+                                  .costs = &costs,
+                                  .cache_tokens = cache_tokens,
+                                  .prefill_cache_tokens = cache_tokens};
 }
 
 static struct serving_outcome run(const struct serving_setup *setup)
@@ -88,12 +91,11 @@ static void is_served(const char *what, const struct serving_setup *setup,
 
 static void test_by_hand(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, MANY};
     struct trace_request requests[] = {{.prompt = 100, .output = 3},
                                        {.prompt = 200, .output = 1},
                                        {MS, .prompt = 100, .output = 2}};
     struct request_trace trace = {.requests = requests, .nrequests = 3};
-    struct serving_setup setup = setup_of(&trace, "static", &costs);
+    struct serving_setup setup = setup_of(&trace, "static", MANY);
 
     /* 300 tokens; then the second has ended and is computed on: 300 and 301 tokens of context. */
     is_served("static", &setup, (struct times[]){{30, 50.601}, {30, 30}, {60.601, 70.701}});
@@ -111,16 +113,16 @@ static void test_by_hand(void)
 
     /* The third has the place of the second from 30 ms on, and is prefilled before the first goes
      * on. */
-    setup = setup_of(&trace, "prefill-first", &costs);
+    setup = setup_of(&trace, "prefill-first", MANY);
     is_served("prefill-first", &setup, (struct times[]){{30, 60.301}, {30, 30}, {40, 50.2}});
 
     /* Steps of 100 + 50, 1 + 149, 1 + 1, 100, 1 tokens. */
-    setup = setup_of(&trace, "chunked", &costs);
+    setup = setup_of(&trace, "chunked", MANY);
     setup.limits.tokens_max = 150;
     is_served("chunked", &setup, (struct times[]){{15, 40.4}, {40.4, 40.4}, {50.4, 60.5}});
 
     /* One after the other: the third, the first, the second. */
-    setup = setup_of(&trace, "shortest", &costs);
+    setup = setup_of(&trace, "shortest", MANY);
     setup.limits.batch_max = 1;
     requests[2].arrival_ns = 0;
     is_served("shortest", &setup,
@@ -128,13 +130,13 @@ static void test_by_hand(void)
     requests[2].arrival_ns = MS;
 
     /* The first's cache is brought from 30 to 32 ms, the third's from 42.1 on, when a step ends. */
-    setup = setup_of(&trace, "disaggregated", &costs);
+    setup = setup_of(&trace, "disaggregated", MANY);
     setup.nreplicas = 2;
     setup.nprefill = 1;
     is_served("disaggregated", &setup, (struct times[]){{30, 52.201}, {30, 30}, {40, 62.301}});
 
     /* The first and then the third on one replica, the second on the other. */
-    setup = setup_of(&trace, "prefill-first", &costs);
+    setup = setup_of(&trace, "prefill-first", MANY);
     setup.nreplicas = 2;
     setup.limits.batch_max = 1;
     is_served("two replicas", &setup, (struct times[]){{10, 30.201}, {20, 20}, {40.201, 50.301}});
@@ -144,14 +146,13 @@ static void test_by_hand(void)
  * when the first has ended. */
 static void test_preemption(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, 210};
     struct trace_request requests[] = {{.prompt = 100, .output = 10},
                                        {.prompt = 100, .output = 10}};
     struct request_trace trace = {.requests = requests, .nrequests = 2};
     const char *const policies[] = {"prefill-first", "chunked"};
 
     for (int i = 0; i < 2; i++) {
-        struct serving_setup setup = setup_of(&trace, policies[i], &costs);
+        struct serving_setup setup = setup_of(&trace, policies[i], 210);
         struct serving_outcome o;
 
         setup.limits.page = 1;
@@ -172,12 +173,11 @@ static void test_preemption(void)
 /* A request that needs 101 tokens of cache, where one has 100; the other is served. */
 static void test_refused(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, 100};
     struct trace_request requests[] = {{.prompt = 100, .output = 2}, {.prompt = 100, .output = 1}};
     struct request_trace trace = {.requests = requests, .nrequests = 2};
 
     for (size_t i = 0; serving_policies[i]; i++) {
-        struct serving_setup setup = setup_of(&trace, serving_policies[i]->name, &costs);
+        struct serving_setup setup = setup_of(&trace, serving_policies[i]->name, 100);
         struct serving_outcome o;
 
         setup.limits.page = 1;
@@ -193,7 +193,6 @@ static void test_refused(void)
 /* Two prompts of 1200 tokens whose first two blocks of 512 are the same, and a third of others. */
 static void test_prefix(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, 1200};
     struct trace_request requests[] = {{0, 1200, 1, 0, 3},
                                        {500 * MS, 1200, 1, 3, 3},
                                        {1000 * MS, 1200, 1, 6, 3},
@@ -205,14 +204,14 @@ static void test_prefix(void)
                                   .nblocks = 9,
                                   .nids = 7,
                                   .block_tokens = 512};
-    struct serving_setup setup = setup_of(&trace, "prefill-first", &costs);
+    struct serving_setup setup = setup_of(&trace, "prefill-first", 1200);
     struct shd_error err;
     struct serving_outcome o;
 
     setup.limits.page = 16;
     is_served("a prefix that is found, and one whose pages were needed", &setup,
               (struct times[]){{120, 120}, {517.6, 517.6}, {1120, 1120}, {1620, 1620}});
-    costs.cache_tokens = MANY;
+    setup.cache_tokens = MANY;
     o = run(&setup);
     ok(o.counts.nfound == 2 * 1024, "both prefixes are found where there is room");
     serving_outcome_fini(&o);
@@ -353,7 +352,6 @@ static void test_laws(uint64_t seed)
                                 .prompt = {200, 150},
                                 .output = {40, 30},
                                 .seed = seed};
-    struct serving_costs costs = {step_ns, transfer_ns, seed % 3 ? 4000 : MANY};
     struct request_trace trace;
     struct shd_error err;
     char what[80];
@@ -365,7 +363,8 @@ static void test_laws(uint64_t seed)
     if (seed % 2)
         share_prefixes(&trace);
     for (size_t i = 0; serving_policies[i]; i++) {
-        struct serving_setup setup = setup_of(&trace, serving_policies[i]->name, &costs);
+        struct serving_setup setup =
+            setup_of(&trace, serving_policies[i]->name, seed % 3 ? 4000 : MANY);
 
         setup.limits = (struct serving_limits){8 + 8 * (uint32_t)(seed % 5), 256, pages[seed % 3]};
         setup.nreplicas = 2 + seed % 3;
@@ -380,14 +379,13 @@ static void test_laws(uint64_t seed)
 static void test_alone(void)
 {
     struct trace_synthetic s = {50, 0.001, {300, 200}, {20, 10}, 7};
-    struct serving_costs costs = {step_ns, transfer_ns, MANY};
     struct request_trace trace;
     struct shd_error err;
 
     if (trace_draw(&trace, &s, &err) != SHD_OK)
         abort();
     for (size_t p = 0; serving_policies[p]; p++) {
-        struct serving_setup setup = setup_of(&trace, serving_policies[p]->name, &costs);
+        struct serving_setup setup = setup_of(&trace, serving_policies[p]->name, MANY);
         uint32_t nright = 0;
         struct serving_outcome o;
 
@@ -415,12 +413,11 @@ static void test_alone(void)
 
 static void test_figures(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, 1000};
     struct trace_request requests[] = {{.prompt = 100, .output = 3},
                                        {.prompt = 200, .output = 1},
                                        {MS, .prompt = 100, .output = 2}};
     struct request_trace trace = {.requests = requests, .nrequests = 3};
-    struct serving_setup setup = setup_of(&trace, "prefill-first", &costs);
+    struct serving_setup setup = setup_of(&trace, "prefill-first", 1000);
     struct serving_outcome o = run(&setup);
     struct serving_figures f;
     struct shd_error err;
@@ -451,10 +448,9 @@ static void test_figures(void)
 /* Nothing is served, all at once: no time passes. */
 static void test_figures_of_nothing(void)
 {
-    struct serving_costs costs = {step_ns, transfer_ns, 100};
     struct trace_request requests[] = {{.prompt = 200, .output = 3}, {.prompt = 200, .output = 1}};
     struct request_trace trace = {.requests = requests, .nrequests = 2};
-    struct serving_setup setup = setup_of(&trace, "chunked", &costs);
+    struct serving_setup setup = setup_of(&trace, "chunked", 100);
     struct serving_outcome o = run(&setup);
     struct serving_figures f;
     struct shd_error err;

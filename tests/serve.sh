@@ -167,5 +167,10 @@ shardsim serve "$tmp/apart.yaml" --replicas 3 --prefill-replicas 1 -n 50 --json
 is 0 "a prefill on devices of its own"
 grep -q '"devices": 5,' "$tmp/out"
 ok $? "one device that prefills, and two replicas of two"
+shardsim serve "$tmp/apart.yaml" --replicas 2 -n 80 --batch 64 --step-tokens 256 --prompt-tokens 600 \
+    --output-tokens 300 -s limits.memory=7MiB
+is 0 "the same with a cache of few tokens"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q 'what was preempted is computed again on devices that decode'
+ok $? "says whose times such prefills have"
 
 done_testing

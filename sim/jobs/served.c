@@ -111,8 +111,9 @@ static int serve(struct serving_row *row, const struct served *o, const struct s
     struct shd_error err;
     int status;
 
-    setup.costs = &plans->decode.costs;
-    setup.prefill_costs = &plans->prefill.costs;
+    setup.costs = &plans->tables.costs;
+    setup.cache_tokens = plans->cache_tokens;
+    setup.prefill_cache_tokens = plans->prefill_cache_tokens;
     if (serving_run(&outcome, &setup, &err) != SHD_OK)
         return cmd_failure(o->chosen.path, &err);
     status = serving_figures_of(&row->figures, &setup, &outcome, &o->goal, &err);
@@ -152,8 +153,9 @@ static int serve_all(const struct served *o, const struct policies *policies,
                                     .nprefill = o->nprefill,
                                     .limits = o->limits,
                                     .goal = o->goal,
-                                    .cache_tokens = plans->decode.costs.cache_tokens,
+                                    .cache_tokens = plans->cache_tokens,
                                     .token_bytes = plans->token_bytes,
+                                    .apart = plans->apart,
                                     .nplans = plans->nplans,
                                     .error = plans->error};
     int exit = CMD_OK;

@@ -301,25 +301,25 @@ static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
 static void plan_transfers(struct planner *p, const struct planned *decode)
 {
     struct step_plans *s = p->plans;
-    double longest = s->decode.decode.contexts[s->decode.decode.ncontexts - 1], per_token;
+    double longest = s->tables.decode.contexts[s->tables.decode.ncontexts - 1], per_token;
     struct point point = {true, true, 1, (int64_t)longest};
     struct planned low, high;
 
-    s->prefill.transfer_s = decode->send_s;
-    s->prefill.transfer_s_per_token = decode->send_s_per_byte * s->token_bytes;
+    s->tables.transfer_s = decode->send_s;
+    s->tables.transfer_s_per_token = decode->send_s_per_byte * s->token_bytes;
     if (!s->apart || !plan(&high, p, &point))
         return;
     point.context = CONTEXT_LEAST;
     if (!plan(&low, p, &point))
         return;
     per_token = fmax(high.handoff_s - low.handoff_s, 0) / (longest - CONTEXT_LEAST);
-    s->prefill.transfer_s_per_token = per_token;
-    s->prefill.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0);
+    s->tables.transfer_s_per_token = per_token;
+    s->tables.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0);
 }
 
 static void set_sizes(struct step_plans *s)
 {
-    struct serving_grid *d = &s->decode.decode, *f = &s->prefill.prefill;
+    struct serving_grid *d = &s->tables.decode, *f = &s->tables.prefill;
     double context = fmax(s->context_max, 2 * CONTEXT_LEAST);
     double tokens = fmax(s->tokens_max + s->batch_max, s->context_max);
 
@@ -375,25 +375,22 @@ int step_plans_make(struct step_plans *s, const struct chosen *chosen)
     double decode_tokens = 0, prefill_tokens = 0, prefill_bytes = 0;
 
     set_sizes(s);
-    plan_grid(&p, &s->decode.decode, true, &decode);
+    plan_grid(&p, &s->tables.decode, true, &decode);
     if (p.exit == CMD_OK)
-        plan_grid(&p, &s->prefill.prefill, false, &prefill);
+        plan_grid(&p, &s->tables.prefill, false, &prefill);
     if (p.exit != CMD_OK)
         return p.exit;
-    refine(&p, &s->decode.decode, true);
-    refine(&p, &s->prefill.prefill, false);
-    decode_tokens = room_of(&p, &s->decode.decode, true, &s->token_bytes);
-    prefill_tokens = room_of(&p, &s->prefill.prefill, false, &prefill_bytes);
+    refine(&p, &s->tables.decode, true);
+    refine(&p, &s->tables.prefill, false);
+    decode_tokens = room_of(&p, &s->tables.decode, true, &s->token_bytes);
+    prefill_tokens = room_of(&p, &s->tables.prefill, false, &prefill_bytes);
     s->ndevices = decode.ndevices;
     s->nprefill_devices = prefill.ndevices;
-    s->decode.prefill = s->prefill.prefill;
-    s->prefill.decode = s->decode.decode;
     if (!s->apart)
         decode_tokens = prefill_tokens = fmin(decode_tokens, prefill_tokens);
-    s->decode.costs.cache_tokens = tokens_of(&p, decode_tokens, s->ndevices);
-    s->prefill.costs.cache_tokens = tokens_of(&p, prefill_tokens, s->nprefill_devices);
+    s->cache_tokens = tokens_of(&p, decode_tokens, s->ndevices);
+    s->prefill_cache_tokens = tokens_of(&p, prefill_tokens, s->nprefill_devices);
     plan_transfers(&p, &decode);
-    tables_init(&s->decode);
-    tables_init(&s->prefill);
+    tables_init(&s->tables);
     return p.exit;
 }

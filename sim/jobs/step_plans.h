@@ -20,9 +20,9 @@ struct step_plans {
     uint32_t nreplicas, nprefill; /* between which caches travel */
     struct text text;             /* the scenario's, read once: TEXT_INIT */
     /* What was planned. */
-    struct serving_tables decode;  /* of the devices that decode; and prefill, if these do both */
-    struct serving_tables prefill; /* of the devices that prefill */
-    bool apart;                    /* the prefill has devices of its own */
+    struct serving_tables tables; /* decodes and prefills, each of the devices that they are on */
+    uint64_t cache_tokens, prefill_cache_tokens; /* of a replica, and of one that only prefills */
+    bool apart;                                  /* the prefill has devices of its own */
     int32_t ndevices, nprefill_devices;
     char cluster[64];
     double token_bytes; /* of the cache, on the device that decodes with most */

@@ -289,7 +289,8 @@ static void add_replicas(struct text *out, const struct serving_report *r)
               r->limits.batch_max, r->limits.tokens_max);
 }
 
-/* What a reader must know to read the figures right. */
+/* What a reader must know to read the figures right.  Prefills are planned on the devices that
+ * prefill, so that those of others, of which only lost caches need some, have their times. */
 static void add_warnings(struct text *out, const struct serving_report *r, size_t width)
 {
     for (size_t i = 0; i < r->nrows; i++) {
@@ -307,6 +308,13 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
                       "latencies grow with the length of the trace.",
                       row->policy->name, units_print_seconds(arrival_s(r)).text,
                       units_print_seconds(row->figures.span_s).text);
+            wrap_join(out, width, 0, 2, &line);
+        }
+        if (r->apart && row->counts.npreempted > 0) {
+            text_addf(&line,
+                      "%s: what was preempted is computed again on devices that decode, in the "
+                      "time that those that prefill would take.",
+                      row->policy->name);
             wrap_join(out, width, 0, 2, &line);
         }
     }

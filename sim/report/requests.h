@@ -31,6 +31,7 @@ struct serving_report {
     struct serving_goal goal;
     uint64_t cache_tokens; /* of a replica */
     double token_bytes;
+    bool apart; /* the prefill has devices of its own */
     uint32_t nplans;
     double error; /* of steps between planned ones, as a fraction */
 };

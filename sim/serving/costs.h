@@ -1,4 +1,4 @@
-/* costs.h - how long a step of a replica takes, and how much its cache holds: all that the
+/* costs.h - how long a step of a replica takes: with how much its cache holds, all that the
  * simulation of serving knows of a model and its devices.
  *
  * Whoever provides the costs puts this struct first in a struct of its own.
@@ -27,7 +27,6 @@ struct serving_costs {
     int64_t (*step_ns)(const struct serving_costs *costs, const struct serving_work *work);
     /* To bring the cache of a sequence of so many tokens to another replica. */
     int64_t (*transfer_ns)(const struct serving_costs *costs, uint64_t tokens);
-    uint64_t cache_tokens; /* tokens of all sequences that a replica has room for */
 };
 
 /* Pairs of `n` new tokens and the tokens that they see: `context` ones before them, and themselves

@@ -40,9 +40,9 @@ static bool only_prefills(const struct engine *e, uint32_t replica)
     return has_pools(e) && replica < e->setup->nprefill;
 }
 
-static const struct serving_costs *costs_of(const struct engine *e, uint32_t replica)
+static uint64_t cache_tokens_of(const struct engine *e, uint32_t replica)
 {
-    return only_prefills(e, replica) ? e->setup->prefill_costs : e->setup->costs;
+    return only_prefills(e, replica) ? e->setup->prefill_cache_tokens : e->setup->cache_tokens;
 }
 
 /* ---- which replica ---- */
@@ -93,7 +93,7 @@ static void send_cache(struct engine *e, uint32_t id, uint32_t replica)
 {
     struct serving_sequence *s = &e->shared.sequences[id];
     struct serving_replica *source = &e->replicas[s->source];
-    const struct serving_costs *costs = e->setup->prefill_costs;
+    const struct serving_costs *costs = e->setup->costs;
 
     if (!array_make_room32(&e->transfers, e->ntransfers, sizeof *e->transfers)) {
         e->failed = true;
@@ -260,7 +260,7 @@ static uint32_t add_work(struct serving_work *work, const struct serving_replica
 static void begin_step(struct engine *e, uint32_t replica)
 {
     const struct serving_policy *p = e->setup->policy;
-    const struct serving_costs *costs = costs_of(e, replica);
+    const struct serving_costs *costs = e->setup->costs;
     struct serving_replica *r = &e->replicas[replica];
     struct serving_work work = {0, 0, 0, 0};
     uint32_t n, ncoming = r->ncoming;
@@ -372,7 +372,7 @@ static int begin(struct engine *e, struct shd_error *err)
         e->shared.sequences[i] =
             (struct serving_sequence){.request = &s->trace->requests[i], .source = SERVING_NONE};
     for (uint32_t i = 0; i < s->nreplicas && status == SHD_OK; i++) {
-        status = replica_init(&e->replicas[i], &e->shared, costs_of(e, i)->cache_tokens, err);
+        status = replica_init(&e->replicas[i], &e->shared, cache_tokens_of(e, i), err);
         e->out->npages += e->replicas[i].cache.npages;
     }
     return status;

@@ -29,9 +29,10 @@ struct serving_setup {
     const struct serving_policy *policy;
     struct serving_limits limits;
     uint32_t nreplicas;
-    uint32_t nprefill;                         /* those that only prefill, if the policy has such */
-    const struct serving_costs *costs;         /* of a replica ... */
-    const struct serving_costs *prefill_costs; /* ... and of one that only prefills */
+    uint32_t nprefill; /* those that only prefill, if the policy has such */
+    const struct serving_costs *costs;
+    /* Tokens of all sequences that a replica has room for, and one that only prefills. */
+    uint64_t cache_tokens, prefill_cache_tokens;
     void (*watch)(void *arg, const struct serving_step *step); /* NULL: nobody looks */
     void *watch_arg;
 };

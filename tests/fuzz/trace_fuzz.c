@@ -47,7 +47,7 @@ static void check(const struct request_trace *t)
 /* Requests of few tokens, for others take long. */
 static void serve(const struct request_trace *t)
 {
-    const struct serving_costs costs = {step_ns, transfer_ns, 4096};
+    const struct serving_costs costs = {step_ns, transfer_ns};
     struct serving_outcome outcome;
 
     for (size_t i = 0; serving_policies[i]; i++) {
@@ -57,7 +57,8 @@ static void serve(const struct request_trace *t)
                                       .nreplicas = 2,
                                       .nprefill = 1,
                                       .costs = &costs,
-                                      .prefill_costs = &costs};
+                                      .cache_tokens = 4096,
+                                      .prefill_cache_tokens = 4096};
 
         require(serving_run(&outcome, &setup, NULL) == SHD_OK);
         require(outcome.nserved + outcome.nrefused == t->nrequests);
