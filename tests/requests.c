@@ -375,6 +375,28 @@ static void test_laws(uint64_t seed)
     trace_fini(&trace);
 }
 
+/* Half of the requests wait from the begin on, and for each that is served another comes: a moment,
+ * where not all that wait are moved for it. */
+static void test_long_queue(void)
+{
+    const uint32_t n = small_size() ? 10000 : 200000;
+    struct trace_request *requests = calloc(n, sizeof *requests);
+    struct request_trace trace = {.requests = requests, .nrequests = n};
+    struct serving_setup setup = setup_of(&trace, "prefill-first", MANY);
+    uint32_t nright = 0;
+    struct serving_outcome o;
+
+    for (uint32_t i = 0; i < n; i++)
+        requests[i] = (struct trace_request){i < n / 2 ? 0 : (i - n / 2) * 10 * MS, 10, 1, 0, 0};
+    setup.limits.batch_max = 1;
+    o = run(&setup);
+    for (uint32_t i = 0; i < n; i++)
+        nright += o.sequences[i].first_ns == (i + 1) * 10 * MS;
+    ok(nright == n, "a long queue is served in order");
+    serving_outcome_fini(&o);
+    free(requests);
+}
+
 /* Of requests far apart each has a replica for itself. */
 static void test_alone(void)
 {
@@ -475,6 +497,7 @@ int main(void)
     test_cache();
     for (uint64_t seed = 0; seed < (small_size() ? 4 : 12); seed++)
         test_laws(seed);
+    test_long_queue();
     test_alone();
     test_figures();
     test_figures_of_nothing();

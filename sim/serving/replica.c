@@ -15,6 +15,13 @@ static uint32_t block_pages(const struct serving_shared *s)
     return s->trace->block_tokens / s->limits.page;
 }
 
+/* Requests that wait may have gone twice as far as there are requests before they are moved back to
+ * the begin, so that each push pays for the move of one. */
+static uint32_t waiting_max(const struct serving_shared *s)
+{
+    return 2 * s->trace->nrequests;
+}
+
 int replica_init(struct serving_replica *out, struct serving_shared *shared, uint64_t cache_tokens,
                  struct shd_error *err)
 {
@@ -22,7 +29,7 @@ int replica_init(struct serving_replica *out, struct serving_shared *shared, uin
 
     *out = (struct serving_replica){
         .shared = shared,
-        .waiting = calloc((size_t)shared->trace->nrequests + 1, sizeof *out->waiting),
+        .waiting = calloc((size_t)waiting_max(shared) + 1, sizeof *out->waiting),
         .running = calloc((size_t)l->batch_max + 1, sizeof *out->running),
         .coming = calloc((size_t)l->batch_max + 1, sizeof *out->coming)};
     if (!out->waiting || !out->running || !out->coming)
@@ -65,9 +72,29 @@ static bool is_before(const struct serving_shared *s, uint32_t a, uint32_t b)
     return x != y ? x < y : a < b;
 }
 
+/* Room for one at a place of those that wait: the fewer of those before it and behind it move. */
+static void open_place(struct serving_replica *r, uint32_t place)
+{
+    uint32_t *ids, after = r->nwaiting - place;
+
+    if (r->first + r->nwaiting == waiting_max(r->shared)) {
+        memmove(r->waiting, r->waiting + r->first, r->nwaiting * sizeof *r->waiting);
+        r->first = 0;
+    }
+    ids = r->waiting + r->first;
+    if (r->first > 0 && place < after) {
+        memmove(ids - 1, ids, place * sizeof *ids);
+        r->first--;
+    } else {
+        memmove(ids + place + 1, ids + place, after * sizeof *ids);
+    }
+    r->nwaiting++;
+}
+
 void replica_push(struct serving_replica *r, uint32_t id)
 {
-    uint32_t *ids = r->waiting + r->first, low = 0, high = r->nwaiting;
+    const uint32_t *ids = r->waiting + r->first;
+    uint32_t low = 0, high = r->nwaiting;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -77,15 +104,8 @@ void replica_push(struct serving_replica *r, uint32_t id)
         else
             high = middle;
     }
-    if (r->first > 0) { /* those before it move to the front */
-        memmove(ids - 1, ids, low * sizeof *ids);
-        r->first--;
-        ids--;
-    } else {
-        memmove(ids + low + 1, ids + low, (r->nwaiting - low) * sizeof *ids);
-    }
-    ids[low] = id;
-    r->nwaiting++;
+    open_place(r, low);
+    r->waiting[r->first + low] = id;
 }
 
 static void pop(struct serving_replica *r)

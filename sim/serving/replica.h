@@ -59,7 +59,7 @@ struct serving_shared {
 struct serving_replica {
     struct serving_shared *shared;
     struct serving_cache cache;
-    uint32_t *waiting; /* [all requests]; those that wait are nwaiting from `first` on */
+    uint32_t *waiting; /* [twice all requests]; those that wait are nwaiting from `first` on */
     uint32_t first, nwaiting;
     uint32_t *running; /* [batch_max], in the order of admission */
     uint32_t nrunning;
