@@ -54,6 +54,7 @@ libsim_la_SOURCES = \
 	%D%/base/npz.c \
 	%D%/base/npz.h \
 	%D%/base/order.h \
+	%D%/base/pace.h \
 	%D%/base/pack.c \
 	%D%/base/pack.h \
 	%D%/base/safetensors.c \

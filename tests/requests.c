@@ -142,6 +142,48 @@ static void test_by_hand(void)
     is_served("two replicas", &setup, (struct times[]){{10, 30.201}, {20, 20}, {40.201, 50.301}});
 }
 
+/* A draft of four tokens, of which 2.5 are right: steps make 3, 4, 3 ... tokens and no more than
+ * are asked for. */
+static void test_draft(void)
+{
+    struct trace_request requests[] = {{.prompt = 100, .output = 8},
+                                       {1000 * MS, .prompt = 100, .output = 3},
+                                       {2000 * MS, .prompt = 100, .output = 1},
+                                       {3000 * MS, .prompt = 100, .output = 1001}};
+    struct request_trace trace = {.requests = requests, .nrequests = 3};
+    struct shd_error err;
+    struct serving_outcome o;
+
+    for (size_t i = 0; serving_policies[i]; i++) {
+        struct serving_setup setup = setup_of(&trace, serving_policies[i]->name, MANY);
+        double brings_ms = setup.policy->form_decode ? 2 : 0;
+
+        setup.draft = (struct serving_draft){4, 2.5};
+        setup.nreplicas = 2;
+        setup.nprefill = 1;
+        is_served(
+            setup.policy->name, &setup,
+            (struct times[]){{10, 30.203 + brings_ms}, {1010, 1020.1 + brings_ms}, {2010, 2010}});
+        trace.nrequests = 4;
+        o = run(&setup);
+        /* A step of the third; the prompts and 2, 1 and 286 decodes of the others. */
+        ok(o.nsteps == 1 + 3 + 2 + 1 + 286 && o.ntokens == 8 + 3 + 1 + 1001,
+           "%s: as many right over many steps as on average", setup.policy->name);
+        serving_outcome_fini(&o);
+        trace.nrequests = 3;
+        setup.limits.page = 1;
+        for (int lacks = 0; lacks < 2; lacks++) { /* 100 and 7 tokens, and 4 that are proposed */
+            setup.cache_tokens = setup.prefill_cache_tokens = 111 - (uint64_t)lacks;
+            o = run(&setup);
+            ok(o.nrefused == (uint32_t)lacks, "%s: pages for what is proposed", setup.policy->name);
+            serving_outcome_fini(&o);
+        }
+        setup.limits.tokens_max = 4;
+        ok(serving_run(&o, &setup, &err) == SHD_EINVAL && strstr(err.text, "the 4 that") != NULL,
+           "%s: steps too small for a draft are refused", setup.policy->name);
+    }
+}
+
 /* Room for 210 tokens: after six tokens each the second gives up its 105, and is computed again
  * when the first has ended. */
 static void test_preemption(void)
@@ -251,11 +293,17 @@ static void test_cache(void)
 
 struct watch {
     const struct serving_setup *setup;
-    uint32_t *made;   /* [request] */
+    uint32_t *ends;   /* [request] steps that make tokens */
     int64_t *free_ns; /* [replica] when its latest step ends */
-    uint64_t ncomputed;
+    uint64_t ncomputed, nends;
     bool ordered, within, once;
 };
+
+/* Whether so many steps make so many tokens: one each, or more where there is a draft. */
+static bool is_end(const struct serving_setup *setup, uint32_t nends, uint32_t made)
+{
+    return setup->draft.tokens > 0 ? nends <= made : nends == made;
+}
 
 /* Tokens that a sequence has in the cache must have pages; what blocks share is not counted here.
  */
@@ -275,10 +323,12 @@ static void see(void *arg, const struct serving_step *step)
         w->ordered &= step->begin_ns >= s->request->arrival_ns;
         w->ncomputed += s->due;
         ntokens += s->due;
-        pages += (s->computed + s->due + page - 1) / page;
+        pages += (s->computed + s->due + s->proposed + page - 1) / page;
         if (s->due == 0 || s->computed + s->due < s->request->prompt + s->made)
             continue;
-        w->once &= w->made[id]++ == s->made;
+        w->once &= is_end(w->setup, w->ends[id], s->made);
+        w->ends[id]++;
+        w->nends++;
     }
     w->within &= r->nrunning <= w->setup->limits.batch_max && ntokens > 0 &&
                  r->cache.used + r->cache.kept <= r->cache.npages &&
@@ -290,8 +340,9 @@ static void check_laws(const struct serving_setup *given, const char *what)
     struct serving_setup setup = *given;
     uint32_t n = setup.trace->nrequests, nright = 0;
     struct watch w = {&setup,
-                      calloc(n, sizeof *w.made),
+                      calloc(n, sizeof *w.ends),
                       calloc(setup.nreplicas, sizeof *w.free_ns),
+                      0,
                       0,
                       true,
                       true,
@@ -307,7 +358,7 @@ static void check_laws(const struct serving_setup *given, const char *what)
     for (uint32_t i = 0; i < n; i++) {
         const struct serving_sequence *s = &o.sequences[i];
 
-        nright += s->made == s->request->output && w.made[i] == s->made &&
+        nright += s->made == s->request->output && is_end(&setup, w.ends[i], s->made) &&
                   s->first_ns > s->request->arrival_ns && s->last_ns >= s->first_ns;
         waited_ns += (uint128)(s->last_ns - s->request->arrival_ns);
         wanted += s->request->prompt + s->request->output - 1;
@@ -315,15 +366,16 @@ static void check_laws(const struct serving_setup *given, const char *what)
     }
     for (uint32_t i = 0; i < o.ngaps; i++)
         gaps += o.gaps[i].n;
-    ok(nright == n && w.once && o.nserved == n && gaps + n == o.ntokens,
+    ok(nright == n && w.once && o.nserved == n && gaps + n == w.nends,
        "%s: each token is made once", what);
     ok(w.within && o.used_most <= 1, "%s: never more than there is room for", what);
     ok(w.ordered && o.span_ns == last_ns && o.busy_ns <= (uint128)o.span_ns * setup.nreplicas,
        "%s: one step after the other, none before its requests", what);
-    ok(w.ncomputed == wanted + o.counts.ndropped - o.counts.nfound,
+    /* Those of a draft that are right are not due any more. */
+    ok(w.ncomputed + o.ntokens - w.nends == wanted + o.counts.ndropped - o.counts.nfound,
        "%s: every token is computed once, and again if it was dropped", what);
     ok(o.request_ns == waited_ns, "%s: Little's law", what);
-    free(w.made);
+    free(w.ends);
     free(w.free_ns);
     serving_outcome_fini(&o);
 }
@@ -368,6 +420,7 @@ static void test_laws(uint64_t seed)
 
         setup.limits = (struct serving_limits){8 + 8 * (uint32_t)(seed % 5), 256, pages[seed % 3]};
         setup.nreplicas = 2 + seed % 3;
+        setup.draft = (struct serving_draft){seed % 4 == 3 ? 3 : 0, seed % 4 == 3 ? 1.3 : 0};
         setup.nprefill = 1;
         snprintf(what, sizeof what, "seed %u, %s", (unsigned)seed, setup.policy->name);
         check_laws(&setup, what);
@@ -491,6 +544,7 @@ int main(void)
 {
     plan(0);
     test_by_hand();
+    test_draft();
     test_preemption();
     test_refused();
     test_prefix();

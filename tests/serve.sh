@@ -44,6 +44,33 @@ python3 "$tmp/alone.py" "$tmp/alone.json" "$tmp/prefill.json" "$tmp/decode.json"
 ok $? "requests far apart take as long as the steps planned for them"
 diag <"$tmp/wrong"
 
+# A draft: the same prompts, and one decode that verifies four proposals, of which three are right: it
+# makes four tokens, as the plan of it says.
+set -- -s decode.draft=4 -s decode.accepted=3
+shardsim serve "$small" --rate 0.1 -n 3 --prompt-tokens 256 --output-tokens 5 --replicas 2 --json "$@"
+is 0 "requests far apart, with a draft"
+cp "$tmp/out" "$tmp/alone.json"
+shardsim plan "$small" -S decode -s batch.size=1 -s batch.seq=1 -s decode.context=255 -s decode.tokens=1 --json "$@"
+is 0 "a plan of the decode that verifies"
+cat >"$tmp/draft.py" <<'PY'
+import json, sys
+
+serve, decode = (json.load(open(name, encoding="utf-8")) for name in sys.argv[1:])
+step = decode["time"]["modelled"]["step_seconds"]
+assert serve["draft_tokens"] == 4 and serve["accepted_tokens"] == 3
+for row in serve["policies"]:
+    brings = 1e-3 if row["policy"] == "disaggregated" else 2e-9
+    assert -2e-9 < row["between_tokens_p50_s"] - step < brings, (row, step)
+    assert -2e-9 < row["time_per_token_p50_s"] - step / 4 < brings, (row, step)
+    assert row["steps"] == 6, row
+PY
+python3 "$tmp/draft.py" "$tmp/alone.json" "$tmp/out" >"$tmp/wrong" 2>&1
+ok $? "what is right of a draft is made, in the time of the plan"
+diag <"$tmp/wrong"
+shardsim serve "$small" -n 50 "$@"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "verifies 4 proposed tokens of each sequence, of which 3 are right on average, and makes 4,"
+ok $? "text: what a draft makes"
+
 set -- "$small" --replicas 2 --rate 900 -n 300 --prompt-tokens lognormal:161,120 --output-tokens 40 --ttft 1ms
 shardsim serve "$@" --json
 is 0 "serve --json"
@@ -98,7 +125,7 @@ diag <"$tmp/wrong"
 
 # A cache that has room for no request; and requests that have no second token.
 shardsim serve "$small" -p chunked -p static --batch 2 --step-tokens 64 --prompt-tokens 6000 \
-    --output-tokens 300 -n 6 -s limits.memory=13000KiB
+    --output-tokens 300 -n 6 -s limits.memory=12600KiB
 is 0 "a cache that is too small for every request"
 head -n 1 "$tmp/out" | grep -q 'no request fits'
 ok $? "says that none fits"
@@ -158,6 +185,7 @@ refused 1 "leave no memory for a cache" "$small" -s limits.memory=1MiB
 printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
 refused 2 "at least two --replicas" "$tmp/apart.yaml"
+refused 2 "too small to verify the 4" "$small" --step-tokens 4 -s decode.draft=4
 # Before anything is planned, which would fail here.
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static -s limits.memory=1MiB
 refused 2 "expected at least one that does" "$small" -p disaggregated -s limits.memory=1MiB

@@ -57,12 +57,14 @@ struct policies {
 };
 
 /* Without costs, which plans give. */
-static struct serving_setup setup_of(const struct served *o, const struct request_trace *trace,
+static struct serving_setup setup_of(const struct served *o, const struct step_plans *plans,
+                                     const struct request_trace *trace,
                                      const struct serving_policy *policy)
 {
     return (struct serving_setup){.trace = trace,
                                   .policy = policy,
                                   .limits = o->limits,
+                                  .draft = plans->draft,
                                   .nreplicas = o->nreplicas,
                                   .nprefill = o->nprefill};
 }
@@ -81,7 +83,7 @@ static void list_policies(struct policies *out, const struct served *o, bool apa
 
 /* Refuse what cannot be served before anything is planned; returns the exit status. */
 static int check_policies(const struct policies *policies, const struct served *o,
-                          const struct request_trace *trace, bool apart)
+                          const struct step_plans *plans, const struct request_trace *trace)
 {
     struct shd_error err;
 
@@ -89,9 +91,9 @@ static int check_policies(const struct policies *policies, const struct served *
         return cmd_wrong(o->chosen.path, "the scenario's prefill has devices of its own; expected "
                                          "at least two --replicas, of which some prefill");
     for (size_t i = 0; i < policies->n; i++) {
-        struct serving_setup setup = setup_of(o, trace, policies->each[i]);
+        struct serving_setup setup = setup_of(o, plans, trace, policies->each[i]);
 
-        if (apart && !setup.policy->form_decode)
+        if (plans->apart && !setup.policy->form_decode)
             return cmd_wrong(setup.policy->name,
                              "the scenario's prefill has devices of its own, so "
                              "that no replica does both; expected --policy "
@@ -105,7 +107,7 @@ static int check_policies(const struct policies *policies, const struct served *
 static int serve(struct serving_row *row, const struct served *o, const struct step_plans *plans,
                  const struct request_trace *trace)
 {
-    struct serving_setup setup = setup_of(o, trace, row->policy);
+    struct serving_setup setup = setup_of(o, plans, trace, row->policy);
     uint32_t nprefill = row->policy->form_decode ? o->nprefill : 0;
     struct serving_outcome outcome;
     struct shd_error err;
@@ -152,6 +154,7 @@ static int serve_all(const struct served *o, const struct policies *policies,
                                     .nreplicas = o->nreplicas,
                                     .nprefill = o->nprefill,
                                     .limits = o->limits,
+                                    .draft = plans->draft,
                                     .goal = o->goal,
                                     .cache_tokens = plans->cache_tokens,
                                     .token_bytes = plans->token_bytes,
@@ -194,7 +197,7 @@ static int serve_trace(struct served *o, const struct request_trace *trace)
     exit = step_plans_begin(&plans, &o->chosen);
     if (exit == CMD_OK) {
         list_policies(&policies, o, plans.apart);
-        exit = check_policies(&policies, o, trace, plans.apart);
+        exit = check_policies(&policies, o, &plans, trace);
     }
     if (exit == CMD_OK)
         exit = step_plans_make(&plans, &o->chosen);

@@ -33,6 +33,7 @@ struct point {
 struct planned {
     double seconds, memory_bytes;
     double room_bytes; /* of a device's memory */
+    double kept_tokens; /* in the cache, of each sequence */
     double handoff_s;
     double send_s, send_s_per_byte; /* to a device of the first replica that does not prefill */
     int32_t ndevices;
@@ -89,6 +90,7 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
     *out = (struct planned){.seconds = f.step_s,
                             .memory_bytes = f.memory_bytes,
                             .room_bytes = h->memory_bytes,
+                            .kept_tokens = (double)scenario_cache_tokens(s),
                             .handoff_s = trial->record->handoff.seconds,
                             .ndevices = trial->record->ndevices};
     if (s->memory_limit_bytes > 0)
@@ -272,9 +274,9 @@ static double room_of(struct planner *p, const struct serving_grid *g, bool deco
 
     if (!plan(&low, p, &first) || !plan(&high, p, &last))
         return 0;
-    *token_bytes = (high.memory_bytes - low.memory_bytes) /
-                   (sequences * (double)(last.context - first.context));
-    return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * (double)last.context;
+    *token_bytes =
+        (high.memory_bytes - low.memory_bytes) / (sequences * (high.kept_tokens - low.kept_tokens));
+    return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * high.kept_tokens;
 }
 
 static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
@@ -332,7 +334,7 @@ static void set_sizes(struct step_plans *s)
 }
 
 /* Read a step of the scenario, which need not divide for this. */
-static int read_apart(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
+static int read_decode(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
 {
     struct point point = {true, false, s->batch_max, s->context_max};
     const struct scenario *scenario;
@@ -341,8 +343,11 @@ static int read_apart(struct step_plans *s, const struct chosen *chosen, struct 
     struct chosen c = choose_step(chosen, &point, &name, texts);
     int status = chosen_read(&c, &scenario, diag);
 
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
         s->apart = scenario->prefill && scenario->prefill->apart;
+        s->draft =
+            (struct serving_draft){(uint32_t)scenario->decode.draft, scenario->decode.accepted};
+    }
     chosen_fini(&c);
     text_fini(&name);
     return status;
@@ -355,7 +360,7 @@ int step_plans_begin(struct step_plans *s, struct chosen *chosen)
 
     if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
         return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
-    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_apart(s, chosen, &diag) != SHD_OK) {
+    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_decode(s, chosen, &diag) != SHD_OK) {
         exit = cmd_exit_of_input(&diag);
         diag_write(&diag, stderr);
     }
@@ -391,6 +396,7 @@ int step_plans_make(struct step_plans *s, const struct chosen *chosen)
     s->cache_tokens = tokens_of(&p, decode_tokens, s->ndevices);
     s->prefill_cache_tokens = tokens_of(&p, prefill_tokens, s->nprefill_devices);
     plan_transfers(&p, &decode);
+    s->tables.draft = s->draft.tokens;
     tables_init(&s->tables);
     return p.exit;
 }

@@ -23,6 +23,7 @@ struct step_plans {
     struct serving_tables tables; /* decodes and prefills, each of the devices that they are on */
     uint64_t cache_tokens, prefill_cache_tokens; /* of a replica, and of one that only prefills */
     bool apart;                                  /* the prefill has devices of its own */
+    struct serving_draft draft;
     int32_t ndevices, nprefill_devices;
     char cluster[64];
     double token_bytes; /* of the cache, on the device that decodes with most */
@@ -30,8 +31,9 @@ struct step_plans {
     double error; /* the largest of steps between the planned ones, as a fraction */
 };
 
-/* Read the scenario, and whether its prefill is apart.  Errors are printed; returns the exit
- * status. End with step_plans_fini() either way, when copies of `chosen` are no longer used. */
+/* Read the scenario: whether its prefill is apart, and what a draft proposes.  Errors are printed;
+ * returns the exit status. End with step_plans_fini() either way, when copies of `chosen` are no
+ * longer used. */
 int step_plans_begin(struct step_plans *plans, struct chosen *chosen);
 void step_plans_fini(struct step_plans *plans);
 

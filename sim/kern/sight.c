@@ -6,8 +6,9 @@
 
 #include "kern/sight.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "base/pace.h"
 
 static const char *const names[KERN_NORDERS] = {"contiguous", "zigzag", "striped"};
 
@@ -65,14 +66,9 @@ int64_t kern_order_index(const struct kern_order *order, int64_t position)
     }
 }
 
-int64_t kern_step_tokens(double each, int64_t step)
-{
-    return (int64_t)floor((double)step * each + 1e-9);
-}
-
 int64_t kern_sight_query(const struct kern_sight *sight, int64_t step, int64_t query)
 {
-    return sight->queries.first + kern_step_tokens(sight->queries.each, step) + query;
+    return sight->queries.first + pace_tokens(sight->queries.each, step) + query;
 }
 
 struct kern_span kern_sight_span(const struct kern_sight *sight, int64_t row, int64_t position)

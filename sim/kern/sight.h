@@ -83,10 +83,6 @@ struct kern_sight {
     struct kern_pairs *pairs;    /* cache for plans (pairs.h); not owned; NULL: no cache */
 };
 
-/* The tokens before a step, of a mean number a step that steps are as near to as whole numbers can
- * be. */
-int64_t kern_step_tokens(double each, int64_t step);
-
 /* The position of a step's query. */
 int64_t kern_sight_query(const struct kern_sight *sight, int64_t step, int64_t query);
 

@@ -6,6 +6,7 @@
 
 #include "model/serving.h"
 
+#include "base/pace.h"
 #include "graph/layers/argmax.h"
 #include "model/model.h"
 #include "model/token_inputs.h"
@@ -288,7 +289,7 @@ static void list_tokens(struct graph *g, const struct scenario *s, uint32_t next
     uint32_t dims[2] = {n.dims[0]}, place, made, list;
 
     for (int64_t i = 0; before && i < s->steps; i++)
-        before[i] = (double)kern_step_tokens(scenario_step_tokens(s), i);
+        before[i] = (double)pace_tokens(scenario_step_tokens(s), i);
     if (!before)
         return;
     dims[1] = graph_dim(g, "new", (int64_t)before[s->steps - 1] + scenario_new_tokens(s));

@@ -289,6 +289,17 @@ static void add_replicas(struct text *out, const struct serving_report *r)
               r->limits.batch_max, r->limits.tokens_max);
 }
 
+static void add_draft(struct text *out, const struct serving_draft *draft)
+{
+    text_addf(out,
+              "Speculative: a decode step verifies %u proposed %s of each sequence, of which %g %s "
+              "right on average, and makes %g, which come together: ITL is the time to the next "
+              "that do. What the draft itself takes is "
+              "not counted.",
+              draft->tokens, draft->tokens == 1 ? "token" : "tokens", draft->accepted,
+              draft->accepted == 1 ? "is" : "are", 1 + draft->accepted);
+}
+
 /* What a reader must know to read the figures right.  Prefills are planned on the devices that
  * prefill, so that those of others, of which only lost caches need some, have their times. */
 static void add_warnings(struct text *out, const struct serving_report *r, size_t width)
@@ -340,6 +351,10 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
     wrap_join(out, width, 0, 2, &line);
     add_replicas(&line, r);
     wrap_join(out, width, 0, 2, &line);
+    if (r->draft.tokens > 0) {
+        add_draft(&line, &r->draft);
+        wrap_join(out, width, 0, 2, &line);
+    }
     text_addf(&line,
               "Times are modelled: of %u planned steps, and between these, where they are off by "
               "%.1f %% at most.",
@@ -406,6 +421,8 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_uint(&out, "cache_tokens", r->cache_tokens);
     json_out_key_double(&out, "cache_bytes_per_token", r->token_bytes);
     json_out_key_uint(&out, "page_tokens", r->limits.page);
+    json_out_key_uint(&out, "draft_tokens", r->draft.tokens);
+    json_out_key_double(&out, "accepted_tokens", r->draft.accepted);
     json_out_key_uint(&out, "planned_steps", r->nplans);
     json_out_key_double(&out, "interpolation_error", r->error);
     json_out_key_array(&out, "policies");

@@ -28,6 +28,7 @@ struct serving_report {
     size_t nrows;
     uint32_t nreplicas, nprefill;
     struct serving_limits limits;
+    struct serving_draft draft;
     struct serving_goal goal;
     uint64_t cache_tokens; /* of a replica */
     double token_bytes;

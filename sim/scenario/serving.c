@@ -6,8 +6,9 @@
 
 #include "scenario/scenario.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "base/pace.h"
 
 bool scenario_is_called(const char *strategy, const char *name)
 {
@@ -37,8 +38,7 @@ int64_t scenario_decode_steps(const struct scenario *scenario)
 {
     int64_t steps = 1;
 
-    while ((int64_t)floor((double)steps * scenario_step_tokens(scenario) + 1e-9) <
-           scenario->decode.tokens)
+    while (pace_tokens(scenario_step_tokens(scenario), steps) < scenario->decode.tokens)
         steps++;
     return steps;
 }

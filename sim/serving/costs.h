@@ -12,11 +12,18 @@
 
 #include <stdint.h>
 
-/* What a step computes.  A sequence that adds one token to a cache decodes: it reads the whole
- * cache for a single query.  Others prefill: a prompt, a chunk of one, or what was lost of a
- * sequence. */
+/* What a draft proposes to follow the latest token of a sequence.  A step that adds this token
+ * verifies all that is proposed, and makes one token more than are right. */
+struct serving_draft {
+    uint32_t tokens; /* 0: there is no draft */
+    double accepted; /* of them, in a step, on average */
+};
+
+/* What a step computes.  A sequence that adds one token to a cache, with what is proposed behind
+ * it, decodes: it reads the whole cache for few queries.  Others prefill: a prompt, a chunk of one,
+ * or what was lost of a sequence. */
 struct serving_work {
-    uint32_t ndecodes;       /* sequences that add one token */
+    uint32_t ndecodes;       /* sequences that decode */
     uint64_t decode_context; /* tokens in their caches before the step, together */
     uint64_t prefill_tokens; /* tokens of the others */
     uint64_t prefill_pairs;  /* pairs of a query and a key that it sees, of the others together */

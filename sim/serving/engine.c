@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/pace.h"
 
 /* A cache on its way to the replica where its sequence has a place. */
 struct transfer {
@@ -76,7 +77,7 @@ static void arrive(struct engine *e, uint32_t id)
 {
     const struct trace_request *q = e->shared.sequences[id].request;
     uint32_t end = has_pools(e) ? e->setup->nprefill : e->setup->nreplicas;
-    uint64_t tokens = (uint64_t)q->prompt + q->output - 1;
+    uint64_t tokens = request_tokens_most(&e->shared, q);
 
     if (!has_room(e, e->setup->nreplicas - 1, tokens) ||
         !has_room(e, 0, has_pools(e) ? q->prompt : tokens)) {
@@ -150,14 +151,31 @@ static void add_gap(struct engine *e, int64_t ns)
     }
 }
 
-static void make_token(struct engine *e, struct serving_sequence *s)
+/* The tokens that a step has made of a sequence: the next one, and before it those of its proposals
+ * that were right, which are in the cache.  They are as many over all its steps as on average; what
+ * is more than was asked for is dropped. */
+static uint32_t count_made(const struct engine *e, struct serving_sequence *s)
 {
-    if (s->made++ == 0)
+    uint32_t n = 1, left = s->request->output - s->made;
+
+    if (s->proposed > 0)
+        n = (uint32_t)pace_tokens_of(1 + e->shared.draft.accepted, s->nverified++);
+    s->proposed = 0;
+    return n < left ? n : left;
+}
+
+static void make_tokens(struct engine *e, struct serving_sequence *s)
+{
+    uint32_t n = count_made(e, s);
+
+    if (s->made == 0)
         s->first_ns = e->now_ns;
     else
         add_gap(e, e->now_ns - s->last_ns);
     s->last_ns = e->now_ns;
-    e->out->ntokens++;
+    s->made += n;
+    s->computed += n - 1;
+    e->out->ntokens += n;
     if (sequence_has_ended(s)) {
         e->nhere--;
         e->out->nserved++;
@@ -212,15 +230,17 @@ static void end_step(struct engine *e, uint32_t replica)
             continue;
         replica_advance(r, r->running[i]);
         if (s->computed == sequence_length(s))
-            make_token(e, s);
+            make_tokens(e, s);
     }
     leave(e, replica);
 }
 
-/* Add what the replica is to compute of a sequence. */
-static void add_sequence(struct serving_work *work, const struct serving_sequence *s)
+/* Add what the replica is to compute of a sequence.  The last token of a prompt is as a decode's,
+ * but that nothing is proposed to follow it. */
+static void add_sequence(struct serving_work *work, const struct serving_sequence *s,
+                         const struct serving_draft *draft)
 {
-    if (s->due <= 1 && s->computed > 0) {
+    if (s->due <= 1 && s->computed > 0 && (s->made > 0 || draft->tokens == 0)) {
         work->ndecodes++;
         work->decode_context += s->computed;
     } else {
@@ -243,14 +263,14 @@ static uint32_t add_work(struct serving_work *work, const struct serving_replica
         if (s->due == 0)
             continue;
         prefills |= s->made == 0;
-        add_sequence(work, s);
+        add_sequence(work, s, &r->shared->draft);
         n++;
     }
     for (uint32_t i = 0; i < r->nrunning && keeps_batch && !prefills; i++) {
         const struct serving_sequence *s = replica_sequence(r, r->running[i]);
 
         if (sequence_has_ended(s)) {
-            add_sequence(work, s);
+            add_sequence(work, s, &r->shared->draft);
             n++;
         }
     }
@@ -350,6 +370,11 @@ int serving_check(const struct serving_setup *s, struct shd_error *err)
                              "pages of %u tokens do not divide the trace's blocks of %u tokens, "
                              "which prompts share; expected a divisor",
                              page, block);
+    if (s->draft.tokens >= s->limits.tokens_max)
+        return shd_error_set(err, SHD_EINVAL,
+                             "steps of %u tokens are too small to verify the %u that decode.draft "
+                             "proposes behind one; expected more --step-tokens",
+                             s->limits.tokens_max, s->draft.tokens);
     if (s->policy->form_decode && (s->nprefill == 0 || s->nprefill >= s->nreplicas))
         return shd_error_set(err, SHD_EINVAL,
                              "%s: %u of %u replicas prefill; expected at least one that does and "
@@ -381,10 +406,12 @@ static int begin(struct engine *e, struct shd_error *err)
 int serving_run(struct serving_outcome *out, const struct serving_setup *setup,
                 struct shd_error *err)
 {
-    struct engine e = {
-        .setup = setup,
-        .out = out,
-        .shared = {.limits = setup->limits, .trace = setup->trace, .rank = setup->policy->rank}};
+    struct engine e = {.setup = setup,
+                       .out = out,
+                       .shared = {.limits = setup->limits,
+                                  .draft = setup->draft,
+                                  .trace = setup->trace,
+                                  .rank = setup->policy->rank}};
     int status = serving_check(setup, err);
 
     if (status != SHD_OK)

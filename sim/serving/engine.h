@@ -28,6 +28,7 @@ struct serving_setup {
     const struct request_trace *trace;
     const struct serving_policy *policy;
     struct serving_limits limits;
+    struct serving_draft draft;
     uint32_t nreplicas;
     uint32_t nprefill; /* those that only prefill, if the policy has such */
     const struct serving_costs *costs;
@@ -37,7 +38,8 @@ struct serving_setup {
     void *watch_arg;
 };
 
-/* A time between two tokens of a request, and how many times it was seen. */
+/* A time between two tokens of a request that do not come together, and how many times it was seen.
+ */
 struct serving_gap {
     int64_t ns;
     uint64_t n;
@@ -61,7 +63,7 @@ struct serving_outcome {
 };
 
 /* Whether a setup can be served, for which it needs no costs.  SHD_EINVAL: pages do not divide the
- * blocks of prompts, or a pool has no replicas. */
+ * blocks of prompts, steps are too small for what a draft proposes, or a pool has no replicas. */
 SHD_MUST_CHECK int serving_check(const struct serving_setup *setup, struct shd_error *err);
 
 /* Serve the trace.  SHD_ENOMEM; SHD_EINVAL, as serving_check() says.  On success free *out with

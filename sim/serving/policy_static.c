@@ -17,7 +17,7 @@ static void fill_batch(struct serving_replica *r)
     while (replica_front(r) != SERVING_NONE && replica_has_place(r)) {
         const struct trace_request *q = replica_sequence(r, replica_front(r))->request;
 
-        if (!replica_admit(r, 0, q->prompt + q->output - 1))
+        if (!replica_admit(r, 0, request_tokens_most(r->shared, q)))
             return;
     }
 }

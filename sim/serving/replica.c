@@ -15,6 +15,11 @@ static uint32_t block_pages(const struct serving_shared *s)
     return s->trace->block_tokens / s->limits.page;
 }
 
+uint64_t request_tokens_most(const struct serving_shared *s, const struct trace_request *q)
+{
+    return (uint64_t)q->prompt + q->output - 1 + (q->output > 1 ? s->draft.tokens : 0);
+}
+
 /* Requests that wait may have gone twice as far as there are requests before they are moved back to
  * the begin, so that each push pays for the move of one. */
 static uint32_t waiting_max(const struct serving_shared *s)
@@ -204,7 +209,7 @@ uint32_t replica_front_tokens(const struct serving_replica *r)
     return sequence_length(s) - find_blocks(r, s) * r->shared->trace->block_tokens;
 }
 
-bool replica_admit(struct serving_replica *r, uint32_t tokens_max, uint32_t reserved)
+bool replica_admit(struct serving_replica *r, uint32_t tokens_max, uint64_t reserved)
 {
     uint32_t id = replica_front(r);
     struct serving_sequence *s = replica_sequence(r, id);
@@ -280,18 +285,22 @@ bool replica_continue(struct serving_replica *r, uint32_t *left)
     for (uint32_t i = 0; i < r->nrunning; i++) {
         struct serving_sequence *s = replica_sequence(r, r->running[i]);
         uint32_t due = sequence_length(s) - s->computed;
+        uint32_t proposed = due == 1 && s->made > 0 ? r->shared->draft.tokens : 0;
 
         if (sequence_has_ended(s))
             continue;
-        if (due > *left)
-            due = *left;
-        while (i < r->nrunning && !hold(r, &s->hold, s->computed + due)) {
+        if (due + proposed > *left) {
+            due = proposed > 0 ? 0 : *left;
+            proposed = 0;
+        }
+        while (i < r->nrunning && !hold(r, &s->hold, (uint64_t)s->computed + due + proposed)) {
             preempt_last(r);
             preempted = true;
         }
         if (i < r->nrunning) {
             s->due = due;
-            *left -= due;
+            s->proposed = proposed;
+            *left -= due + proposed;
         }
     }
     return preempted;

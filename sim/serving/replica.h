@@ -13,6 +13,7 @@
 #define SERVING_REPLICA_H
 
 #include "serving/cache.h"
+#include "serving/costs.h"
 #include "serving/trace.h"
 
 #define SERVING_NONE UINT32_MAX
@@ -28,7 +29,9 @@ struct serving_sequence {
     struct serving_hold hold;
     uint32_t computed; /* tokens in the cache */
     uint32_t made;     /* tokens made */
-    uint32_t due;      /* tokens that the present step computes */
+    uint32_t due;      /* tokens that the present step computes ... */
+    uint32_t proposed; /* ... and those of a draft that it verifies behind them */
+    uint32_t nverified; /* steps that have verified some */
     uint32_t source;   /* replica that has its cache until it is brought; SERVING_NONE: this one */
     struct serving_hold source_hold;
     int64_t first_ns, last_ns; /* when its first and its latest token were made */
@@ -49,6 +52,7 @@ struct serving_counts {
 /* What all replicas share. */
 struct serving_shared {
     struct serving_limits limits;
+    struct serving_draft draft;
     const struct request_trace *trace;
     struct serving_sequence *sequences; /* [request] */
     struct serving_counts counts;
@@ -83,6 +87,11 @@ struct serving_sequence *replica_sequence(const struct serving_replica *replica,
 uint32_t sequence_length(const struct serving_sequence *sequence);
 bool sequence_has_ended(const struct serving_sequence *sequence);
 
+/* Tokens for which a request needs pages in the end, or before it: what is proposed has some, too.
+ */
+uint64_t request_tokens_most(const struct serving_shared *shared,
+                             const struct trace_request *request);
+
 /* Put a request among those that wait. */
 void replica_push(struct serving_replica *replica, uint32_t id);
 
@@ -96,15 +105,16 @@ bool replica_has_place(const struct serving_replica *replica);
 /* Take the first that waits into the batch, and up to `tokens_max` of its tokens into the next
  * step, with pages for at least `reserved` tokens.  False: there are too few pages. */
 SHD_MUST_CHECK bool replica_admit(struct serving_replica *replica, uint32_t tokens_max,
-                                  uint32_t reserved);
+                                  uint64_t reserved);
 
 /* Take whole sequences into the batch and the next step, in their order, while there are places,
  * pages and tokens.  Whether there were any. */
 bool replica_admit_whole(struct serving_replica *replica);
 
-/* Take every sequence of the batch into the next step with what it lacks for its next token, the
- * earliest admitted first, up to `*left` tokens together, which are taken off.  Where pages lack,
- * the last of the batch gives up its own, and waits again.  Whether one did. */
+/* Take every sequence of the batch into the next step with what it lacks for its next token and
+ * what is proposed to follow, the earliest admitted first, up to `*left` tokens together, which are
+ * taken off.  Where pages lack, the last of the batch gives up its own, and waits again.  Whether
+ * one did. */
 bool replica_continue(struct serving_replica *replica, uint32_t *left);
 
 /* Take the first that waits into the batch without computing anything of it: its cache will be

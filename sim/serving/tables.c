@@ -40,13 +40,15 @@ static double attention_seconds(const struct serving_tables *t, double rows, dou
 static int64_t step_ns(const struct serving_costs *costs, const struct serving_work *w)
 {
     const struct serving_tables *t = (const struct serving_tables *)costs;
-    double ndecodes = w->ndecodes, tokens = (double)w->prefill_tokens + ndecodes, seconds;
+    double ndecodes = w->ndecodes, seconds;
+    double tokens = (double)w->prefill_tokens + ndecodes * (1 + t->draft);
     double each = w->ndecodes > 0 ? (double)w->decode_context / ndecodes : 0;
 
     if (w->prefill_tokens == 0) {
         seconds = grid_seconds(&t->decode, ndecodes, each);
     } else {
-        double context = ((double)w->prefill_pairs + ndecodes) / tokens - (tokens + 1) / 2;
+        double pairs = (double)w->prefill_pairs + ndecodes * (double)serving_pairs(1 + t->draft, 0);
+        double context = pairs / tokens - (tokens + 1) / 2;
 
         seconds = grid_seconds(&t->prefill, tokens, context);
         seconds += w->ndecodes > 0 ? attention_seconds(t, ndecodes, each) : 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pace.h"
 #include "base/stored_array.h"
 #include "model/serving.h"
 #include "trial/collect.h"
@@ -86,8 +87,7 @@ static void propose(int32_t *out, const struct made *m, const struct scenario *s
     double each = scenario_step_tokens(s);
 
     for (int64_t step = 0; step < s->steps; step++) {
-        int64_t before = kern_step_tokens(each, step);
-        int64_t accepted = kern_step_tokens(each, step + 1) - before - 1;
+        int64_t before = pace_tokens(each, step), accepted = pace_tokens_of(each, step) - 1;
 
         for (int64_t row = 0; row < m->batch; row++)
             for (int64_t i = 0; i < s->decode.draft; i++)
