@@ -142,6 +142,23 @@ static void test_by_hand(void)
     is_served("two replicas", &setup, (struct times[]){{10, 30.201}, {20, 20}, {40.201, 50.301}});
 }
 
+/* Replicas that wait for each other: steps of 20 and 10 ms both end after 20 ms, and a third
+ * request, which comes meanwhile, waits, although one is idle; then it goes with the first, 101
+ * tokens and 200 of context. */
+static void test_together(void)
+{
+    struct trace_request requests[] = {{.prompt = 200, .output = 2},
+                                       {.prompt = 100, .output = 1},
+                                       {12 * MS, .prompt = 100, .output = 1}};
+    struct request_trace trace = {.requests = requests, .nrequests = 3};
+    struct serving_setup setup = setup_of(&trace, "chunked", MANY);
+
+    setup.nreplicas = 2;
+    is_served("each alone", &setup, (struct times[]){{20, 30.2}, {10, 10}, {22, 22}});
+    setup.together = 2;
+    is_served("together", &setup, (struct times[]){{20, 30.3}, {20, 20}, {30.3, 30.3}});
+}
+
 /* A draft of four tokens, of which 2.5 are right: steps make 3, 4, 3 ... tokens and no more than
  * are asked for. */
 static void test_draft(void)
@@ -422,6 +439,7 @@ static void test_laws(uint64_t seed)
         setup.nreplicas = 2 + seed % 3;
         setup.draft = (struct serving_draft){seed % 4 == 3 ? 3 : 0, seed % 4 == 3 ? 1.3 : 0};
         setup.nprefill = 1;
+        setup.together = seed % 3 == 1 && !setup.policy->form_decode ? setup.nreplicas : 1;
         snprintf(what, sizeof what, "seed %u, %s", (unsigned)seed, setup.policy->name);
         check_laws(&setup, what);
     }
@@ -545,6 +563,7 @@ int main(void)
     plan(0);
     test_by_hand();
     test_draft();
+    test_together();
     test_preemption();
     test_refused();
     test_prefix();

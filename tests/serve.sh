@@ -71,6 +71,30 @@ shardsim serve "$small" -n 50 "$@"
 tr -s '\n ' '  ' <"$tmp/out" | grep -q "verifies 4 proposed tokens of each sequence, of which 3 are right on average, and makes 4,"
 ok $? "text: what a draft makes"
 
+# Groups of devices with sequences of their own: one replica of two is as two replicas, where they do not
+# communicate.  Where they do, they step together.
+sed 's/^mesh: .*/mesh: {dp: 2, tp: 2}/' "$small" >"$tmp/groups.yaml"
+printf 'axes: {batch: dp}\n' >>"$tmp/groups.yaml"
+set -- -p static -p prefill-first -p chunked -p shortest --rate 900 -n 200 --prompt-tokens lognormal:161,120 \
+    --output-tokens 40 --json
+shardsim serve "$small" --replicas 2 "$@"
+grep -v -e '"scenario"' -e '"groups' -e '"replicas"' -e _steps "$tmp/out" >"$tmp/two.json"
+shardsim serve "$tmp/groups.yaml" "$@"
+is 0 "a batch sharded over devices"
+grep -v -e '"scenario"' -e '"groups' -e '"replicas"' -e _steps "$tmp/out" | cmp -s - "$tmp/two.json"
+ok $? "two groups that do not communicate are as two replicas"
+grep -q '"groups": 2' "$tmp/out" && grep -q '"groups_step_together": false' "$tmp/out"
+ok $? "says that they step alone"
+sed 's/mlp.down.kernel, .tp./mlp\/down\/kernel, [[dp, tp]]/' "$tmp/groups.yaml" >"$tmp/together.yaml"
+shardsim serve "$tmp/together.yaml" -p chunked -n 20
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "1 replica of 2 groups of devices, each with sequences of its own, 4 devices"
+ok $? "text: groups"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "Groups of a replica communicate, so that they step together"
+ok $? "text: groups that communicate step together"
+# A batch of no multiple, and a cache in parts: each piece has a prefill's tokens.
+shardsim serve "$scenarios/answer.yaml" -S parts -p chunked --batch 3 --step-tokens 63 -n 5
+is 0 "a cache that is cut over its tokens"
+
 set -- "$small" --replicas 2 --rate 900 -n 300 --prompt-tokens lognormal:161,120 --output-tokens 40 --ttft 1ms
 shardsim serve "$@" --json
 is 0 "serve --json"

@@ -124,7 +124,7 @@ static const struct args_row rows[] = {
     {"prefill-replicas", 0, "N", args_count, AT(nprefill), 1, REPLICAS_MAX,
      "Of disaggregated: how many of them prefill (half)"},
     {"batch", 0, "N", args_count, AT(limits.batch_max), 1, BATCH_MAX,
-     "Sequences in a replica's batch at most (256)"},
+     "Sequences in the batch of a replica, or of each part of one that shards it, at most (256)"},
     {"step-tokens", 0, "N", args_count, AT(limits.tokens_max), 1, TRACE_TOKENS_MAX,
      "Tokens that a step computes at most (2048)"},
     {"page", 0, "N", args_count, AT(limits.page), 1, TRACE_TOKENS_MAX,

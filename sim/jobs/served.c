@@ -56,17 +56,30 @@ struct policies {
     size_t n;
 };
 
-/* Without costs, which plans give. */
+static uint32_t nprefill_of(const struct served *o, const struct serving_policy *policy)
+{
+    return policy->form_decode ? o->nprefill : 0;
+}
+
+/* Without costs.  A group of devices that share sequences is what is a replica there. */
 static struct serving_setup setup_of(const struct served *o, const struct step_plans *plans,
                                      const struct request_trace *trace,
                                      const struct serving_policy *policy)
 {
+    const struct step_devices *decode = &plans->decode, *prefill = &plans->prefill;
+    uint32_t nprefill = nprefill_of(o, policy);
+
     return (struct serving_setup){.trace = trace,
                                   .policy = policy,
                                   .limits = o->limits,
                                   .draft = plans->draft,
-                                  .nreplicas = o->nreplicas,
-                                  .nprefill = o->nprefill};
+                                  .nreplicas = (o->nreplicas - nprefill) * decode->ngroups +
+                                               nprefill * prefill->ngroups,
+                                  .nprefill = nprefill * prefill->ngroups,
+                                  .together = decode->together ? decode->ngroups : 1,
+                                  .prefill_together = prefill->together ? prefill->ngroups : 1,
+                                  .cache_tokens = decode->cache_tokens,
+                                  .prefill_cache_tokens = prefill->cache_tokens};
 }
 
 /* The policies asked for, or all that can be had: two pools need two replicas, and where the
@@ -108,14 +121,12 @@ static int serve(struct serving_row *row, const struct served *o, const struct s
                  const struct request_trace *trace)
 {
     struct serving_setup setup = setup_of(o, plans, trace, row->policy);
-    uint32_t nprefill = row->policy->form_decode ? o->nprefill : 0;
+    int64_t nprefill = nprefill_of(o, row->policy);
     struct serving_outcome outcome;
     struct shd_error err;
     int status;
 
     setup.costs = &plans->tables.costs;
-    setup.cache_tokens = plans->cache_tokens;
-    setup.prefill_cache_tokens = plans->prefill_cache_tokens;
     if (serving_run(&outcome, &setup, &err) != SHD_OK)
         return cmd_failure(o->chosen.path, &err);
     status = serving_figures_of(&row->figures, &setup, &outcome, &o->goal, &err);
@@ -123,8 +134,8 @@ static int serve(struct serving_row *row, const struct served *o, const struct s
     row->nserved = outcome.nserved;
     row->nrefused = outcome.nrefused;
     row->nsteps = outcome.nsteps;
-    row->ndevices = (int64_t)nprefill * plans->nprefill_devices +
-                    (int64_t)(o->nreplicas - nprefill) * plans->ndevices;
+    row->ndevices =
+        nprefill * plans->prefill.ndevices + (o->nreplicas - nprefill) * plans->decode.ndevices;
     serving_outcome_fini(&outcome);
     return status == SHD_OK ? CMD_OK : cmd_failure(o->chosen.path, &err);
 }
@@ -156,7 +167,9 @@ static int serve_all(const struct served *o, const struct policies *policies,
                                     .limits = o->limits,
                                     .draft = plans->draft,
                                     .goal = o->goal,
-                                    .cache_tokens = plans->cache_tokens,
+                                    .ngroups = plans->decode.ngroups,
+                                    .together = plans->decode.together,
+                                    .cache_tokens = plans->decode.cache_tokens,
                                     .token_bytes = plans->token_bytes,
                                     .apart = plans->apart,
                                     .nplans = plans->nplans,

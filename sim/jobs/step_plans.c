@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "jobs/command.h"
 #include "report/modelled.h"
 #include "trial/handoff.h"
@@ -22,8 +23,8 @@
 #define ERROR_MOST 0.02 /* between planned steps, if further ones help */
 #define NSETS 5         /* settings of a step, behind those of the command line */
 
-/* A step to be planned: a decode of `rows` sequences with `context` tokens each in the cache, or a
- * prefill of `rows` tokens behind `context` ones. */
+/* A step to be planned, in which all groups have as much to do: a decode of `rows` sequences with
+ * `context` tokens each in the cache, or a prefill of `rows` tokens behind `context` ones. */
 struct point {
     bool decodes;
     bool hands_over; /* a decode of one sequence that goes on from a prefill of its whole context */
@@ -71,6 +72,21 @@ static void fill_sending(struct planned *out, const struct step_plans *plans,
     out->send_s_per_byte = (hardware_message_seconds(h, 0, to, bytes) - out->send_s) / bytes;
 }
 
+/* Whether groups of devices with sequences of their own communicate. */
+static bool groups_communicate(const struct scenario *s, const struct program *p)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+
+    for (uint32_t i = p->first_op; i < p->nops; i++) {
+        size_t naxes = program_communicates(&p->ops[i]) ? program_op_axes(&p->ops[i], axes) : 0;
+
+        for (size_t k = 0; k < naxes; k++)
+            if (scenario_shards_batch(s, shd_mesh_axis_name(p->mesh, axes[k])))
+                return true;
+    }
+    return false;
+}
+
 static int fill(struct planned *out, struct step_plans *plans, struct trial *trial,
                 const struct point *point, struct shd_error *err)
 {
@@ -97,37 +113,50 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
         out->room_bytes =
             fmin(out->room_bytes,
                  (double)s->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes);
+    if (!point->hands_over)
+        (point->decodes ? &plans->decode : &plans->prefill)->together |=
+            groups_communicate(s, trial->program);
     fill_sending(out, plans, h);
     snprintf(plans->cluster, sizeof plans->cluster, "%s", h->name);
     plans->nplans++;
     return SHD_OK;
 }
 
+/* A number of sequences that both kinds of devices share evenly. */
+static int64_t sequences_of_both(const struct step_plans *s)
+{
+    int64_t a = s->decode.ngroups, b = s->prefill.ngroups;
+
+    return a / divisor_common(a, b) * b;
+}
+
 /* Settings of a step behind those of the command line, in `texts`.  The context of a decode is its
  * prompt and what was before. */
-static void set_step(struct chosen *c, const struct point *p, char texts[3][40])
+static void set_step(struct chosen *c, const struct step_plans *s, const struct point *p,
+                     char texts[3][40])
 {
-    int64_t seq = p->hands_over ? p->context : p->decodes ? 1 : p->rows;
+    int64_t seq = p->hands_over ? p->context : p->decodes ? s->pieces : p->rows;
     int64_t before = p->decodes ? p->context - seq : p->context;
+    int64_t sequences = p->hands_over ? sequences_of_both(s)
+                        : p->decodes  ? p->rows * s->decode.ngroups
+                                      : s->prefill.ngroups;
 
-    snprintf(texts[0], 40, "batch.size=%" PRId64, p->decodes ? p->rows : 1);
+    snprintf(texts[0], 40, "batch.size=%" PRId64, sequences);
     snprintf(texts[1], 40, "batch.seq=%" PRId64, seq);
     snprintf(texts[2], 40, "decode.context=%" PRId64, before);
-    c->sets[c->nsets++] = "step=[prefill, decode]";
-    c->sets[c->nsets++] = "decode.tokens=1";
     for (int i = 0; i < 3; i++)
         c->sets[c->nsets++] = texts[i];
 }
 
-/* The strategy and the settings of a step, of which `name` and `texts` are parts. */
-static struct chosen choose_step(const struct chosen *of, const struct point *point,
-                                 struct text *name, char texts[3][40])
+/* A half of the scenario, with settings that make it one, whose strategy `name` holds. */
+static struct chosen choose_half(const struct chosen *of, bool decodes, struct text *name)
 {
     struct chosen c = *of;
 
-    name_half(name, of->strategy, point->decodes);
+    name_half(name, of->strategy, decodes);
     c.strategy = text_get(name);
-    set_step(&c, point, texts);
+    c.sets[c.nsets++] = "step=[prefill, decode]";
+    c.sets[c.nsets++] = "decode.tokens=1";
     return c;
 }
 
@@ -139,9 +168,11 @@ static bool plan(struct planned *out, struct planner *p, const struct point *poi
     struct text name = TEXT_INIT;
     struct shd_error err;
     char texts[3][40];
-    struct chosen c = choose_step(p->chosen, point, &name, texts);
-    int status = chosen_try(&c, &diag);
+    struct chosen c = choose_half(p->chosen, point->decodes, &name);
+    int status;
 
+    set_step(&c, p->plans, point, texts);
+    status = chosen_try(&c, &diag);
     if (status == SHD_OK) {
         status = fill(out, p->plans, &c.trial, point, &err);
         if (status != SHD_OK)
@@ -238,10 +269,11 @@ static void refine(struct planner *p, struct serving_grid *g, bool decodes)
 
     for (size_t r = 0; r + 1 < g->nrows && p->exit == CMD_OK;) {
         double width = g->rows[r + 1] - g->rows[r], error = 0;
+        int64_t unit = decodes ? 1 : p->plans->pieces;
         struct point point = point_of(g, decodes, r, 0);
 
-        point.rows += (int64_t)width / 2;
-        for (size_t c = 0; c < g->ncontexts && width > 1; c += g->ncontexts - 1) {
+        point.rows += (int64_t)width / 2 / unit * unit;
+        for (size_t c = 0; c < g->ncontexts && width >= 2 * (double)unit; c += g->ncontexts - 1) {
             point.context = (int64_t)g->contexts[c];
             error = fmax(error, error_at(p, g, &point));
         }
@@ -263,12 +295,13 @@ static void refine(struct planner *p, struct serving_grid *g, bool decodes)
 /* ---- memory ---- */
 
 /* Tokens of a cache that a device has room for beside all else that its steps need: the memory of a
- * step is linear in the tokens that are kept.  Sets the bytes of a token. */
+ * step is linear in the tokens that are kept, but for the first chunk of a prompt, which has no
+ * cache to read.  Sets the bytes of a token. */
 static double room_of(struct planner *p, const struct serving_grid *g, bool decodes,
                       double *token_bytes)
 {
     struct planned low, high;
-    struct point first = point_of(g, decodes, g->nrows - 1, 0);
+    struct point first = point_of(g, decodes, g->nrows - 1, g->ncontexts - 2);
     struct point last = point_of(g, decodes, g->nrows - 1, g->ncontexts - 1);
     double sequences = decodes ? (double)first.rows : 1;
 
@@ -279,7 +312,7 @@ static double room_of(struct planner *p, const struct serving_grid *g, bool deco
     return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * high.kept_tokens;
 }
 
-static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
+static uint64_t tokens_of(struct planner *p, double tokens, const struct step_devices *devices)
 {
     char why[256];
 
@@ -288,7 +321,7 @@ static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
     snprintf(why, sizeof why,
              "on %d devices of %s the model and its largest step leave no memory for a cache; "
              "expected more devices a replica, or a smaller --step-tokens",
-             (int)ndevices, p->plans->cluster);
+             (int)devices->ndevices, p->plans->cluster);
     if (p->exit == CMD_OK) {
         (void)cmd_wrong(p->chosen->path, why);
         p->exit = CMD_FAILED;
@@ -299,11 +332,12 @@ static uint64_t tokens_of(struct planner *p, double tokens, int32_t ndevices)
 /* ---- caches that travel ---- */
 
 /* The way of a cache from devices that prefill to those that decode: planned between such of one
- * scenario, else from each device to its equal in another replica. */
+ * scenario, else from each device to its equal in another replica.  In a plan every group sends its
+ * part of some sequences, one after the other. */
 static void plan_transfers(struct planner *p, const struct planned *decode)
 {
     struct step_plans *s = p->plans;
-    double longest = s->tables.decode.contexts[s->tables.decode.ncontexts - 1], per_token;
+    double longest = s->tables.decode.contexts[s->tables.decode.ncontexts - 1], per_token, sent;
     struct point point = {true, true, 1, (int64_t)longest};
     struct planned low, high;
 
@@ -314,9 +348,24 @@ static void plan_transfers(struct planner *p, const struct planned *decode)
     point.context = CONTEXT_LEAST;
     if (!plan(&low, p, &point))
         return;
+    sent = (double)sequences_of_both(s) / s->prefill.ngroups;
     per_token = fmax(high.handoff_s - low.handoff_s, 0) / (longest - CONTEXT_LEAST);
-    s->tables.transfer_s_per_token = per_token;
-    s->tables.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0);
+    s->tables.transfer_s_per_token = per_token / sent;
+    s->tables.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0) / sent;
+}
+
+/* Round values that increase up to multiples; of equal ones one is left. */
+static void round_up(double *values, size_t *n, int64_t unit)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *n; i++) {
+        double value = ceil(values[i] / (double)unit) * (double)unit;
+
+        if (kept == 0 || value > values[kept - 1])
+            values[kept++] = value;
+    }
+    *n = kept;
 }
 
 static void set_sizes(struct step_plans *s)
@@ -326,27 +375,31 @@ static void set_sizes(struct step_plans *s)
     double tokens = fmax(s->tokens_max + s->batch_max, s->context_max);
 
     d->nrows = list_values(d->rows, 0, 1, fmax(s->batch_max, 2), ROWS_RATIO);
-    d->contexts[0] = 1;
+    d->contexts[0] = (double)s->pieces;
     d->ncontexts = list_values(d->contexts, 1, CONTEXT_LEAST, context, CONTEXT_RATIO);
     f->nrows = list_values(f->rows, 0, TOKENS_LEAST, fmax(tokens, 2 * TOKENS_LEAST), ROWS_RATIO);
+    round_up(f->rows, &f->nrows, s->pieces);
     f->contexts[0] = 0;
     f->ncontexts = list_values(f->contexts, 1, context / CONTEXT_RATIO, context, CONTEXT_RATIO);
 }
 
-/* Read a step of the scenario, which need not divide for this. */
-static int read_decode(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
+/* Read the scenario as it stands, but for its steps. */
+static int read_halves(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
 {
-    struct point point = {true, false, s->batch_max, s->context_max};
     const struct scenario *scenario;
     struct text name = TEXT_INIT;
-    char texts[3][40];
-    struct chosen c = choose_step(chosen, &point, &name, texts);
+    struct chosen c = choose_half(chosen, true, &name);
     int status = chosen_read(&c, &scenario, diag);
 
     if (status == SHD_OK) {
-        s->apart = scenario->prefill && scenario->prefill->apart;
-        s->draft =
-            (struct serving_draft){(uint32_t)scenario->decode.draft, scenario->decode.accepted};
+        const struct scenario *prefill = scenario->prefill ? scenario->prefill : scenario;
+
+        s->apart = prefill->apart;
+        s->decode.ngroups = (uint32_t)scenario_batch_shards(scenario);
+        s->prefill.ngroups = (uint32_t)scenario_batch_shards(prefill);
+        s->pieces = scenario_pieces(prefill);
+        s->draft.tokens = (uint32_t)scenario->decode.draft;
+        s->draft.accepted = scenario->decode.accepted;
     }
     chosen_fini(&c);
     text_fini(&name);
@@ -360,7 +413,7 @@ int step_plans_begin(struct step_plans *s, struct chosen *chosen)
 
     if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
         return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
-    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_decode(s, chosen, &diag) != SHD_OK) {
+    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_halves(s, chosen, &diag) != SHD_OK) {
         exit = cmd_exit_of_input(&diag);
         diag_write(&diag, stderr);
     }
@@ -389,12 +442,14 @@ int step_plans_make(struct step_plans *s, const struct chosen *chosen)
     refine(&p, &s->tables.prefill, false);
     decode_tokens = room_of(&p, &s->tables.decode, true, &s->token_bytes);
     prefill_tokens = room_of(&p, &s->tables.prefill, false, &prefill_bytes);
-    s->ndevices = decode.ndevices;
-    s->nprefill_devices = prefill.ndevices;
-    if (!s->apart)
+    s->decode.ndevices = decode.ndevices;
+    s->prefill.ndevices = prefill.ndevices;
+    if (!s->apart) {
         decode_tokens = prefill_tokens = fmin(decode_tokens, prefill_tokens);
-    s->cache_tokens = tokens_of(&p, decode_tokens, s->ndevices);
-    s->prefill_cache_tokens = tokens_of(&p, prefill_tokens, s->nprefill_devices);
+        s->decode.together = s->prefill.together |= s->decode.together;
+    }
+    s->decode.cache_tokens = tokens_of(&p, decode_tokens, &s->decode);
+    s->prefill.cache_tokens = tokens_of(&p, prefill_tokens, &s->prefill);
     plan_transfers(&p, &decode);
     s->tables.draft = s->draft.tokens;
     tables_init(&s->tables);

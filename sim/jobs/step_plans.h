@@ -13,18 +13,28 @@
 #include "jobs/chosen.h"
 #include "serving/tables.h"
 
+/* A replica's devices for a kind of step.  Devices that share sequences are a group: the sizes of
+ * the axes that shard the batch multiply to the number of groups, and a group has its own batch and
+ * cache. */
+struct step_devices {
+    uint32_t ngroups;
+    bool together; /* groups communicate, so that they step together */
+    int32_t ndevices;
+    uint64_t cache_tokens; /* of a group */
+};
+
 struct step_plans {
-    /* The largest steps asked for: sequences that decode, tokens of a prefill, and tokens of a
-     * sequence. */
+    /* The largest steps of a group asked for: sequences that decode, tokens of a prefill, and
+     * tokens of a sequence. */
     uint32_t batch_max, tokens_max, context_max;
     uint32_t nreplicas, nprefill; /* between which caches travel */
     struct text text;             /* the scenario's, read once: TEXT_INIT */
     /* What was planned. */
     struct serving_tables tables; /* decodes and prefills, each of the devices that they are on */
-    uint64_t cache_tokens, prefill_cache_tokens; /* of a replica, and of one that only prefills */
-    bool apart;                                  /* the prefill has devices of its own */
+    bool apart;                   /* the prefill has devices of its own */
+    struct step_devices decode, prefill;
+    int64_t pieces; /* of which a prefill has a multiple of tokens: the cache is cut into such */
     struct serving_draft draft;
-    int32_t ndevices, nprefill_devices;
     char cluster[64];
     double token_bytes; /* of the cache, on the device that decodes with most */
     uint32_t nplans;

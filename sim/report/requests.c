@@ -280,13 +280,19 @@ static void add_trace(struct text *out, const struct serving_report *r)
 static void add_replicas(struct text *out, const struct serving_report *r)
 {
     text_addf(out, "%u %s", r->nreplicas, r->nreplicas == 1 ? "replica" : "replicas");
+    if (r->ngroups > 1)
+        text_addf(out, " of %u groups of devices, each with sequences of its own", r->ngroups);
     text_addf(out, ", %" PRId64 " devices of %s in all; ", r->rows[0].ndevices, r->cluster);
     text_addf(out,
-              "a replica's cache has room for %s tokens (%s each on a device) in pages of %u; "
+              "a %s's cache has room for %s tokens (%s each on a device) in pages of %u; "
               "steps of up to %u sequences and %u tokens.",
-              units_print_count(r->cache_tokens).text,
+              r->ngroups > 1 ? "group" : "replica", units_print_count(r->cache_tokens).text,
               units_print_bytes((uint128)llround(r->token_bytes)).text, r->limits.page,
               r->limits.batch_max, r->limits.tokens_max);
+    if (r->ngroups > 1)
+        text_add(out, r->together ? " Groups of a replica communicate, so that they step together, "
+                                    "for as long as the one with most to do."
+                                  : " Groups do not communicate, and step each by itself.");
 }
 
 static void add_draft(struct text *out, const struct serving_draft *draft)
@@ -418,6 +424,8 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_double(&out, "arrival_seconds", arrival_s(r));
     json_out_key_uint(&out, "left_out", r->trace->nempty);
     json_out_key_uint(&out, "replicas", r->nreplicas);
+    json_out_key_uint(&out, "groups", r->ngroups);
+    json_out_key_bool(&out, "groups_step_together", r->ngroups > 1 && r->together);
     json_out_key_uint(&out, "cache_tokens", r->cache_tokens);
     json_out_key_double(&out, "cache_bytes_per_token", r->token_bytes);
     json_out_key_uint(&out, "page_tokens", r->limits.page);

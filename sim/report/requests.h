@@ -30,7 +30,9 @@ struct serving_report {
     struct serving_limits limits;
     struct serving_draft draft;
     struct serving_goal goal;
-    uint64_t cache_tokens; /* of a replica */
+    uint32_t ngroups;      /* of devices that share sequences, in a replica that decodes */
+    bool together;         /* they communicate, so that they step together */
+    uint64_t cache_tokens; /* of a group */
     double token_bytes;
     bool apart; /* the prefill has devices of its own */
     uint32_t nplans;

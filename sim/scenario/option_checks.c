@@ -321,8 +321,7 @@ static void check_unfused(struct reader *r)
 static void check_pieces(struct reader *r)
 {
     const struct scenario *s = r->scenario;
-    int64_t ranks = scenario_cache_parts(s),
-            pieces = s->context.order == SCENARIO_ZIGZAG ? 2 * ranks : ranks;
+    int64_t pieces = scenario_pieces(s);
 
     if (!s->context.axis || scenario_kept_tokens(s) > 0 ||
         (s->context.method == SCENARIO_GATHER && s->context.order == SCENARIO_CONTIGUOUS))
@@ -330,7 +329,9 @@ static void check_pieces(struct reader *r)
     if (s->batch.seq > 0 && s->batch.seq % pieces != 0)
         WRONG(r, "batch.seq", "a sequence of %" PRId64 " tokens is not %" PRId64 " equal pieces%s",
               s->batch.seq, pieces,
-              pieces > ranks ? ", of which zigzag gives each rank a head and a tail" : "");
+              pieces > scenario_cache_parts(s)
+                  ? ", of which zigzag gives each rank a head and a tail"
+                  : "");
 }
 
 static void check_documents(struct reader *r)

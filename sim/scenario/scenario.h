@@ -909,8 +909,14 @@ int64_t scenario_decode_steps(const struct scenario *scenario);
 /* Devices, or groups of them, that have sequences of their own: the sizes of the batch's axes. */
 int64_t scenario_batch_shards(const struct scenario *scenario);
 
+/* Whether an axis shards the batch. */
+bool scenario_shards_batch(const struct scenario *scenario, const char *axis);
+
 /* The parts in which the cache lies: the size of context.axis. */
 int64_t scenario_cache_parts(const struct scenario *scenario);
+
+/* The pieces into which a sequence is cut: zigzag order gives each part two. */
+int64_t scenario_pieces(const struct scenario *scenario);
 
 /* The type of a layer, from 0 on; whether layers of a type rotate no positions in; and what its
  * tokens attend to: one of the first three types. */

@@ -62,6 +62,23 @@ int64_t scenario_cache_parts(const struct scenario *scenario)
     return size_of_axis(scenario, scenario->context.axis);
 }
 
+int64_t scenario_pieces(const struct scenario *scenario)
+{
+    int64_t parts = scenario_cache_parts(scenario);
+
+    return scenario->context.order == SCENARIO_ZIGZAG ? 2 * parts : parts;
+}
+
+bool scenario_shards_batch(const struct scenario *scenario, const char *axis)
+{
+    const struct scenario_logical *batch = scenario_find_logical(scenario, "batch");
+
+    for (size_t a = 0; batch && a < batch->naxes; a++)
+        if (!strcmp(batch->axes[a], axis))
+            return true;
+    return false;
+}
+
 int64_t scenario_batch_shards(const struct scenario *scenario)
 {
     const struct scenario_logical *batch = scenario_find_logical(scenario, "batch");
@@ -82,10 +99,8 @@ int64_t scenario_sequence_tokens(const struct scenario *scenario)
 /* What pages and the order over context.axis need a multiple of. */
 static int64_t cache_unit(const struct scenario *s)
 {
-    int64_t unit = scenario_cache_parts(s);
+    int64_t unit = scenario_pieces(s);
 
-    if (s->context.order == SCENARIO_ZIGZAG)
-        unit *= 2;
     return s->decode.page > 0 ? unit * s->decode.page : unit;
 }
 

@@ -277,12 +277,12 @@ static uint32_t add_work(struct serving_work *work, const struct serving_replica
     return n;
 }
 
-static void begin_step(struct engine *e, uint32_t replica)
+/* Choose a replica's step; if there is something to compute, it is busy with it. */
+static void form_step(struct engine *e, uint32_t replica)
 {
     const struct serving_policy *p = e->setup->policy;
     const struct serving_costs *costs = e->setup->costs;
     struct serving_replica *r = &e->replicas[replica];
-    struct serving_work work = {0, 0, 0, 0};
     uint32_t n, ncoming = r->ncoming;
 
     if (r->nwaiting + r->nrunning == 0)
@@ -290,18 +290,54 @@ static void begin_step(struct engine *e, uint32_t replica)
     (has_pools(e) && !only_prefills(e, replica) ? p->form_decode : p->form)(r);
     for (uint32_t i = ncoming; i < r->ncoming; i++)
         send_cache(e, r->coming[i], replica);
-    n = add_work(&work, r, p->keeps_batch);
+    r->work = (struct serving_work){0, 0, 0, 0};
+    n = add_work(&r->work, r, p->keeps_batch);
     if (n == 0)
         return;
     r->busy = true;
     r->begin_ns = e->now_ns;
-    r->end_ns = e->now_ns + costs->step_ns(costs, &work);
+    r->end_ns = e->now_ns + costs->step_ns(costs, &r->work);
     e->out->nsteps++;
     e->out->nsequences += n;
-    e->out->busy_ns += (uint128)(r->end_ns - r->begin_ns);
+}
+
+static void begin_step(struct engine *e, uint32_t replica, int64_t end_ns)
+{
+    struct serving_replica *r = &e->replicas[replica];
+
+    r->end_ns = end_ns;
+    e->out->busy_ns += (uint128)(end_ns - r->begin_ns);
     if (e->setup->watch)
         e->setup->watch(e->setup->watch_arg,
-                        &(struct serving_step){replica, r->begin_ns, r->end_ns, r, &work});
+                        &(struct serving_step){replica, r->begin_ns, end_ns, r, &r->work});
+}
+
+/* Begin the steps of replicas from `first` to `end` that wait for each other, once none is in a
+ * step: all end with the longest. */
+static void begin_together(struct engine *e, uint32_t first, uint32_t end)
+{
+    int64_t end_ns = 0;
+
+    for (uint32_t i = first; i < end; i++)
+        if (e->replicas[i].busy)
+            return;
+    for (uint32_t i = first; i < end; i++) {
+        form_step(e, i);
+        if (e->replicas[i].busy && e->replicas[i].end_ns > end_ns)
+            end_ns = e->replicas[i].end_ns;
+    }
+    for (uint32_t i = first; i < end; i++)
+        if (e->replicas[i].busy)
+            begin_step(e, i, end_ns);
+}
+
+static void begin_steps(struct engine *e)
+{
+    for (uint32_t i = 0, n; i < e->setup->nreplicas; i += n) {
+        n = only_prefills(e, i) ? e->setup->prefill_together : e->setup->together;
+        n = n > 0 ? n : 1;
+        begin_together(e, i, i + n);
+    }
 }
 
 /* ---- time ---- */
@@ -351,9 +387,7 @@ static void run(struct engine *e)
         receive_caches(e);
         while (e->next < t->nrequests && t->requests[e->next].arrival_ns == ns)
             arrive(e, e->next++);
-        for (uint32_t i = 0; i < e->setup->nreplicas; i++)
-            if (!e->replicas[i].busy)
-                begin_step(e, i);
+        begin_steps(e);
     }
     e->out->span_ns = e->now_ns;
     assert(e->failed || e->nhere == 0);
@@ -377,9 +411,9 @@ int serving_check(const struct serving_setup *s, struct shd_error *err)
                              s->limits.tokens_max, s->draft.tokens);
     if (s->policy->form_decode && (s->nprefill == 0 || s->nprefill >= s->nreplicas))
         return shd_error_set(err, SHD_EINVAL,
-                             "%s: %u of %u replicas prefill; expected at least one that does and "
-                             "one that does not",
-                             s->policy->name, s->nprefill, s->nreplicas);
+                             "%s: replicas that prefill hand over to those that decode; expected "
+                             "at least one that does and one that does not",
+                             s->policy->name);
     return SHD_OK;
 }
 

@@ -31,6 +31,10 @@ struct serving_setup {
     struct serving_draft draft;
     uint32_t nreplicas;
     uint32_t nprefill; /* those that only prefill, if the policy has such */
+    /* Replicas that begin their steps together, as many that follow each other, and the same of
+     * those that only prefill: they are parts of a model that wait for each other.  0, 1: each
+     * alone. */
+    uint32_t together, prefill_together;
     const struct serving_costs *costs;
     /* Tokens of all sequences that a replica has room for, and one that only prefills. */
     uint64_t cache_tokens, prefill_cache_tokens;

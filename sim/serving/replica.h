@@ -71,7 +71,8 @@ struct serving_replica {
                          yet */
     uint32_t ncoming;
     uint32_t load;            /* requests that were sent here and have not left */
-    bool busy;                /* in a step */
+    bool busy;                /* in a step ... */
+    struct serving_work work; /* ... which computes this */
     int64_t begin_ns, end_ns; /* of the step */
     int64_t link_free_ns;     /* when the next cache can leave from here */
 };
