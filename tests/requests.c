@@ -142,6 +142,21 @@ static void test_by_hand(void)
     is_served("two replicas", &setup, (struct times[]){{10, 30.201}, {20, 20}, {40.201, 50.301}});
 }
 
+/* Steps of one token: the second decodes when the first has ended.  Prompts are not cut. */
+static void test_step_tokens(void)
+{
+    struct trace_request requests[] = {{.prompt = 100, .output = 3}, {.prompt = 100, .output = 2}};
+    struct request_trace trace = {.requests = requests, .nrequests = 2};
+    struct serving_setup setup = setup_of(&trace, "prefill-first", MANY);
+    struct serving_outcome o;
+
+    setup.limits.tokens_max = 1;
+    is_served("steps of one token", &setup, (struct times[]){{10, 40.201}, {20, 50.301}});
+    o = run(&setup);
+    ok(o.counts.nlong == 2, "steps of prompts have more tokens, and are counted");
+    serving_outcome_fini(&o);
+}
+
 /* Replicas that wait for each other: steps of 20 and 10 ms both end after 20 ms, and a third
  * request, which comes meanwhile, waits, although one is idle; then it goes with the first, 101
  * tokens and 200 of context. */
@@ -564,6 +579,7 @@ int main(void)
     test_by_hand();
     test_draft();
     test_together();
+    test_step_tokens();
     test_preemption();
     test_refused();
     test_prefix();

@@ -182,6 +182,14 @@ is 0 "a scenario from standard input"
 grep -v '"scenario"' "$tmp/out" | cmp -s - "$tmp/of_file"
 ok $? "it is served like that of the file"
 
+# Steps of few tokens: prompts are only cut by chunked, and the report says so.
+shardsim serve "$small" -p prefill-first -p chunked -n 20 --step-tokens 100 --prompt-tokens 300 --output-tokens 4
+is 0 "steps of few tokens"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "prefill-first: 20 of .* steps have more than 100 tokens, as this policy cuts no prompt"
+ok $? "says that prompts are not cut"
+! grep -q '^chunked: .* tokens, as this policy' "$tmp/out"
+ok $? "and nothing of the policy that cuts them"
+
 # refused STATUS WORDS ARGUMENT...: serve ends with STATUS and WORDS.
 refused() {
     wanted=$1

@@ -126,7 +126,8 @@ static const struct args_row rows[] = {
     {"batch", 0, "N", args_count, AT(limits.batch_max), 1, BATCH_MAX,
      "Sequences in the batch of a replica, or of each part of one that shards it, at most (256)"},
     {"step-tokens", 0, "N", args_count, AT(limits.tokens_max), 1, TRACE_TOKENS_MAX,
-     "Tokens that a step computes at most (2048)"},
+     "Tokens that a step computes at most (2048); all policies but chunked compute a longer prompt "
+     "in a step of its own"},
     {"page", 0, "N", args_count, AT(limits.page), 1, TRACE_TOKENS_MAX,
      "Tokens of a page of the cache (16)"},
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Report:"},

@@ -65,6 +65,7 @@ static const struct column columns[] = {
     COUNT("served", nserved, UNIT_COUNT32, 0, ""),
     COUNT("refused", nrefused, UNIT_COUNT32, 0, ""),
     COUNT("recomputed_tokens", counts.ndropped, UNIT_COUNT64, 0, ""),
+    COUNT("long_steps", counts.nlong, UNIT_COUNT64, 0, ""),
     COUNT("found_tokens", counts.nfound, UNIT_COUNT64, 0, ""),
 };
 #define NCOLUMNS (sizeof columns / sizeof columns[0])
@@ -317,6 +318,13 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
         if (row->nrefused > 0) {
             text_addf(&line, "%s: %u requests need more cache than a replica has, and are refused.",
                       row->policy->name, row->nrefused);
+            wrap_join(out, width, 0, 2, &line);
+        }
+        if (row->counts.nlong > 0) {
+            text_addf(&line, "%s: %s of %s steps have more than %u tokens, as this policy cuts %s.",
+                      row->policy->name, units_print_count(row->counts.nlong).text,
+                      units_print_count(row->nsteps).text, r->limits.tokens_max,
+                      row->policy->keeps_batch ? "neither a prompt nor its batch" : "no prompt");
             wrap_join(out, width, 0, 2, &line);
         }
         if (arrival_s(r) > 0 && row->figures.span_s > OVERLOAD * arrival_s(r)) {

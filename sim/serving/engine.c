@@ -294,6 +294,9 @@ static void form_step(struct engine *e, uint32_t replica)
     n = add_work(&r->work, r, p->keeps_batch);
     if (n == 0)
         return;
+    e->shared.counts.nlong +=
+        r->work.prefill_tokens + (uint64_t)r->work.ndecodes * (1 + e->shared.draft.tokens) >
+        e->shared.limits.tokens_max;
     r->busy = true;
     r->begin_ns = e->now_ns;
     r->end_ns = e->now_ns + costs->step_ns(costs, &r->work);

@@ -18,7 +18,7 @@ static void form_prefill(struct serving_replica *r)
 
 static void form_decode(struct serving_replica *r)
 {
-    uint32_t left = UINT32_MAX, id = replica_front(r);
+    uint32_t left = r->shared->limits.tokens_max, id = replica_front(r);
 
     while (id != SERVING_NONE && replica_sequence(r, id)->source != SERVING_NONE &&
            replica_has_place(r) && replica_await(r))

@@ -10,7 +10,7 @@
 
 static void form(struct serving_replica *r)
 {
-    uint32_t left = UINT32_MAX;
+    uint32_t left = r->shared->limits.tokens_max;
 
     if (!replica_admit_whole(r))
         (void)replica_continue(r, &left);

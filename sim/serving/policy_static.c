@@ -45,7 +45,7 @@ static bool prefill(struct serving_replica *r)
 
 static void form(struct serving_replica *r)
 {
-    uint32_t left = UINT32_MAX;
+    uint32_t left = r->shared->limits.tokens_max;
 
     if (r->nrunning == 0)
         fill_batch(r);

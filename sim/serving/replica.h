@@ -47,6 +47,7 @@ struct serving_counts {
     uint64_t npreempted;
     uint64_t ndropped; /* tokens lost to preemption, to be computed again */
     uint64_t nfound;   /* tokens of prompts that were found in a cache */
+    uint64_t nlong;    /* steps of more tokens than `tokens_max` */
 };
 
 /* What all replicas share. */
