@@ -160,6 +160,27 @@ static struct chosen choose_half(const struct chosen *of, bool decodes, struct t
     return c;
 }
 
+/* Print errors; those in settings that are not of the command line are the scenario's. */
+static int write_errors(const struct chosen *chosen, const struct diag *diag)
+{
+    struct diag out = DIAG_INIT;
+    int exit = cmd_exit_of_input(diag);
+
+    for (size_t i = 0; i < diag->nmessages; i++) {
+        const struct diag_message *m = &diag->messages[i];
+        bool own = m->file && !strcmp(m->file, "--set") && m->line > (int)chosen->nsets;
+
+        diag_error(&out,
+                   own ? (struct place){chosen->path, 0, 0}
+                       : (struct place){m->file, m->line, m->column},
+                   "%s%s", own ? "steps that serve it: " : "", m->text);
+    }
+    out.no_memory = diag->no_memory;
+    diag_write(&out, stderr);
+    diag_fini(&out);
+    return exit;
+}
+
 /* Plan a step.  False: its sizes do not divide, or, with the exit status set, something is
  * wrong. */
 static bool plan(struct planned *out, struct planner *p, const struct point *point)
@@ -178,8 +199,7 @@ static bool plan(struct planned *out, struct planner *p, const struct point *poi
         if (status != SHD_OK)
             p->exit = cmd_failure(p->chosen->path, &err);
     } else if (status != SHD_EINDIVISIBLE || p->strict) {
-        p->exit = cmd_exit_of_input(&diag);
-        diag_write(&diag, stderr);
+        p->exit = write_errors(p->chosen, &diag);
     }
     if (cmd_stop_request)
         p->exit = CMD_INTERRUPTED;
@@ -406,17 +426,39 @@ static int read_halves(struct step_plans *s, const struct chosen *chosen, struct
     return status;
 }
 
+/* Say which strategies there are, where halves of the one asked for are not found: in the names of
+ * the file. */
+static int read_whole(const struct chosen *chosen, struct diag *diag)
+{
+    const struct scenario *scenario;
+    struct chosen c = *chosen;
+    int status = chosen_read(&c, &scenario, diag);
+
+    if (status == SHD_OK) {
+        diag_error(diag, (struct place){c.path, 0, 0}, "the strategy is no prefill and decode");
+        status = SHD_ENOTFOUND;
+    }
+    chosen_fini(&c);
+    return status;
+}
+
 int step_plans_begin(struct step_plans *s, struct chosen *chosen)
 {
     struct diag diag = DIAG_INIT;
-    int exit = CMD_OK;
+    int exit = CMD_OK, status;
 
     if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
         return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
-    if (chosen_keep(chosen, &s->text, &diag) != SHD_OK || read_halves(s, chosen, &diag) != SHD_OK) {
-        exit = cmd_exit_of_input(&diag);
-        diag_write(&diag, stderr);
+    status = chosen_keep(chosen, &s->text, &diag);
+    if (status == SHD_OK)
+        status = read_halves(s, chosen, &diag);
+    if (status == SHD_ENOTFOUND) {
+        diag_fini(&diag);
+        diag_init(&diag);
+        status = read_whole(chosen, &diag);
     }
+    if (status != SHD_OK)
+        exit = write_errors(chosen, &diag);
     diag_fini(&diag);
     return exit;
 }

@@ -52,10 +52,11 @@ static const char *microbatch_of(char *buf, size_t size, const struct binding *b
     return buf;
 }
 
-/* A hint to pad, appended to the suggested numbers of shards. */
+/* A hint to pad, appended to the suggested numbers of shards.  A cache is not padded. */
 static const char *padding_of(const struct binding *b, const struct shd_error *err)
 {
-    return b->scenario->uneven == SCENARIO_REFUSED && strstr(err->text, "would do")
+    return b->scenario->uneven == SCENARIO_REFUSED && !scenario_serves(b->scenario) &&
+                   strstr(err->text, "would do")
                ? ", or 'uneven: pad'"
                : "";
 }
