@@ -182,6 +182,11 @@ is 0 "a scenario from standard input"
 grep -v '"scenario"' "$tmp/out" | cmp -s - "$tmp/of_file"
 ok $? "it is served like that of the file"
 
+# Few tokens a second have digits.
+shardsim serve "$small" -p chunked --rate 0.01 -n 4 --output-tokens 1
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "chunked makes 0\.0[0-9]* output tokens a second"
+ok $? "less than half a token a second"
+
 # Steps of few tokens: prompts are only cut by chunked, and the report says so.
 shardsim serve "$small" -p prefill-first -p chunked -n 20 --step-tokens 100 --prompt-tokens 300 --output-tokens 4
 is 0 "steps of few tokens"
@@ -218,6 +223,10 @@ printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
 refused 2 "at least two --replicas" "$tmp/apart.yaml"
 refused 2 "too small to verify the 4" "$small" --step-tokens 4 -s decode.draft=4
+refused 2 "answer.yaml: error: there are several strategies; choose one with --strategy: 'one/prefill'" \
+    "$scenarios/answer.yaml"
+refused 2 "there is no strategy 'nix'; expected one of 'one', 'same'" "$scenarios/answer.yaml" -S nix
+refused 2 "fsdp.yaml: error: steps that serve it: a model of kind mlp makes no tokens" "$scenarios/fsdp.yaml"
 # Before anything is planned, which would fail here.
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static -s limits.memory=1MiB
 refused 2 "expected at least one that does" "$small" -p disaggregated -s limits.memory=1MiB

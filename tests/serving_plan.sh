@@ -248,6 +248,13 @@ search --apart --devices 12 -s decode.tokens=1
 is 2 "search --apart: answers of one token need no decode"
 
 # The page shows what the program says.
+# The most sequences that are tried, where more may fit; and a cache that is not padded.
+shardsim search "$scenarios/requests.yaml" --serve -S decode -q --top 1
+tr -s '\n ' '  ' <"$tmp/out" | grep -q 'more than 1048576 sequences are not tried, and may fit on 1'
+ok $? "search --serve says where its batches end"
+shardsim plan "$scenarios/answer.yaml" -S same/decode -s batch.size=3
+grep -q "1 or 3 would do$" "$tmp/err" && ! grep -q uneven "$tmp/err"
+ok $? "a step of serving is not told to pad"
 (cd "$top_srcdir" && COLUMNS=80 PATH=$bin:$PATH python3 tests/console_page.py docs/serving.md "${SERVING_UPDATE:-0}") \
     >"$tmp/wrong" 2>&1
 ok $? "docs/serving.md: what it shows is what the program says"

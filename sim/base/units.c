@@ -374,6 +374,17 @@ struct units_text units_print_ns_exact(int64_t ns)
     return print_exact((uint64_t)ns, time_units, COUNT(time_units));
 }
 
+struct units_text units_print_number(double number, int decimals)
+{
+    struct units_text out;
+
+    if (number >= 10)
+        snprintf(out.text, sizeof out.text, "%.*f", decimals, number);
+    else
+        snprintf(out.text, sizeof out.text, "%.2g", number);
+    return out;
+}
+
 struct units_text units_print_count(uint128 count)
 {
     struct units_text out;

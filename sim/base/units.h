@@ -66,6 +66,9 @@ struct units_text units_print_bytes_exact(uint64_t bytes);
 struct units_text units_print_rate_exact(uint64_t bytes_per_s);
 struct units_text units_print_ns_exact(int64_t ns);
 
+/* For people: a number with so many decimals, or two significant digits below 10. */
+struct units_text units_print_number(double number, int decimals);
+
 /* For people, decimal: "999", "12.3 k", "4.00 G". */
 struct units_text units_print_count(uint128 count);
 

@@ -363,7 +363,7 @@ static void print_step(struct text *out, const struct record *record,
         return;
     }
     if (f->tokens_per_s > 0)
-        text_addf(out, ": %.0f tokens a second", f->tokens_per_s);
+        text_addf(out, ": %s tokens a second", units_print_number(f->tokens_per_s, 0).text);
     text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f->mfu, 100 * f->hfu);
     text_addf(out, "  bound by    %s (%.0f %% of the step)\n", bound.what, 100 * bound.share);
 }

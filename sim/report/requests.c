@@ -81,6 +81,11 @@ static double value_of(const struct serving_row *row, const struct column *c)
 
 /* ---- tables ---- */
 
+static struct units_text print_rate(double rate)
+{
+    return rate >= 1000 ? units_print_count((uint128)llround(rate)) : units_print_number(rate, 0);
+}
+
 static struct units_text print_value(const struct column *c, double value)
 {
     struct units_text out;
@@ -243,8 +248,7 @@ static void add_answer(struct text *out, const struct serving_report *r)
     }
     n = add_names(out, r, score_tokens, (1 - ALIKE) * score_tokens(most));
     text_addf(out, " make%s %s output tokens a second%s. ", n == 1 ? "s" : "",
-              units_print_count((uint128)llround(most->figures.tokens_per_s)).text,
-              n == r->nrows ? "" : ", the most");
+              print_rate(most->figures.tokens_per_s).text, n == r->nrows ? "" : ", the most");
     if (r->nrows > 1)
         add_soonest(out, r);
 }

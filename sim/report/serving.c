@@ -70,11 +70,11 @@ static void print_times(const struct result *result, const struct serving *s, st
     else
         text_addf(&line, "%" PRId64 " prompt%s take%s %s", result->sequences,
                   result->sequences == 1 ? "" : "s", result->sequences == 1 ? "s" : "", step.text);
-    text_addf(&line, ": %.0f tokens a second", s->tokens_per_s);
+    text_addf(&line, ": %s tokens a second", units_print_number(s->tokens_per_s, 0).text);
     if (result->decodes)
         text_addf(&line, " of %" PRId64 " sequence%s", result->sequences,
                   result->sequences == 1 ? "" : "s");
-    text_addf(&line, ", %.1f of each device", s->device_tokens_per_s);
+    text_addf(&line, ", %s of each device", units_print_number(s->device_tokens_per_s, 1).text);
     print_line(result, "serving", &line, out);
     text_addf(&line, "%s (%.0f %% of the step); MBU %.0f %%", s->bound.what, 100 * s->bound.share,
               100 * s->mbu);

@@ -263,13 +263,12 @@ static bool is_full(struct finder *f, int64_t groups, int64_t batch)
 /* Double the batch for as long as it fits; then look where the limits are reached. */
 static int plan_mesh(struct finder *f)
 {
-    int64_t groups = groups_of(f), good = 0, bad = 0;
+    int64_t groups = groups_of(f), batch = groups, good = 0, bad = 0;
     enum outcome outcome = FITS;
     int status = find_prompt(f, groups);
 
     f->out->nmeshes++;
-    for (int64_t batch = groups; batch <= BATCH_MAX && outcome == FITS && status == SHD_OK;
-         batch *= 2) {
+    for (; batch <= BATCH_MAX && outcome == FITS && status == SHD_OK; batch *= 2) {
         bool within;
 
         if (is_stopped(f))
@@ -283,6 +282,7 @@ static int plan_mesh(struct finder *f)
         if (is_full(f, groups, batch))
             break;
     }
+    f->out->nlarge += batch > BATCH_MAX && outcome == FITS && status == SHD_OK;
     return !f->out->wants.prefill && good > 0 && bad > good && status == SHD_OK
                ? refine(f, good, bad, groups)
                : status;
@@ -347,7 +347,7 @@ int serving_search_run(struct serving_search *out, const struct trial *trial,
     int64_t devices = wants->devices > 0 ? wants->devices : shd_mesh_size(trial->mesh);
     int status;
 
-    *out = (struct serving_search){.trial = trial, .wants = *wants};
+    *out = (struct serving_search){.trial = trial, .wants = *wants, .batch_max = BATCH_MAX};
     if (!trial->scenario->step.decode)
         return shd_error_set(err, SHD_EINVAL,
                              "a search for serving is of a decode; expected step: "

@@ -42,6 +42,8 @@ struct serving_search {
     struct serving_layout *layouts; /* those that fit: the most tokens a second and device first */
     size_t nlayouts, nwithin;
     size_t nmeshes, nrefused; /* meshes in all, and those that cannot be laid out so ... */
+    size_t nlarge;            /* meshes on which the most sequences that are tried, ... */
+    int64_t batch_max;        /* ... so many, fit, so that more may */
     char refused[160];        /* ... the last one's reason */
     size_t nplans;            /* steps planned, those that do not fit and prefills included */
     bool over;                /* not stopped */

@@ -51,9 +51,10 @@ static void print_best(struct text *out, const struct serving_search *s)
         return;
     }
     text_addf(&line,
-              "%s with %" PRId64 " sequences: %.0f tokens a second, %.1f of each device; a token "
+              "%s with %" PRId64 " sequences: %s tokens a second, %s of each device; a token "
               "takes %s, bound by %s",
-              best->mesh, best->batch, best->tokens_per_s, best->device_tokens_per_s,
+              best->mesh, best->batch, units_print_number(best->tokens_per_s, 0).text,
+              units_print_number(best->device_tokens_per_s, 1).text,
               units_print_seconds(best->token_s).text, best->bound);
     if (best->prompt_s >= 0)
         text_addf(&line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
@@ -78,6 +79,9 @@ static void print_counts(struct text *out, const struct serving_search *s)
         "; on each of %zu meshes batches were doubled, and then halved to a sixteenth below the "
         "limits, in %zu plans",
         s->nmeshes - s->nrefused, s->nplans);
+    if (s->nlarge > 0)
+        text_addf(&line, "; more than %" PRId64 " sequences are not tried, and may fit on %zu",
+                  s->batch_max, s->nlarge);
     if (!s->over)
         text_add(&line, ", until the search was interrupted");
     print_line("of", &line, out);
@@ -93,8 +97,8 @@ static void add_row(struct table *table, const struct serving_layout *l)
     table_add(table, "%s", l->best_of_user ? "*" : "");
     table_add(table, "%s", l->mesh);
     table_add(table, "%" PRId64, l->batch);
-    table_add(table, "%.1f", l->device_tokens_per_s);
-    table_add(table, "%.1f", 1 / l->token_s);
+    table_add(table, "%s", units_print_number(l->device_tokens_per_s, 1).text);
+    table_add(table, "%s", units_print_number(1 / l->token_s, 1).text);
     table_add(table, "%s", units_print_seconds(l->token_s).text);
     table_add(table, "%s", units_print_seconds(l->prompt_s >= 0 ? l->prompt_s : NAN).text);
     table_add(table, "%s", units_print_bytes((uint128)l->memory_bytes).text);
@@ -163,6 +167,7 @@ void serving_report_json(struct text *out, const struct serving_search *search)
     json_out_key_string(&json, "hardware", search->trial->hardware->name);
     json_out_key_uint(&json, "meshes", search->nmeshes);
     json_out_key_uint(&json, "refused", search->nrefused);
+    json_out_key_uint(&json, "more_may_fit", search->nlarge);
     json_out_key_uint(&json, "plans", search->nplans);
     json_out_key_bool(&json, "over", search->over);
     json_out_key_array(&json, "layouts");

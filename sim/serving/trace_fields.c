@@ -86,6 +86,12 @@ static int64_t days_to(int year, int month, int day)
     return 365 * y + y / 4 - y / 100 + y / 400 + in_year - 719468;
 }
 
+static int days_in(int year, int month)
+{
+    return (int)(days_to(month < 12 ? year : year + 1, month % 12 + 1, 1) -
+                 days_to(year, month, 1));
+}
+
 /* The offset of a time zone at the end of a date: none, "Z", "+02:00". */
 static bool parse_zone(int64_t *out_s, const char *text)
 {
@@ -109,8 +115,9 @@ static bool parse_date(int64_t *out_ns, const char *text)
 
     if (sscanf(text, "%4d-%2d-%2d%*1[ T]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
                &second, &used) != 6 ||
-        used == 0 || year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31 ||
-        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+        used == 0 || year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 ||
+        day > days_in(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+        second < 0 || second > 60)
         return false;
     text += used;
     if (*text == '.') {

@@ -43,6 +43,9 @@ static void take_blocks(struct trace_reading *r, struct json_text *j)
         if (!json_text_int(j, &id)) {
             diag_error(r->diag, place, "a block of hash_ids is no whole number");
             json_text_skip(j);
+        } else if (id < 0) {
+            diag_error(r->diag, place, "a block of hash_ids is %lld; expected a number from 0 on",
+                       (long long)id);
         } else if (!trace_add_block(r, id)) {
             diag_no_memory(r->diag);
         }
