@@ -227,6 +227,7 @@ refused 2 "answer.yaml: error: there are several strategies; choose one with --s
     "$scenarios/answer.yaml"
 refused 2 "there is no strategy 'nix'; expected one of 'one', 'same'" "$scenarios/answer.yaml" -S nix
 refused 2 "fsdp.yaml: error: steps that serve it: a model of kind mlp makes no tokens" "$scenarios/fsdp.yaml"
+refused 2 "does not grow with its tokens" "$small" -s model.window=64
 # Before anything is planned, which would fail here.
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static -s limits.memory=1MiB
 refused 2 "expected at least one that does" "$small" -p disaggregated -s limits.memory=1MiB

@@ -329,6 +329,13 @@ static double room_of(struct planner *p, const struct serving_grid *g, bool deco
         return 0;
     *token_bytes =
         (high.memory_bytes - low.memory_bytes) / (sequences * (high.kept_tokens - low.kept_tokens));
+    if (!(*token_bytes > 0)) {
+        p->exit =
+            cmd_wrong(p->chosen->path, "the cache of a sequence does not grow with its tokens, "
+                                       "as all layers have a window, and pages of such are not "
+                                       "simulated; expected model.window 0");
+        return 0;
+    }
     return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * high.kept_tokens;
 }
 
