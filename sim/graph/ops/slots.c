@@ -15,6 +15,7 @@ static const char *find_fault(const struct kern_routing_spec *s)
 {
     uint32_t open = s->experts - (s->kind == KERN_ROUTING_EMPTY);
     bool rank = s->kind == KERN_ROUTING_HOT_RANK;
+    bool shares = rank || s->kind == KERN_ROUTING_HOT_EXPERT;
 
     if (s->choices < 1 || s->experts < 1 || s->choices > open)
         return "a token cannot choose so many different experts";
@@ -23,7 +24,7 @@ static const char *find_fault(const struct kern_routing_spec *s)
         return "the groups that a token may choose from have too few experts";
     if (s->capacity < 0)
         return "its capacity is negative";
-    if (!(s->skew >= 0) || !(s->share >= 0 && s->share <= 1))
+    if (!(s->skew >= 0) || (shares && !(s->share >= 0 && s->share <= 1)))
         return "its skew is below 0, or its share not within 0..1";
     if ((rank && (s->ranks < 1 || s->experts % s->ranks || s->hot >= s->ranks)) ||
         (s->kind == KERN_ROUTING_RAGGED && (s->ranks < 1 || s->tokens % s->ranks)))
