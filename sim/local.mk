@@ -375,6 +375,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/coded.c \
 	%D%/graph/ops/constraint.c \
+	%D%/graph/ops/deal.c \
 	%D%/graph/ops/dequantize.c \
 	%D%/graph/ops/einsum.c \
 	%D%/graph/ops/embed.c \
@@ -635,9 +636,12 @@ libsim_la_SOURCES = \
 	%D%/kern/coded_product.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
+	%D%/kern/copies.c \
+	%D%/kern/copies.h \
 	%D%/kern/copy_combine.c \
 	%D%/kern/cut.c \
 	%D%/kern/cut.h \
+	%D%/kern/deal.c \
 	%D%/kern/dequantize.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \

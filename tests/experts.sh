@@ -95,6 +95,58 @@ ok $? "dropless: nothing is dropped"
 ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
 ok $? "plan: 80 columns"
 
+# Copies of experts take tokens off the fullest device, as planned and as devices count.
+cat >"$tmp/copies.yaml" <<'YAML'
+version: 1
+mesh: {ep: 4}
+model: {kind: mixtral, layers: 1, d_model: 16, heads: 4, kv_heads: 2, d_ff: 32, vocab: 32}
+moe: {experts: 16, top_k: 2, d_ff: 16, routing: zipf}
+step: [decode]
+batch: {size: 256, seq: 4}
+params:
+  - [moe/(up|gate|down)/kernel, [ep]]
+  - [.*, []]
+axes: {batch: ep}
+YAML
+for copies in 0 4 8; do
+    shardsim run -q --json -s moe.redundant=$copies "$tmp/copies.yaml"
+    is 0 "run, $copies copies: status 0"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["experts"])' "$tmp/out" \
+        >"$tmp/executed"
+    shardsim plan -q --json -s moe.redundant=$copies "$tmp/copies.yaml"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["experts"])' "$tmp/out" |
+        cmp -s - "$tmp/executed"
+    ok $? "$copies copies: what is planned is what devices counted"
+    COPIES=$copies holds "$copies copies: rows of devices" <<'PY'
+import os
+copies, e = int(os.environ["COPIES"]), r["experts"][0]
+experts, ranks = e["rows_of_experts"]["each"], e["rows_of_ranks"]
+assert len(experts) == 16 + copies and sum(experts) == sum(ranks["each"]) == 512, e
+assert ranks["each"] == [sum(experts[i:i + len(experts) // 4])
+                         for i in range(0, len(experts), len(experts) // 4)], e
+of = e.get("copies_of", list(range(16)))
+assert sorted(set(of)) == list(range(16)) and ("copies_of" in e) == (copies > 0), of
+# the first expert of zipf's law has the most tokens, half of them, and so a copy first
+assert of.count(0) == max(map(of.count, of)) and (of.count(0) > 1) == (copies > 0), of
+same = [n for n, i in zip(experts, of) if i == 0]
+assert max(same) < 1.25 * sum(same) / len(same), same
+assert ranks["times_the_mean"] < (1.15 if copies else 99) and \
+    (copies or ranks["times_the_mean"] > 2), ranks
+PY
+done
+shardsim plan -s moe.redundant=8 "$tmp/copies.yaml"
+tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
+grep -q '2 of 16 experts of 16 and 8 copies of them' "$tmp/flat"
+ok $? "copies: in the first lines"
+shardsim plan -s moe.redundant=8 -s params='[[.*, []]]' -s axes='{}' "$tmp/copies.yaml"
+tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
+grep -q 'each device has all copies; a copy of expert [0-9]* has [0-9.]*x the mean' "$tmp/flat"
+ok $? "copies that all devices have"
+shardsim plan -s moe.redundant=3 "$tmp/copies.yaml"
+is 2 "copies that do not divide: an error"
+says err '^--set:1:15: error: 16 experts and 3 copies beside them do not divide over 4 devices' \
+    "copies that do not divide: its place"
+
 # Workloads find the number of ranks from the sharding.
 shardsim plan --json -s moe.routing=hot-rank -s moe.capacity=0 -s batch.seq=256 "$tmp/moe.yaml"
 holds "a hot rank: as many ranks as experts are cut into, the first with half of all rows" <<'PY'

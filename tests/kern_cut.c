@@ -24,16 +24,27 @@
 static struct seen {
     const struct kern_kernel *kernel;
     unsigned n, merged, apart;
-} seen[] = {{&kern_kernel_einsum, 0, 0, 0},         {&kern_kernel_map, 0, 0, 0},
-            {&kern_kernel_reduce, 0, 0, 0},         {&kern_kernel_attention, 0, 0, 0},
-            {&kern_kernel_attention_grad, 0, 0, 0}, {&kern_kernel_rope, 0, 0, 0},
-            {&kern_kernel_causal, 0, 0, 0},         {&kern_kernel_embed, 0, 0, 0},
-            {&kern_kernel_embed_grad, 0, 0, 0},     {&kern_kernel_pick, 0, 0, 0},
-            {&kern_kernel_pick_grad, 0, 0, 0},      {&kern_kernel_repeat, 0, 0, 0},
-            {&kern_kernel_repeat_sum, 0, 0, 0},     {&kern_kernel_window, 0, 0, 0},
-            {&kern_kernel_scan, 0, 0, 0},           {&kern_kernel_taps, 0, 0, 0},
-            {&kern_kernel_taps_sum, 0, 0, 0},       {&kern_kernel_topk, 0, 0, 0},
-            {&kern_kernel_slots, 0, 0, 0},          {&kern_kernel_grouped, 0, 0, 0}};
+} seen[] = {{&kern_kernel_einsum, 0, 0, 0},
+            {&kern_kernel_map, 0, 0, 0},
+            {&kern_kernel_reduce, 0, 0, 0},
+            {&kern_kernel_attention, 0, 0, 0},
+            {&kern_kernel_attention_grad, 0, 0, 0},
+            {&kern_kernel_rope, 0, 0, 0},
+            {&kern_kernel_causal, 0, 0, 0},
+            {&kern_kernel_embed, 0, 0, 0},
+            {&kern_kernel_embed_grad, 0, 0, 0},
+            {&kern_kernel_pick, 0, 0, 0},
+            {&kern_kernel_pick_grad, 0, 0, 0},
+            {&kern_kernel_repeat, 0, 0, 0},
+            {&kern_kernel_repeat_sum, 0, 0, 0},
+            {&kern_kernel_window, 0, 0, 0},
+            {&kern_kernel_scan, 0, 0, 0},
+            {&kern_kernel_taps, 0, 0, 0},
+            {&kern_kernel_taps_sum, 0, 0, 0},
+            {&kern_kernel_topk, 0, 0, 0},
+            {&kern_kernel_slots, 0, 0, 0},
+            {&kern_kernel_grouped, 0, 0, 0},
+            {&kern_kernel_deal, 0, 0, 0}};
 
 #define NSEEN (sizeof seen / sizeof *seen)
 

@@ -200,6 +200,179 @@ static void test_count(void)
     }
 }
 
+/* ---- copies ---- */
+
+struct copied {
+    struct kern_copies copies;
+    uint64_t loads[300];
+    uint32_t devices;
+    int32_t room[2000];
+};
+
+/* Copies of experts whose loads are those of zipf's law, or random. */
+static void make_copies(struct copied *out, uint32_t experts, uint32_t more, uint32_t devices,
+                        bool zipf)
+{
+    out->devices = devices;
+    for (uint32_t e = 0; e < experts; e++)
+        out->loads[e] = zipf ? (UINT64_C(1) << 32) / (e + 1) : random_below(1000);
+    if (kern_copies_room(experts, experts + more) > sizeof out->room / sizeof *out->room ||
+        !kern_copies_make(&out->copies, out->loads, experts, experts + more, devices, out->room))
+        ok(false, "no memory for copies");
+}
+
+static int32_t ncopies(const struct copied *c, uint32_t e)
+{
+    return c->copies.first[e + 1] - c->copies.first[e];
+}
+
+/* Whether each place is of one copy, and no copies were made better of another expert: without its
+ * last one an expert would have at least the largest load for each copy. */
+static bool are_right(const struct copied *c)
+{
+    const struct kern_copies *all = &c->copies;
+    bool good = all->first[all->experts] == (int32_t)all->places;
+    double most = 0;
+
+    for (uint32_t e = 0; e < all->experts; e++)
+        most = fmax(most, (double)c->loads[e] / ncopies(c, e));
+    for (uint32_t e = 0; e < all->experts && good; e++) {
+        good = ncopies(c, e) == 1 || (double)c->loads[e] / (ncopies(c, e) - 1) >= most;
+        for (int32_t k = all->first[e]; k < all->first[e + 1]; k++)
+            good &= all->place[k] >= 0 && all->place[k] < (int32_t)all->places &&
+                    all->expert[all->place[k]] == (int32_t)e;
+    }
+    return good;
+}
+
+/* The largest sum of a device's loads over the mean of devices; and how many copies are on one
+ * device with another of their expert that might be elsewhere. */
+static double largest_sum(const struct copied *c, int *beside)
+{
+    uint32_t each = c->copies.places / c->devices;
+    const int32_t *expert = c->copies.expert;
+    double most = 0, all = 0, sum = 0;
+
+    *beside = 0;
+    for (uint32_t i = 0; i < c->copies.places; i++) {
+        sum = i % each ? sum : 0;
+        sum += (double)c->loads[expert[i]] / ncopies(c, (uint32_t)expert[i]);
+        all += (double)c->loads[expert[i]] / ncopies(c, (uint32_t)expert[i]);
+        most = fmax(most, sum);
+        for (uint32_t j = i - i % each; j < i; j++)
+            *beside +=
+                expert[i] == expert[j] && ncopies(c, (uint32_t)expert[i]) <= (int32_t)c->devices;
+    }
+    return most / (all / c->devices);
+}
+
+static void test_copies(void)
+{
+    struct copied c;
+    double worst = 0;
+    int nbad = 0, nbeside = 0, beside;
+
+    for (int i = random_count(300); i > 0; i--) {
+        uint32_t devices = 1 + random_below(6), experts = 1 + random_below(30);
+        uint32_t more = devices - 1 - (experts + devices - 1) % devices;
+
+        make_copies(&c, experts, more + devices * random_below(3), devices, i % 3 == 0);
+        nbad += !are_right(&c);
+    }
+    ok(nbad == 0, "copies are of the experts with the largest load for each");
+    for (uint32_t devices = 4; devices <= 32; devices *= 2) {
+        make_copies(&c, 256, 32, devices, true);
+        worst = fmax(worst, largest_sum(&c, &beside));
+        nbeside += beside;
+        nbad += !are_right(&c);
+    }
+    ok(nbad == 0 && nbeside == 0 && worst < 1.01,
+       "256 experts by zipf's law and 32 copies: no device has two of one, loads within 1 %%");
+}
+
+/* The copy that a token takes, counted by going through all before it. */
+static int32_t place_of(const struct kern_copies *c, int32_t id, int64_t token)
+{
+    int32_t at;
+
+    if (id < 0)
+        return id;
+    at = c->first[id];
+    for (int64_t i = 0; i < token + id; i++)
+        at = at + 1 < c->first[id + 1] ? at + 1 : c->first[id];
+    return c->place[at];
+}
+
+static void test_deal(void)
+{
+    int nbad = 0;
+
+    for (int i = random_count(200); i > 0; i--) {
+        struct copied c;
+        union kern_desc d;
+        int64_t n, offsets[KERN_OFFSETS_MAX] = {random_below(6), random_below(5)};
+        int32_t *ids, *places;
+
+        make_copies(&c, 1 + random_below(9), 3 * random_below(4), 1, false);
+        d.deal = (struct kern_deal){.dtype = SHD_I32,
+                                    .rows = random_below(7),
+                                    .seq = random_below(6),
+                                    .choices = 1 + random_below(3),
+                                    .whole = 5 + random_below(9),
+                                    .tokens = 1 + random_below(40),
+                                    .copies = &c.copies};
+        n = d.deal.rows * d.deal.seq * d.deal.choices;
+        ids = malloc((size_t)(n + 1) * sizeof *ids);
+        places = malloc((size_t)(n + 1) * sizeof *places);
+        for (int64_t at = 0; at < n; at++)
+            ids[at] = (int32_t)random_below(c.copies.experts + 1) - 1;
+        nbad += kern_kernel_deal.run(&d, &(struct kern_args){.in = (const void *[]){ids},
+                                                             .out = (void *[]){places},
+                                                             .offsets = offsets,
+                                                             .nthreads = TEST_THREADS}) != 0;
+        nbad += kern_kernel_deal.bytes(&d, offsets) != (uint64_t)n * 8;
+        for (int64_t at = 0; at < n; at++) {
+            int64_t row = offsets[0] + at / d.deal.choices / d.deal.seq;
+            int64_t seq = offsets[1] + at / d.deal.choices % d.deal.seq;
+
+            nbad += places[at] !=
+                    place_of(&c.copies, ids[at], (row * d.deal.whole + seq) % d.deal.tokens);
+        }
+        free(ids);
+        free(places);
+    }
+    ok(nbad == 0, "deal: tokens take the copies of an expert in turn, by their numbers");
+}
+
+/* An array of copies has the numbers of the experts' array, whichever part of it is filled, and by
+ * whatever dimensions of as many elements. */
+static void test_filled_copies(void)
+{
+    struct kern_source source = {.seed = 7, .scale = 2};
+    float whole[9 * 4], part[3 * 2];
+    int nbad = 0;
+    struct copied c;
+
+    make_copies(&c, 6, 3, 3, false);
+    kern_fill(&source, SHD_F32, 2, (const int64_t[]){6, 4}, (const int64_t[]){0, 0},
+              (const int64_t[]){6, 4}, whole);
+    source.copies = &c.copies;
+    for (int64_t first = 0; first <= 6; first += 3)
+        for (int64_t column = 0; column < 4; column += 2) {
+            kern_fill(&source, SHD_F32, 2, (const int64_t[]){9, 4},
+                      (const int64_t[]){first, column}, (const int64_t[]){3, 2}, part);
+            for (int64_t i = 0; i < 6; i++)
+                nbad += part[i] != whole[c.copies.expert[first + i / 2] * 4 + column + i % 2];
+        }
+    for (int64_t first = 0; first < 12; first++) {
+        kern_fill(&source, SHD_F32, 1, (const int64_t[]){36}, (const int64_t[]){3 * first},
+                  (const int64_t[]){3}, part);
+        for (int64_t i = 3 * first; i < 3 * first + 3; i++)
+            nbad += part[i - 3 * first] != whole[c.copies.expert[i / 4] * 4 + i % 4];
+    }
+    ok(nbad == 0, "copies have the numbers of their experts");
+}
+
 /* ---- the grouped product ---- */
 
 enum { EXPERT, SLOT, INNER, WIDTH, NDIMS };
@@ -460,6 +633,9 @@ int main(void)
     test_topk();
     test_slots();
     test_count();
+    test_copies();
+    test_deal();
+    test_filled_copies();
     test_grouped();
     test_workloads();
     test_fill();

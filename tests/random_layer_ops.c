@@ -751,9 +751,9 @@ struct expert_dims {
     uint32_t expert, choice, slot, group;
 };
 
-static const struct kern_routing *random_routing(struct random_program *p, int64_t groups)
+static struct kern_routing_spec random_routing(struct random_program *p, int64_t groups)
 {
-    const struct kern_routing_spec spec = {
+    return (struct kern_routing_spec){
         .kind = (enum kern_routing_kind)random_below(&p->random, KERN_ROUTING_NKINDS),
         .tokens = p->graph->dims[BATCH].size / groups * p->graph->dims[SEQ].size,
         .choices = 1 + random_below(&p->random, 2),
@@ -764,8 +764,18 @@ static const struct kern_routing *random_routing(struct random_program *p, int64
         .share = 0.5,
         .ranks = 2,
         .seed = (uint32_t)random_next(&p->random)};
+}
 
-    return graph_routing(p->graph, &spec);
+/* The same routing, or one to copies; half of them are. */
+static const struct kern_routing *random_copies(struct random_program *p,
+                                                const struct kern_routing *r,
+                                                const struct kern_routing_spec *spec)
+{
+    uint32_t more = 2 * (1 + random_below(&p->random, 3));
+
+    if (!r || random_chance(&p->random, 50))
+        return r;
+    return graph_routing_to_copies(p->graph, r, spec, more, 1 + random_below(&p->random, 2));
 }
 
 /* A constraint on a node, half of them with a random sharding. */
@@ -819,9 +829,11 @@ static void add_experts(struct random_program *p)
     static const uint32_t y[3] = {BATCH, SEQ, CLASSES};
     struct graph *g = p->graph;
     int64_t groups = g->dims[BATCH].size % 2 ? 1 : 1 + random_below(&p->random, 2);
-    const struct kern_routing *r = random_routing(p, groups);
+    const struct kern_routing_spec spec = random_routing(p, groups);
+    const struct kern_routing *chosen = graph_routing(g, &spec);
+    const struct kern_routing *r = random_copies(p, chosen, &spec);
     struct expert_dims d;
-    uint32_t id[3] = {BATCH, SEQ}, ids, back, count;
+    uint32_t id[3] = {BATCH, SEQ}, ids, places, back, count;
 
     if (!r)
         return;
@@ -830,14 +842,15 @@ static void add_experts(struct random_program *p)
     d.slot = graph_dim(g, graph_text(g, "slot%u", g->ndims), groups * r->capacity);
     d.group = graph_dim(g, graph_text(g, "group%d", (int)groups), groups);
     ids = graph_input(g, random_name(p, "routed"), SHD_I32, id, 3,
-                      (struct kern_source){.routing = r});
+                      (struct kern_source){.routing = chosen});
     random_keep(p, ids, 1);
     if (ids != GRAPH_NONE && random_chance(&p->random, 70))
         random_ask(p, ids);
-    back = through_experts(p, r, &d, ids);
+    places = r->copies ? random_keep(p, graph_deal(g, random_name(p, "deal"), ids, r), 1) : ids;
+    back = through_experts(p, r, &d, places);
     random_keep(p, graph_einsum(g, random_name(p, "weighed"), back, random_gates(p, &d), y, 3),
                 RANDOM_BOUND);
-    count = graph_count(g, random_name(p, "count"), p->dtype, ids, d.expert);
+    count = graph_count(g, random_name(p, "count"), p->dtype, places, d.expert);
     random_keep(p, graph_map(g, random_name(p, "part"), KERN_SCALE, count, GRAPH_NONE, 1e-2), 1);
 }
 

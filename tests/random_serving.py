@@ -101,6 +101,11 @@ def sharded(rng, one, name):
             out["axes"]["seq"] = out["context"]["axis"]
     if rng.random() < 0.3:
         out["decode"] = {**one["decode"], "page": rng.choice([1, 4, 16])}
+    if "moe" in one and rng.random() < 0.5:
+        copies = {**one["moe"], "redundant": rng.choice([1, 2, 4, 4, 8])}
+        out["moe"] = copies
+        if "capacity" in copies:  # of each copy, which drops other tokens than of the expert
+            one["moe"] = copies
     if len(one["step"]) == 2 and rng.random() < 0.5:
         out["prefill"] = {"mesh": mesh_of(rng), "axes": {}, "params": [[".*", []]], "context": {}}
     weights = rng.sample(WEIGHTS, rng.choice([1, 3, 5]))

@@ -937,8 +937,7 @@ static const struct {
     {"a prefill of another model",
      LLAMA "}\nstep: [prefill, decode]\nprefill: {model: {d_ff: 16}}\n",
      "6:25: error: model.d_ff of the prefill is not that of the decode, which reads what it kept"},
-    {"a prefill of another batch",
-     LLAMA "}\nstep: [prefill, decode]\nprefill: {batch: {seq: 8}}\n",
+    {"a prefill of another batch", LLAMA "}\nstep: [prefill, decode]\nprefill: {batch: {seq: 8}}\n",
      "6:24: error: batch.seq of the prefill is not that of the decode, which reads what it kept"},
     {"a prefill's step", LLAMA "}\nstep: [prefill, decode]\nprefill: {step: [forward]}\n",
      "6:17: error: prefill: step: a prefill is one step, which makes one token; leave it out"},
@@ -1318,6 +1317,19 @@ static const struct {
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
      "moe: {experts: 4, shared_gate: true}\n",
      "error: there are no shared experts; expected moe.shared of at least 1"},
+    {"copies that would learn",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
+     "moe: {experts: 4, redundant: 2}\n",
+     "error: 2 copies of experts in a step that serves nobody; expected 0, or step: [prefill]"},
+    {"copies of no experts",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
+     "moe: {redundant: 2}\n",
+     "error: 2 copies of experts of which there are none; expected moe.experts"},
+    {"copies that are scaled otherwise",
+     "version: 1\n" MESH BATCH
+     "model: {kind: mixtral, d_model: 8, d_ff: 8, heads: 2, vocab: 8, layers: 1}\n"
+     "moe: {experts: 4, redundant: 2}\nproducts: {weights: nf4}\nstep: [decode]\n",
+     "error: 2 copies of experts in nf4, which scales weights by those of other experts"},
     {"strategies map", HEAD "strategies: {a: b}\n", "5:13: error: strategies is a map; expected"},
     {"strategies empty", HEAD "strategies: []\n", "5:13: error: strategies is empty; expected a l"},
     {"strategies null", HEAD "strategies:\n", "5:12: error: strategies is null; expected a list"},

@@ -28,18 +28,24 @@ LLAMA = {"kind": "llama3", "d_model": 32, "d_ff": 32, "layers": 2, "heads": 8, "
 DEEPSEEK = {"kind": "deepseek", "d_model": 32, "d_ff": 32, "layers": 2, "heads": 4, "head_dim": 8,
             "vocab": 64, "dtype": "float32"}
 MIXTRAL = {**LLAMA, "kind": "mixtral"}
+MOE = {"experts": 8, "top_k": 2, "d_ff": 16, "routing": "learned", "ranks": 1}
+EP = {"mesh": {"ep": 4}, "axes": {"batch": "ep"}, "params": EXPERTS}
+COPIES = {**EP, "moe": {**MOE, "redundant": 4}}  # of experts that one device has once
 FAMILIES = {
     "gqa": {"model": LLAMA},
     "mqa": {"model": {**LLAMA, "kv_heads": 1}},
     "window": {"model": {**LLAMA, "window": 10}},
     "chunk": {"model": {**LLAMA, "layer_types": ["chunk", "full"], "chunk": 12}},
     "sinks": {"model": {**LLAMA, "sinks": True, "layer_types": ["window", "full"], "window": 7}},
-    "experts": {"model": MIXTRAL, "moe": {"experts": 8, "top_k": 2, "d_ff": 16,
-                                          "routing": "learned", "ranks": 1}},
+    "experts": {"model": MIXTRAL, "moe": MOE},
+    "biased experts": {"model": {**MIXTRAL, "bias": True}, "moe": {
+        **MOE, "expert_bias": True, "router_bias": True, "bias": True, "shared": 1}},
     "int4": {"model": LLAMA, "products": {"weights": "int4", "block": 4}},
     "mxfp4 experts": {"model": MIXTRAL, "products": {"weights": "mxfp4", "block": 8, "except": []},
-                      "moe": {"experts": 8, "top_k": 2, "d_ff": 16, "routing": "learned",
-                              "ranks": 1}},
+                      "moe": MOE},
+    "experts of 8 bits": {"model": MIXTRAL, "products": {"weights": "int8"}, "moe": MOE},
+    "adapted experts": {"model": MIXTRAL, "moe": MOE, "lora": {
+        "rank": 2, "targets": ["moe/(up|down)/kernel"], "start": "random"}},
     "mla int8": {"model": DEEPSEEK, "products": {"weights": "int8"}, "mla": {
         "kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
     "mla": {"model": DEEPSEEK, "mla": {"kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
@@ -70,7 +76,17 @@ LAYOUTS = [
     ("chunks over a cut sequence", "chunk", CUT),
     ("sinks", "sinks", {"mesh": {"tp": 4}, "params": HEADS}),
     ("sinks over a striped sequence", "sinks", STRIPED),
-    ("ep", "experts", {"mesh": {"ep": 4}, "axes": {"batch": "ep"}, "params": EXPERTS}),
+    ("ep", "experts", EP),
+    ("copies of experts", "experts", COPIES),
+    ("several copies of the first experts", "experts", {**COPIES, "moe": {
+        **COPIES["moe"], "skew": 1.5}}),
+    ("copies of experts with biases", "biased experts", {**EP, "moe": {
+        **FAMILIES["biased experts"]["moe"], "redundant": 8}}),
+    ("copies of experts of 4 bits", "mxfp4 experts", COPIES),
+    ("copies of experts of 8 bits", "experts of 8 bits", COPIES),
+    ("copies of adapted experts", "adapted experts", COPIES),
+    ("other copies in the prefill", "experts", {**COPIES, **BOTH, "prefill": {
+        "mesh": {"ep": 2}, "moe": {"redundant": 2}}}),
     ("compressed attention, tp", "mla", {"mesh": {"tp": 2}, "params": [
         ["attn/(q|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]], [".*", []]]}),
     ("compressed attention over a cut sequence", "mla", CUT),
@@ -81,8 +97,7 @@ LAYOUTS = [
     ("speculative", "gqa", {"mesh": {"tp": 2}, "params": HEADS,
                             "decode": {"draft": 3, "accepted": 1.5}}),
     ("weights of 4 bits, tp", "int4", {"mesh": {"tp": 4}, "params": HEADS, **BOTH}),
-    ("experts of 4 bits", "mxfp4 experts", {"mesh": {"ep": 4}, "axes": {"batch": "ep"},
-                                            "params": EXPERTS}),
+    ("experts of 4 bits", "mxfp4 experts", EP),
     ("compressed attention of 8 bits, tp", "mla int8", {"mesh": {"tp": 2}, "params": [
         ["attn/(q|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]], [".*", []]]}),
     ("a prefill by gathers", "gqa", {**CUT, **PREFILL, **SEQ}),

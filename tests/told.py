@@ -294,6 +294,7 @@ def experts(r, case):
             row["where"], " of each layer" if row["count"] > 1 else "", row["choices"] - row["dropped"],
             row["choices"], row["dropped"], " (assumed: the router decides)" if row["assumed"] else "", row["why"])
         assert sum(row["rows_of_experts"]["each"]) == row["choices"] - row["dropped"], row
+        assert len(row.get("copies_of", row["rows_of_experts"]["each"])) == len(row["rows_of_experts"]["each"]), row
         if got:
             words += "; at most %s come to device %d, %.1fx the mean of %s" % (
                 of_bytes(max(got["each"])), got["most"], got["times_the_mean"], of_bytes(int(got["mean"])))

@@ -163,6 +163,14 @@ static const struct {
      "    return jax.lax.top_k(scores, k)[1]\n"},
     {"count", "def count(ids, n, dtype):\n"
               "    return jax.nn.one_hot(ids, n, dtype=dtype).sum(axis=tuple(range(ids.ndim)))\n"},
+    {"deal",
+     "def deal(ids, copies, tokens):\n"
+     "    \"\"\"The copy of its expert that each token takes, of which there are some for each "
+     "expert: in turn, by its number in its group of tokens.\"\"\"\n"
+     "    n = jnp.array([len(c) for c in copies])\n"
+     "    first, places = jnp.cumsum(n) - n, jnp.array(sum(copies, []))\n"
+     "    token = jnp.arange(ids.shape[0] * ids.shape[1]).reshape(*ids.shape[:2], 1) % tokens\n"
+     "    return jnp.where(ids < 0, ids, places[first[ids] + (token + ids) % n[ids]])\n"},
     {"queue",
      "def queue(ids, experts, groups, capacity, by_choice):\n"
      "    \"\"\"The slot of each choice in the queue of its expert, which has one for "

@@ -64,6 +64,7 @@
     ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
     ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
     ROW(GRAPH_TOPK, topk)                     /* scores -> indices of the largest */              \
+    ROW(GRAPH_DEAL, deal)                     /* ids of experts -> places of their copies */      \
     ROW(GRAPH_SLOTS, slots)       /* ids of experts -> slots in their queues, counts */           \
     ROW(GRAPH_COUNT, count)       /* ids -> number of times each occurs */                        \
     ROW(GRAPH_GROUPED, grouped)   /* product of experts' arrays, without empty slots */           \
@@ -148,7 +149,7 @@ union graph_attr {
         uint32_t dim;
         struct graph_limits limits;
     } topk;
-    struct graph_experts experts; /* slots, grouped product, dispatch, combine */
+    struct graph_experts experts; /* deal, slots, grouped product, dispatch, combine */
     struct {
         uint32_t from_dim, to_dim;
     } repeat;
@@ -509,11 +510,24 @@ uint32_t graph_accumulate(struct graph *graph, const char *name, enum shd_dtype 
 /* A routing owned by the graph. */
 const struct kern_routing *graph_routing(struct graph *graph, const struct kern_routing_spec *spec);
 
+/* The same to the places of copies: `more` of them beside the experts', on `devices`, which divide
+ * all places; the specification's capacity is that of a copy. */
+const struct kern_routing *graph_routing_to_copies(struct graph *graph,
+                                                   const struct kern_routing *routing,
+                                                   const struct kern_routing_spec *spec,
+                                                   uint32_t more, uint32_t devices);
+
 /* Indices of the largest scores along `dim`, the last dimension, which becomes `choice_dim` with
  * one entry per choice: largest first, ties by lowest index.  `limits` may be NULL.  Has no
  * gradient. */
 uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint32_t dim,
                     uint32_t choice_dim, const struct graph_limits *limits);
+
+/* The places of the copies (kern/copies.h) that tokens go to, for ids[batch, seq, choice] of
+ * experts, -1 where there is no choice: what takes the place of ids in the calls below.  Tokens are
+ * numbered in each group of the routing. */
+uint32_t graph_deal(struct graph *graph, const char *name, uint32_t ids,
+                    const struct kern_routing *routing);
 
 /* Slots in the queues of experts for ids[batch, .., choice], -1 if dropped, by the routing's
  * capacity and order.  Further result (extras[0]): counts[group_dim, expert_dim], int32, the number

@@ -11,6 +11,7 @@
 #include "base/stored_array.h"
 #include "kern/coded.h"
 #include "kern/convert.h"
+#include "kern/copies.h"
 #include "kern/nest.h"
 #include "kern/pages.h"
 #include "kern/quant.h"
@@ -240,6 +241,23 @@ static void source_values(const struct kern_source *source, const struct kern_qu
     }
 }
 
+/* The same of an array of copies, each of which has `each` values of its expert. */
+static void copied_values(const struct kern_source *source, const struct kern_quant_scales *scales,
+                          int64_t each, int64_t first, int64_t stride, int64_t n, double *out)
+{
+    while (n > 0) {
+        int64_t inside = first % each, some = n;
+
+        if (stride > 0 && (each - inside + stride - 1) / stride < n)
+            some = (each - inside + stride - 1) / stride;
+        source_values(source, scales, source->copies->expert[first / each] * each + inside, stride,
+                      (size_t)some, out);
+        out += some;
+        first += some * stride;
+        n -= some;
+    }
+}
+
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,
                const int64_t *shape, const int64_t *offset, const int64_t *extent, void *out)
 {
@@ -247,12 +265,14 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
     struct kern_nest nest;
     struct kern_walk walk;
     double values[BLOCK];
-    int64_t count, first;
+    int64_t count, first, each = 0;
 
     if (kern_elements(rank, extent, UINT32_MAX) == 0)
         return;
     if (source->quant)
         kern_quant_scales_init(&scales, source->quant, source_value);
+    if (source->copies)
+        each = (int64_t)kern_elements(rank, shape, UINT32_MAX) / source->copies->places;
     first = shard_nest(rank, shape, offset, extent, &nest);
     count = kern_nest_count(&nest);
     kern_walk_init(&walk, &nest, 0);
@@ -261,7 +281,10 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
         int64_t stride = nest.ndims ? nest.stride[1][nest.ndims - 1] : 1;
 
         n = n < BLOCK ? n : BLOCK;
-        source_values(source, &scales, first + walk.offset[1], stride, (size_t)n, values);
+        if (each > 0)
+            copied_values(source, &scales, each, first + walk.offset[1], stride, n, values);
+        else
+            source_values(source, &scales, first + walk.offset[1], stride, (size_t)n, values);
         kern_store_f64(dtype, (char *)out + walk.offset[0] * (int64_t)kern_size(dtype), 1,
                        (size_t)n, values);
         kern_walk_advance(&walk, n);

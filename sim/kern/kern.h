@@ -27,6 +27,7 @@
 
 struct file_bytes;   /* base/file.h */
 struct stored_array; /* base/stored_array.h */
+struct kern_copies;  /* copies.h */
 struct kern_quant;   /* quant.h */
 struct kern_routing; /* routing.h */
 
@@ -247,8 +248,9 @@ enum kern_sight_array { KERN_SPANS, KERN_POSITIONS, KERN_QUERIES, KERN_PLACES, K
  * array of a file, from place.per_step times the step on and rounded as above (array_file_check());
  * with `routing` the experts of each token (routing.h). With an `order` of extent > 0 a dimension
  * is a sequence of that extent which lies in that order: each element is what would be at its
- * token's position; `inner` are the elements of a token.  With `sight` an array of what is seen, in
- * every microbatch the same, and in every step but for queries of their own. */
+ * token's position; `inner` are the elements of a token.  With `copies` the array is of these, each
+ * of which has the elements of its expert in an array of the experts.  With `sight` an array of
+ * what is seen, in every microbatch the same, and in every step but for queries of their own. */
 struct kern_source {
     uint32_t seed;
     double scale, offset;
@@ -264,6 +266,7 @@ struct kern_source {
     const struct stored_array *stored; /* not owned; NULL: none */
     struct kern_order order;
     int64_t inner; /* of an order: consecutive elements of each token; 0 is 1 */
+    const struct kern_copies *copies; /* not owned; NULL: none */
     const struct kern_sight *sight; /* not owned; NULL: none */
     enum kern_sight_array sight_array;
     int64_t moved; /* of positions: places by which the keys were moved on, around the sequence */

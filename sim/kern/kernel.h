@@ -16,6 +16,7 @@
 
 #include "kern/attention.h"
 #include "kern/coded.h"
+#include "kern/copies.h"
 #include "kern/experts.h"
 #include "kern/kern.h"
 #include "kern/quant.h"
@@ -49,6 +50,7 @@ union kern_desc {
     struct kern_scan scan; /* and its carry */
     struct kern_dequantize dequantize;
     struct kern_topk topk;
+    struct kern_deal deal;
     struct kern_slots slots;
     struct kern_count count;
     struct kern_grouped grouped;
@@ -146,6 +148,7 @@ extern const struct kern_kernel kern_kernel_carry; /* in: the device's own scan,
 extern const struct kern_kernel kern_kernel_dequantize; /* in: codes, scales */
 
 extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */
+extern const struct kern_kernel kern_kernel_deal;  /* in: ids; out: places */
 extern const struct kern_kernel kern_kernel_slots; /* in: ids; out: slots, counts */
 extern const struct kern_kernel kern_kernel_count; /* in: ids */
 extern const struct kern_kernel kern_kernel_grouped; /* in: a, b, counts */

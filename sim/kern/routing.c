@@ -331,6 +331,49 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
     return made;
 }
 
+bool kern_routing_shares(uint64_t *out, const struct kern_routing_spec *spec)
+{
+    double *weight = malloc(spec->experts * sizeof *weight + 1);
+
+    if (weight) {
+        weigh(spec, weight);
+        find_lengths(spec, weight, out);
+    }
+    free(weight);
+    return weight != NULL;
+}
+
+/* ---- copies ---- */
+
+size_t kern_routing_copies_room(const struct kern_routing *routing, uint32_t places)
+{
+    return 2 * (size_t)routing->tokens * routing->choices + places + 1;
+}
+
+void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing *routing,
+                            const struct kern_routing_spec *spec, const struct kern_copies *copies,
+                            int32_t *room)
+{
+    size_t nids = (size_t)routing->tokens * routing->choices;
+    int32_t *slots = room + nids, *counts = slots + nids;
+    int64_t capacity = spec->capacity > 0 ? spec->capacity : spec->tokens;
+
+    for (size_t i = 0; i < nids; i++)
+        room[i] = kern_copies_find(copies, routing->ids[i], (int64_t)(i / routing->choices));
+    kern_route(room, routing->tokens, routing->choices, copies->places, capacity, spec->slot_major,
+               slots, counts);
+    if (spec->capacity == 0 && !spec->roomy && spec->rotate == 0)
+        capacity = most(counts, copies->places);
+    *out = *routing;
+    out->experts = copies->places;
+    out->capacity = capacity;
+    out->ids = room;
+    out->slots = slots;
+    out->counts = counts;
+    out->copies = copies;
+    out->rotate = out->first = 0;
+}
+
 int32_t kern_routing_id(const struct kern_routing *routing, uint64_t index, uint32_t step)
 {
     int32_t id = routing->ids[index % ((uint64_t)routing->tokens * routing->choices)];

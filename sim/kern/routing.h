@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kern/copies.h"
+
 struct kern_routing {
     int64_t tokens; /* in a group: its rows of the batch, each with its sequence */
     uint32_t choices, experts;
@@ -24,6 +26,7 @@ struct kern_routing {
     const int32_t *ids;    /* [tokens][choices]: experts; -1: no choice */
     const int32_t *slots;  /* [tokens][choices]; -1: dropped, or no choice */
     const int32_t *counts; /* [experts]: tokens kept */
+    const struct kern_copies *copies; /* `experts` and ids are places of copies; NULL: experts */
     bool absent;           /* some tokens choose no expert: ragged sources */
     bool assumed;    /* a router decides at run time; this is the plan's assumption */
     uint32_t rotate; /* experts by which ids advance in each step, from `first` on, mod experts */
@@ -69,6 +72,21 @@ size_t kern_routing_room(const struct kern_routing_spec *spec);
 /* Draw ids, then assign slots.  `room` must live as long as *out.  False: no memory. */
 bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec *spec,
                        int32_t *room);
+
+/* The specified share of all choices that each expert has, in units of 2^-32 of a token's choice.
+ * False: no memory. */
+bool kern_routing_shares(uint64_t *out, const struct kern_routing_spec *spec);
+
+/* Number of int32 that a routing to copies needs. */
+size_t kern_routing_copies_room(const struct kern_routing *routing, uint32_t places);
+
+/* The same choices, of the places of copies.  `routing` has ids of experts and was made as `spec`
+ * says, of which a copy's queue has the capacity; where a hot expert moves, a copy has as many
+ * slots as there are tokens, for in other steps others have copies too few.  `room` and `copies`
+ * must live as long as *out. */
+void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing *routing,
+                            const struct kern_routing_spec *spec, const struct kern_copies *copies,
+                            int32_t *room);
 
 /* The id at an index of an array of groups of [tokens][choices] in a step. */
 int32_t kern_routing_id(const struct kern_routing *routing, uint64_t index, uint32_t step);

@@ -168,14 +168,17 @@ static struct kern_source start_of(const struct scenario *s, const char *name, b
 }
 
 static uint32_t add_part(const struct adapting *ad, struct graph *graph, const char *kernel,
-                         bool second, const struct adapter_shape *shape)
+                         bool second, const struct adapter_shape *shape,
+                         const struct kern_copies *copies)
 {
     const char *name = adapter_name(graph, kernel, second ? "lora_b" : "lora_a");
-    uint32_t param =
-        graph_param(graph, name, ad->scenario->model.dtype, second ? shape->b_dims : shape->a_dims,
-                    second ? shape->b_rank : shape->a_rank,
-                    start_of(ad->scenario, name, second, shape->inputs));
+    struct kern_source source = start_of(ad->scenario, name, second, shape->inputs);
+    uint32_t param;
 
+    source.copies = copies;
+    param =
+        graph_param(graph, name, ad->scenario->model.dtype, second ? shape->b_dims : shape->a_dims,
+                    second ? shape->b_rank : shape->a_rank, source);
     if (param != GRAPH_NONE)
         graph->nodes[param].base = kernel;
     return param;
@@ -193,8 +196,10 @@ static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t p
     if (ad->a[old] == GRAPH_NONE) {
         struct adapter_shape shape = adapter_shape(graph, n, kernel, ad->rank_dim);
 
-        ad->a[old] = add_part(ad, graph, name, false, &shape);
-        ad->b[old] = add_part(ad, graph, name, true, &shape);
+        const struct kern_copies *copies = ad->nodes[old].source.copies;
+
+        ad->a[old] = add_part(ad, graph, name, false, &shape, copies);
+        ad->b[old] = add_part(ad, graph, name, true, &shape, copies);
     }
     return layer_adapter(graph, product, k, ad->a[old], ad->b[old], factor);
 }

@@ -22,7 +22,8 @@ struct preset {
     struct layer_attention attention; /* except of kind mlp */
 };
 
-static struct preset preset_of(struct graph *graph, const struct scenario *scenario)
+static struct preset preset_of(struct graph *graph, const struct scenario *scenario,
+                               struct diag *diag)
 {
     struct preset p = {graph,
                        scenario,
@@ -30,7 +31,7 @@ static struct preset preset_of(struct graph *graph, const struct scenario *scena
                        {.ids = GRAPH_NONE},
                        {.scenario = scenario}};
 
-    routed_init(&p.experts, graph, scenario, &p.dims);
+    routed_init(&p.experts, graph, scenario, &p.dims, diag);
     return p;
 }
 
@@ -87,11 +88,10 @@ static uint32_t add_layers(struct preset *p, uint32_t x)
 
 static void build_layers(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
-    struct preset p = preset_of(graph, scenario);
+    struct preset p = preset_of(graph, scenario, diag);
     const uint32_t dims[3] = {p.dims.batch, p.dims.seq, p.dims.embed};
     uint32_t x;
 
-    (void)diag; /* errors stay in the graph */
     x = graph_input(graph, "x", scenario->model.dtype, dims, 3,
                     model_source(scenario->seed, "x", 2));
     if (scenario->model.kind != SCENARIO_MLP)
@@ -206,12 +206,11 @@ static uint32_t with_modules(const struct preset *p, uint32_t loss, uint32_t sum
 static void build_transformer(struct graph *graph, const struct scenario *scenario,
                               struct diag *diag)
 {
-    struct preset p = preset_of(graph, scenario);
+    struct preset p = preset_of(graph, scenario, diag);
     struct serving_ids ids = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     uint32_t x, logits, labels = GRAPH_NONE, modules;
     struct ends ends;
 
-    (void)diag; /* errors stay in the graph */
     if (scenario_serves(scenario))
         ids = serving_tokens(graph, scenario, p.dims.batch, p.dims.seq);
     else
@@ -252,6 +251,8 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
 
     text_addf(out, ", %lld of %lld experts of %lld", (long long)m->top_k, (long long)m->experts,
               (long long)(m->d_ff > 0 ? m->d_ff : model->d_ff));
+    if (m->redundant > 0)
+        text_addf(out, " and %lld copies of them", (long long)m->redundant);
     if (m->shared > 0)
         text_addf(out, " and %lld shared", (long long)m->shared);
     if (m->shared_d_ff > 0)

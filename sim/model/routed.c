@@ -110,10 +110,10 @@ static struct cut with_groups(const struct cut *cut, int64_t groups)
     return (struct cut){cut->experts, groups, shards % groups == 0 ? shards / groups : 1};
 }
 
-/* Tokens that an expert accepts from a group; 0: no limit. */
+/* Tokens that an expert, or a copy, accepts from a group; 0: no limit. */
 static int64_t capacity(const struct scenario_moe *m, int64_t tokens)
 {
-    double even = (double)m->top_k * (double)tokens / (double)m->experts;
+    double even = (double)m->top_k * (double)tokens / (double)(m->experts + m->redundant);
 
     return m->capacity > 0 ? (int64_t)ceil(even * m->capacity) : 0;
 }
@@ -170,12 +170,41 @@ static struct kern_routing_spec routing_spec(const struct graph *g, const struct
         .seed = (uint32_t)s->seed};
 }
 
+/* The ids that a workload has in the place of a router's. */
+static uint32_t add_workload(struct graph *g, const struct scenario *s,
+                             const struct weights_dims *dims, const struct kern_routing *routing)
+{
+    const uint32_t ids[3] = {dims->batch, dims->seq, graph_dim(g, "choice", s->model.moe.top_k)};
+
+    return graph_input(g, "routing", SHD_I32, ids, 3, (struct kern_source){.routing = routing});
+}
+
+/* Route to copies of experts in place of these, if there are any. */
+static void add_copies(struct routed *out, struct graph *g, const struct scenario *s,
+                       const struct kern_routing_spec *spec, const struct cut *cut,
+                       struct diag *diag)
+{
+    const struct scenario_moe *m = &s->model.moe;
+
+    if (m->redundant == 0)
+        return;
+    if ((m->experts + m->redundant) % cut->experts == 0) {
+        out->routing = graph_routing_to_copies(g, out->routing, spec, (uint32_t)m->redundant,
+                                               (uint32_t)cut->experts);
+        return;
+    }
+    graph_fail(g, SHD_EINDIVISIBLE,
+               "%lld experts and %lld copies beside them do not divide over %lld devices; expected "
+               "copies with which they do",
+               (long long)m->experts, (long long)m->redundant, (long long)cut->experts);
+    diag_failure(diag, scenario_place(s, "moe.redundant"), SHD_EINDIVISIBLE, "%s", g->err.text);
+}
+
 void routed_init(struct routed *out, struct graph *graph, const struct scenario *scenario,
-                 const struct weights_dims *dims)
+                 const struct weights_dims *dims, struct diag *diag)
 {
     struct kern_routing_spec spec;
     struct cut cut;
-    uint32_t ids[3];
 
     *out = (struct routed){.ids = GRAPH_NONE, .loss = GRAPH_NONE};
     if (graph->err.status != SHD_OK || scenario->model.moe.experts == 0)
@@ -186,13 +215,11 @@ void routed_init(struct routed *out, struct graph *graph, const struct scenario 
     out->groups = cut.groups;
     spec = routing_spec(graph, scenario, dims, &cut);
     out->routing = graph_routing(graph, &spec);
-    if (is_learned(&scenario->model.moe) || !out->routing)
+    if (!out->routing)
         return;
-    ids[0] = dims->batch;
-    ids[1] = dims->seq;
-    ids[2] = graph_dim(graph, "choice", scenario->model.moe.top_k);
-    out->ids = graph_input(graph, "routing", SHD_I32, ids, 3,
-                           (struct kern_source){.routing = out->routing});
+    if (!is_learned(&scenario->model.moe))
+        out->ids = add_workload(graph, scenario, dims, out->routing);
+    add_copies(out, graph, scenario, &spec, &cut, diag);
 }
 
 /* ---- layers ---- */
@@ -224,6 +251,26 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
                        model_source(s->seed, name, sqrt(12 / (double)g->dims[dims[1]].size)));
 }
 
+/* Let each copy have the numbers of its expert; `param` has the dimension of places. */
+static void share(struct graph *g, uint32_t param, const struct kern_routing *routing)
+{
+    if (param != GRAPH_NONE && g->err.status == SHD_OK && routing && routing->copies)
+        g->nodes[param].source.copies = routing->copies;
+}
+
+static void share_all(const struct moe_weights *w, struct graph *g,
+                      const struct kern_routing *routing)
+{
+    share(g, w->gate, routing);
+    share(g, w->up, routing);
+    share(g, w->down, routing);
+    if (!w->biased)
+        return;
+    share(g, w->gate_bias, routing);
+    share(g, w->up_bias, routing);
+    share(g, w->down_bias, routing);
+}
+
 /* The router's bias: a number for each expert, equal for all tokens and not trained. */
 static uint32_t choice_bias(struct graph *g, const struct scenario *s, const char *layer,
                             uint32_t expert)
@@ -235,9 +282,10 @@ static uint32_t choice_bias(struct graph *g, const struct scenario *s, const cha
 }
 
 /* Biases of kernels in[expert, embed, expert_mlp] and out[expert, expert_mlp, embed], and of the
- * router. */
+ * router, one for each expert that it chooses from. */
 static void add_biases(struct moe_weights *w, struct graph *g, const struct scenario *s,
-                       const char *name, const uint32_t in[3], const uint32_t out[3])
+                       const char *name, const uint32_t in[3], const uint32_t out[3],
+                       uint32_t chosen)
 {
     const struct scenario_moe *m = &s->model.moe;
     const uint32_t hidden[2] = {in[0], in[2]}, back[2] = {out[0], out[2]};
@@ -245,7 +293,7 @@ static void add_biases(struct moe_weights *w, struct graph *g, const struct scen
     w->biased = m->router_bias || m->expert_bias;
     w->router_bias = w->gate_bias = w->up_bias = w->down_bias = GRAPH_NONE;
     if (m->router_bias)
-        w->router_bias = expert_bias(g, s, name, "router/logit_bias", in, 1);
+        w->router_bias = expert_bias(g, s, name, "router/logit_bias", &chosen, 1);
     if (!m->expert_bias)
         return;
     if (scenario_is_gated(s->model.activation))
@@ -275,24 +323,27 @@ static void add_shared(struct moe_weights *w, struct graph *g, const struct scen
 }
 
 static struct moe_weights weights_of(struct graph *g, const struct scenario *s, const char *name,
-                                     const struct weights_dims *dims)
+                                     const struct weights_dims *dims,
+                                     const struct kern_routing *routing)
 {
     const struct scenario_moe *m = &s->model.moe;
     int64_t width = m->d_ff > 0 ? m->d_ff : s->model.d_ff;
-    uint32_t expert = graph_dim(g, "expert", m->experts);
+    uint32_t expert = graph_dim(g, "expert", m->experts + m->redundant);
+    uint32_t chosen = m->redundant > 0 ? graph_dim(g, "expert_id", m->experts) : expert;
     uint32_t mlp = graph_dim(g, "expert_mlp", width);
-    const uint32_t router[2] = {dims->embed, expert}, in[3] = {expert, dims->embed, mlp};
+    const uint32_t router[2] = {dims->embed, chosen}, in[3] = {expert, dims->embed, mlp};
     const uint32_t out[3] = {expert, mlp, dims->embed};
     struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE};
 
     w.router = weights_param(g, s, graph_text(g, "%s/moe/router/kernel", name), router, 2, 1);
     if (m->bias && is_learned(m))
-        w.bias = choice_bias(g, s, name, expert);
+        w.bias = choice_bias(g, s, name, chosen);
     if (scenario_is_gated(s->model.activation))
         w.gate = kernel(g, s, name, "gate", in);
     w.up = kernel(g, s, name, "up", in);
     w.down = kernel(g, s, name, "down", out);
-    add_biases(&w, g, s, name, in, out);
+    add_biases(&w, g, s, name, in, out, chosen);
+    share_all(&w, g, routing);
     if (m->shared > 0)
         add_shared(&w, g, s, name, dims, width);
     return w;
@@ -304,7 +355,7 @@ struct block_experts routed_layer(struct graph *graph, const struct scenario *sc
 {
     const struct scenario_moe *m = &scenario->model.moe;
 
-    return (struct block_experts){.weights = weights_of(graph, scenario, name, dims),
+    return (struct block_experts){.weights = weights_of(graph, scenario, name, dims, all->routing),
                                   .opts = {.top_k = (uint32_t)m->top_k,
                                            .sigmoid = m->score == SCENARIO_SIGMOID,
                                            .after = m->after,

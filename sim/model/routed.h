@@ -9,6 +9,7 @@
 #ifndef MODEL_ROUTED_H
 #define MODEL_ROUTED_H
 
+#include "base/diag.h"
 #include "graph/graph.h"
 #include "graph/layers/block.h"
 #include "model/weights.h"
@@ -17,15 +18,16 @@
 /* Data shared by all layers with experts: the routing, and the ids where a workload replaces the
  * router (else GRAPH_NONE). */
 struct routed {
-    const struct kern_routing *routing;
+    const struct kern_routing *routing; /* to experts, or to their copies */
     uint32_t ids;
     int64_t groups; /* token groups, each with its own slots */
     uint32_t loss;  /* sum over layers; GRAPH_NONE until the first one */
 };
 
-/* Set up the routing of a scenario with experts; errors stay in the graph. */
+/* Set up the routing of a scenario with experts; errors stay in the graph, and copies that do not
+ * divide over the devices are reported, too. */
 void routed_init(struct routed *out, struct graph *graph, const struct scenario *scenario,
-                 const struct weights_dims *dims);
+                 const struct weights_dims *dims, struct diag *diag);
 
 /* Whether a layer has experts. */
 bool routed_in_layer(const struct scenario *scenario, int64_t layer);

@@ -546,6 +546,18 @@ uint64_t program_rows_of_expert(const struct program_op *op, uint32_t expert)
     return (uint64_t)op->rows.routing->counts[expert] * op->rows.groups;
 }
 
+bool program_rows_go_to_copies(const struct program_op *op)
+{
+    return op->rows.routing->copies != NULL;
+}
+
+uint32_t program_rows_expert(const struct program_op *op, uint32_t place)
+{
+    const struct kern_copies *copies = op->rows.routing->copies;
+
+    return copies ? (uint32_t)copies->expert[place] : place;
+}
+
 bool program_rows_assumed(const struct program_op *op)
 {
     return op->rows.routing->assumed;

@@ -90,6 +90,11 @@ uint64_t program_rows_choices(const struct program_op *op);
 /* The rows that an expert keeps, summed over groups. */
 uint64_t program_rows_of_expert(const struct program_op *op, uint32_t expert);
 
+/* Whether rows go to copies of experts, which then count as experts elsewhere; and the expert of
+ * which number `place` is a copy, or which has the number. */
+bool program_rows_go_to_copies(const struct program_op *op);
+uint32_t program_rows_expert(const struct program_op *op, uint32_t place);
+
 /* Whether the routing is an assumption about the router, from which a run may differ. */
 bool program_rows_assumed(const struct program_op *op);
 

@@ -272,20 +272,24 @@ bool experts_are_even(const struct experts_row *row)
 void experts_why(const struct experts_row *row, const struct record *record, struct text *out)
 {
     int device = (int)shd_mesh_device_id(record->program->mesh, row->device);
+    const struct program_op *op = &record->program->ops[row->op];
+    bool copies = program_rows_go_to_copies(op);
+    uint32_t expert = program_rows_expert(op, row->experts.most);
+    const char *one = copies ? "a copy of expert" : "expert", *all = copies ? "copies" : "experts";
 
     if (row->ranks.n > 1 && experts_are_even(row))
         text_addf(out, "devices have as many rows, within %.0f %%", 100 * (EVEN - 1));
     else if (row->ranks.n == 1)
-        text_addf(out, "each device has all experts; expert %" PRIu32 " has %.1fx the mean",
-                  row->experts.most, row->experts.times);
+        text_addf(out, "each device has all %s; %s %" PRIu32 " has %.1fx the mean", all, one,
+                  expert, row->experts.times);
     else if (holds_most(row, record))
         text_addf(out,
-                  "device %d holds expert %" PRIu32 ", which has %.1fx the mean of experts: "
-                  "its rows are %.1fx the mean of devices",
-                  device, row->experts.most, row->experts.times, row->ranks.times);
+                  "device %d holds %s %" PRIu32 ", which has %.1fx the mean of %s: its rows are "
+                  "%.1fx the mean of devices",
+                  device, one, expert, row->experts.times, all, row->ranks.times);
     else
-        text_addf(out, "device %d has the most rows, %.1fx the mean; no expert has more than %.1fx",
-                  device, row->ranks.times, row->experts.times);
+        text_addf(out, "device %d has the most rows, %.1fx the mean; no %s has more than %.1fx",
+                  device, row->ranks.times, copies ? "copy" : "expert", row->experts.times);
 }
 
 static void print_row(const struct experts_row *row, const struct record *record, struct text *out)
@@ -362,9 +366,19 @@ static void links_json(const struct experts_links *links, const struct record *r
     json_out_end_array(out);
 }
 
+/* The experts whose copies have the loads before. */
+static void copies_json(const struct program_op *op, uint32_t n, struct json_out *out)
+{
+    json_out_key_flat_array(out, "copies_of");
+    for (uint32_t i = 0; i < n; i++)
+        json_out_uint(out, program_rows_expert(op, i));
+    json_out_end_array(out);
+}
+
 static void row_json(const struct experts_row *row, const struct record *record,
                      struct json_out *out)
 {
+    const struct program_op *op = &record->program->ops[row->op];
     struct text why = TEXT_INIT;
 
     json_out_begin_object(out);
@@ -374,6 +388,8 @@ static void row_json(const struct experts_row *row, const struct record *record,
     json_out_key_uint(out, "choices", row->choices);
     json_out_key_uint(out, "dropped", row->choices - row->kept);
     load_json("rows_of_experts", &row->experts, out);
+    if (program_rows_go_to_copies(op))
+        copies_json(op, row->experts.n, out);
     load_json("rows_of_ranks", &row->ranks, out);
     if (row->received.n > 0)
         load_json("received_bytes", &row->received, out);

@@ -209,6 +209,7 @@ struct scenario_moe {
     int64_t experts; /* 0: none, and the other fields are unused */
     int64_t top_k;
     int64_t d_ff;               /* of one expert; 0: model.d_ff */
+    int64_t redundant;          /* copies of experts beside these */
     int64_t shared;             /* experts applied to every token, as one mlp of that many widths */
     int64_t first_dense, every; /* layers without experts: the first ones, and all but every
                                    every-th */

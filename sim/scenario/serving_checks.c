@@ -102,6 +102,31 @@ static void check_pages(struct reader *r)
               s->batch.size, shards);
 }
 
+/* Copies would have to learn alike, and to be scaled alike. */
+static void check_copies(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t copies = s->model.moe.redundant;
+
+    if (copies == 0)
+        return;
+    if (s->model.moe.experts == 0)
+        WRONG(r, "moe.redundant",
+              "%" PRId64 " copies of experts of which there are none; expected moe.experts",
+              copies);
+    else if (!scenario_serves(s))
+        WRONG(r, "moe.redundant",
+              "%" PRId64 " copies of experts in a step that serves nobody; expected 0, or step: "
+              "[prefill] or [decode]",
+              copies);
+    else if (s->products.weights == SCENARIO_BASE_NF4 ||
+             (s->lora.rank > 0 && s->lora.base == SCENARIO_BASE_NF4))
+        WRONG(r, "moe.redundant",
+              "%" PRId64 " copies of experts in nf4, which scales weights by those of other "
+              "experts, so that copies would differ; expected other weights",
+              copies);
+}
+
 void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -112,6 +137,7 @@ void check_serving(struct reader *r)
               "magnitudes that are known before are one number for each array of a model that is "
               "served; expected step: [prefill] or [decode] and products.recipe tensorwise");
 
+    check_copies(r);
     if (!scenario_serves(s))
         return;
     check_refused(r);
@@ -142,13 +168,14 @@ static const struct {
     const char *section, *key;
 } shared[] = {{"model", NULL}, {"mla", NULL}, {"moe", NULL}, {"batch", NULL}, {"decode", "shared"}};
 
-/* An axis of the mesh may be another one in a prefill of devices of its own. */
+/* An axis of the mesh may be another one in a prefill of devices of its own, and experts may have
+ * other copies. */
 static bool is_shared(const struct option *o)
 {
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
         if (option_is_in(o, shared[i].section) &&
             (!shared[i].key || !strcmp(o->key, shared[i].key)))
-            return strcmp(o->key, "node_axis") != 0;
+            return strcmp(o->key, "node_axis") != 0 && strcmp(o->key, "redundant") != 0;
     return false;
 }
 

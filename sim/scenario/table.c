@@ -475,6 +475,10 @@ const struct option option_table[] = {
     {INT(moe, d_ff, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
      .help = "The width inside an expert (dimension expert_mlp); 0 means that of the mlp, "
              "model.d_ff."},
+    {INT(moe, redundant, 0, 4096), .kinds = OF_BLOCKS, .standard = "0", .unit = "copies",
+     .help = "The number of copies of experts beside these, in steps of serving: of the experts "
+             "that by routing and skew have the most tokens for each copy, dealt out so that "
+             "devices have even loads. Tokens take the copies of an expert in turn."},
     {INT(moe, shared, 0, 1024), .kinds = OF_BLOCKS, .standard = "0", .unit = "experts",
      .help = "The number of shared experts, which all tokens pass through as one mlp of their "
              "joint width (dimension shared_mlp)."},

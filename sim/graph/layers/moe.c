@@ -14,6 +14,7 @@ struct building {
     uint32_t rank;                        /* of x */
     uint32_t dims[GRAPH_RANK_MAX];        /* x's: tokens, then embed */
     uint32_t expert, choice, slot, group; /* dimensions */
+    uint32_t place;                       /* of experts, or of their copies if there are any */
 };
 
 static const char *part(const struct building *b, const char *what)
@@ -135,7 +136,7 @@ static uint32_t gates(const struct building *b, uint32_t logits, uint32_t probs,
 static uint32_t project(const struct building *b, const char *what, uint32_t rows, uint32_t weights,
                         uint32_t bias, uint32_t counts)
 {
-    uint32_t dims[3] = {b->expert, b->slot};
+    uint32_t dims[3] = {b->place, b->slot};
 
     if (failed(b) || weights == GRAPH_NONE)
         return GRAPH_NONE;
@@ -177,7 +178,7 @@ static uint32_t weigh_rows(const struct building *b, uint32_t rows, uint32_t ids
 {
     struct graph *g = b->graph;
     const uint32_t one = graph_dim(g, "one", 1);
-    uint32_t dims[GRAPH_RANK_MAX] = {b->expert, b->slot}, kept;
+    uint32_t dims[GRAPH_RANK_MAX] = {b->place, b->slot}, kept;
 
     if (failed(b))
         return GRAPH_NONE;
@@ -185,7 +186,7 @@ static uint32_t weigh_rows(const struct building *b, uint32_t rows, uint32_t ids
     kept = graph_input(g, part(b, "gates/one"), g->nodes[rows].dtype, &one, 1,
                        (struct kern_source){.offset = 1});
     gates = graph_map(g, part(b, "gates/row"), KERN_MUL, gates, kept, 0);
-    gates = graph_dispatch(g, part(b, "gates/dispatch"), gates, ids, slots, b->expert, b->slot,
+    gates = graph_dispatch(g, part(b, "gates/dispatch"), gates, ids, slots, b->place, b->slot,
                            groups, b->opts->routing);
     gates = graph_reduce(g, part(b, "gates/rows"), SHD_SUM, gates, dims, 2);
     return graph_map(g, part(b, "weighed"), KERN_MUL, rows, gates, 0);
@@ -200,12 +201,14 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
 
     if (b->opts->gates_input)
         x = weigh(b, x, gates);
-    slots = graph_slots(g, part(b, "slots"), ids, routing, b->group, b->expert);
+    if (routing->copies)
+        ids = graph_deal(g, part(b, "places"), ids, routing);
+    slots = graph_slots(g, part(b, "slots"), ids, routing, b->group, b->place);
     if (failed(b))
         return GRAPH_NONE;
     counts = g->nodes[slots].extras[0];
     rows =
-        graph_dispatch(g, part(b, "dispatch"), x, ids, slots, b->expert, b->slot, groups, routing);
+        graph_dispatch(g, part(b, "dispatch"), x, ids, slots, b->place, b->slot, groups, routing);
     if (b->opts->sums)
         graph_dispatch_sums(g, rows);
     rows = graph_constraint(g, part(b, "rows"), rows);
@@ -296,7 +299,9 @@ static bool begin(struct building *b, uint32_t x)
     b->rank = g->nodes[x].rank;
     for (uint32_t d = 0; d < b->rank; d++)
         b->dims[d] = g->nodes[x].dims[d];
-    b->expert = g->nodes[b->weights->router].dims[1];
+    b->expert = b->place = g->nodes[b->weights->router].dims[1];
+    if (b->opts->routing->copies && b->weights->up != GRAPH_NONE)
+        b->place = g->nodes[b->weights->up].dims[0];
     b->choice = graph_dim(g, "choice", b->opts->top_k);
     b->group = graph_dim(g, "token_group", groups);
     b->slot = graph_dim(g, "slot", groups * b->opts->routing->capacity);

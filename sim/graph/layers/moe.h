@@ -19,7 +19,8 @@
 #include "graph/graph.h"
 #include "graph/layers/mlp.h"
 
-/* Weights, as nodes; GRAPH_NONE for absent weights. */
+/* Weights, as nodes; GRAPH_NONE for absent weights.  If the routing is to copies, the kernels have
+ * those in place of experts, and biases of kernels do. */
 struct moe_weights {
     uint32_t router; /* [embed, expert] */
     uint32_t bias;   /* [expert]; added to scores for the choice only, and not learned */

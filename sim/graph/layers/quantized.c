@@ -95,7 +95,8 @@ static void set_outer(struct kern_quant *k, uint32_t inputs)
 /* A part's values. */
 static struct kern_source source_of(const struct quantizing *q, enum kern_quant_part part)
 {
-    return (struct kern_source){.quant = q->quant, .quant_part = part};
+    return (struct kern_source){
+        .quant = q->quant, .quant_part = part, .copies = q->kernel->source.copies};
 }
 
 /* A parameter beside the codes. */

@@ -59,6 +59,43 @@ const struct kern_routing *graph_routing(struct graph *graph, const struct kern_
     return routing;
 }
 
+/* Copies of the experts of a routing, owned by the graph; NULL: no memory. */
+static const struct kern_copies *make_copies(struct graph *graph,
+                                             const struct kern_routing_spec *spec, uint32_t more,
+                                             uint32_t devices)
+{
+    struct kern_copies *copies = graph_memory(graph, 1, sizeof *copies);
+    uint64_t *loads = graph_memory(graph, spec->experts, sizeof *loads);
+    uint32_t places = spec->experts + more;
+    int32_t *room = graph_memory(graph, kern_copies_room(spec->experts, places), sizeof *room);
+
+    if (!copies || !loads || !room)
+        return NULL;
+    if (kern_routing_shares(loads, spec) &&
+        kern_copies_make(copies, loads, spec->experts, places, devices, room))
+        return copies;
+    graph_fail(graph, SHD_ENOMEM, "no memory for copies of experts");
+    return NULL;
+}
+
+const struct kern_routing *graph_routing_to_copies(struct graph *graph,
+                                                   const struct kern_routing *routing,
+                                                   const struct kern_routing_spec *spec,
+                                                   uint32_t more, uint32_t devices)
+{
+    const struct kern_copies *copies = routing ? make_copies(graph, spec, more, devices) : NULL;
+    struct kern_routing *out = graph_memory(graph, 1, sizeof *out);
+    int32_t *room;
+
+    if (!copies || !out)
+        return NULL;
+    room = graph_memory(graph, kern_routing_copies_room(routing, copies->places), sizeof *room);
+    if (!room)
+        return NULL;
+    kern_routing_to_copies(out, routing, spec, copies, room);
+    return out;
+}
+
 /* Whether a routing fits the numbers of groups, tokens, choices and experts. */
 static bool suits(const struct graph *g, const struct kern_routing *routing,
                   const struct graph_node *ids, int64_t groups, int64_t experts)

@@ -1,5 +1,5 @@
-/* Sharding rules of mixture-of-experts ops: choice of experts, slots in queues, counts, and
- * products of dispatched rows.
+/* Sharding rules of mixture-of-experts ops: choice of experts and copies, slots in queues, counts,
+ * and products of dispatched rows.
  *
  * A group's queues go through all its tokens: only the batch is cut, and only between groups.  A
  * group's counts and slots are sharded with the group: cut between groups, whole inside.
@@ -35,6 +35,27 @@ static void lower_topk(struct program_op *op, const struct graph *graph, uint32_
                            .groups = n->attr.topk.limits.groups,
                            .kept = n->attr.topk.limits.kept,
                            .by_largest = n->attr.topk.limits.by_largest};
+}
+
+/* ---- copies ---- */
+
+/* ids[batch, seq, choice] -> places of the same dimensions; each token is dealt out by itself. */
+static void lower_deal(struct program_op *op, const struct graph *graph, uint32_t node,
+                       const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    const int8_t *at = rule->result[0];
+
+    op->desc.deal = (struct kern_deal){.dtype = SHD_I32,
+                                       .rows = extents[at[0]],
+                                       .seq = extents[at[1]],
+                                       .choices = extents[at[2]],
+                                       .whole = graph->dims[n->dims[1]].size,
+                                       .tokens = n->attr.experts.routing->tokens,
+                                       .copies = n->attr.experts.routing->copies};
+    op->noffsets = 2;
+    op->offsets[0] = (struct program_offset){op->outputs[0], 0};
+    op->offsets[1] = (struct program_offset){op->outputs[0], 1};
 }
 
 /* ---- queues ---- */
@@ -139,6 +160,8 @@ static void lower_grouped(struct program_op *op, const struct graph *graph, uint
 
 const struct rule_op rule_topk = {
     .rule = rule_topk_of, .kernel = &kern_kernel_topk, .lower = lower_topk};
+const struct rule_op rule_deal = {
+    .rule = rule_by_names, .kernel = &kern_kernel_deal, .lower = lower_deal};
 const struct rule_op rule_slots = {
     .rule = rule_slots_of, .kernel = &kern_kernel_slots, .lower = lower_slots};
 const struct rule_op rule_count = {
