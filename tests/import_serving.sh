@@ -35,6 +35,8 @@ there_and_back vllm vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 32 -dcp 2 "
 there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 --tensor_parallel_size 2 -dp 4 -ep "$load"
 there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 "$load"
 there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -ep -dcp 8 "$load" --block-size 64
+there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -dp 4 -ep "$load" --enable-eplb \
+    "--eplb-config '{\"window_size\": 1000, \"num_redundant_experts\": 32, \"log_balancedness\": true}'"
 there_and_back vllm vllm serve openai/gpt-oss-120b --tensor-parallel 4 --enable-expert-parallel "$load"
 there_and_back vllm vllm serve Qwen/Qwen3-30B-A3B -tp 8 "$load" "--kv-transfer-config '{\"kv_role\": \"kv_producer\"}'"
 load='--context-length 4096 --max-running-requests 64'
@@ -47,6 +49,8 @@ there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 16
     --moe-dense-tp-size 1 --enable-dp-lm-head "$load" --page-size 64
 there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 4 --moe-a2a-backend deepep \
     --enable-shared-experts-attn-tp --enable-dense-mlp-attn-tp "$load"
+there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --attn-dp-size 16 --moe-a2a-backend deepep \
+    --enable-eplb --ep-num-redundant-experts 32 --enable-dp-lm-head "$load"
 there_and_back sglang "$serve" deepseek-ai/DeepSeek-V3 --tp 16 --dcp-size 8 "$load"
 there_and_back sglang "$serve" Qwen/Qwen3-235B-A22B --tp 8 --ep 4 "$load"
 there_and_back sglang "$serve" Qwen/Qwen3-235B-A22B --tp 8 --ep 8 --disaggregation-mode prefill \
@@ -67,6 +71,14 @@ sees "without, their widths are sharded over both" 'moe/down/kernel, \[null, \[d
     vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4'
 sees "replicas of a dense model are copies" 'mesh: {replica: 4, tp: 2}' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 2 -dp 4'
+v3='vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -ep'
+sees "redundant experts of a part of an option" '^moe: {redundant: 32}' \
+    vllm "$v3 --enable-eplb --eplb-config.num_redundant_experts 32 --eplb-config.window_size 100"
+sees "and of older releases" '^moe: {redundant: 8}' vllm "$v3 --enable-eplb --num-redundant-experts 8"
+sees "a balancer alone is told" '^# Otherwise than there, --enable-eplb: experts are planned' vllm "$v3 --enable-eplb"
+is 1 "a balancer alone is told: status"
+sees "copies without a balancer are told" '^# Copies are of the experts with the most tokens here' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --ep 8 --ep-num-redundant-experts 8"
 sees "fewer key heads than devices: on several" 'mesh: {tp: 8, rep: 2}' \
     vllm 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 16'
 sees "tp counts all devices where attention is done apart" 'mesh: {dp: 4, tp: 2}' \
@@ -148,6 +160,14 @@ refuses "parts that do not divide" 'attention apart for 3 parts' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 3 --enable-dp-attention"
 refuses "experts across the parts of the batch" 'experts on 4 devices lie across' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 48 --attn-dp-size 6 --ep 4"
+refuses "redundant experts that do not divide" '256 experts and 3 redundant ones do not divide over 8 devices' \
+    vllm "$v3 --enable-eplb --eplb-config '{\"num_redundant_experts\": 3}'"
+refuses "redundant experts that are cut" '8 redundant experts, but no device has whole experts of its own' \
+    sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --ep-num-redundant-experts 8"
+refuses "redundant experts that vLLM would refuse" '8 redundant experts without the balancer' \
+    vllm "$v3 --num-redundant-experts 8"
+refuses "options of the balancer that are no map" "^command.sh:.*--eplb-config is '8'; expected a map as JSON" \
+    vllm "$v3 --enable-eplb --eplb-config 8"
 refuses "two servers" 'a second command with options of vLLM' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 2
 vllm serve Qwen/Qwen3-8B -tp 4'
@@ -165,6 +185,8 @@ cannot() {
     says err "$2" "$1: why"
 }
 cannot "experts over data parallelism alone" 'has whole experts dealt out over all devices' 's/\[\[dp, tp\], null/[dp, null/'
+cannot "copies of experts whose widths are cut" 'has copies of experts only where these are dealt out' \
+    's/\[\[dp, tp\], null, null/[null, null, [dp, tp]/; s/\[\[dp, tp\], null/[null, [dp, tp]/; s/^step:/moe: {redundant: 8}\nstep:/'
 cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
 cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/'
 cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \

@@ -179,7 +179,7 @@ static int check_context(struct export_serving *e)
  * own way; what only training has; and the load of experts that a plan takes. */
 static const char not_loaded[] = "model.kind model.size model.from model.dtype model.attention "
                                  "model.mtp model.mtp_weight moe.drop moe.aux_loss moe.z_loss "
-                                 "moe.routing moe.skew moe.ranks";
+                                 "moe.routing moe.skew moe.ranks moe.redundant";
 
 static bool is_loaded(const struct option *option, const struct scenario_model *m)
 {
@@ -314,6 +314,14 @@ int export_serving_find(struct export_serving *out, const struct export_layout *
     if (status == SHD_OK)
         status = check_attention(out);
     return status == SHD_OK ? check_context(out) : status;
+}
+
+int export_serving_check_copies(const struct export_serving *e)
+{
+    if (e->layout->source->model.moe.redundant == 0 || e->of[SERVING_EXPERTS] != 0)
+        return SHD_OK;
+    return export_serving_refuse(e, "has copies of experts only where these are dealt out over "
+                                    "devices; expected rules that do, or no moe.redundant");
 }
 
 void export_serving_begin(struct text *out, const struct export_serving *serving,

@@ -57,6 +57,9 @@ int64_t export_serving_tokens(const struct scenario *scenario);
 void export_serving_begin(struct text *out, const struct export_serving *serving,
                           const char *target);
 
+/* Refuse copies of experts that are not dealt out over devices. */
+int export_serving_check_copies(const struct export_serving *serving);
+
 /* Add the model as a word. */
 void export_serving_add_model(struct text *out, const struct export_serving *serving);
 

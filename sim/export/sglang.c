@@ -59,13 +59,14 @@ static int check(const struct server *v)
     if (v->sends && experts != v->copy)
         return export_serving_refuse(e, "has experts on all devices where shared ones are not "
                                         "sharded over all; expected rules that do");
-    return SHD_OK;
+    return export_serving_check_copies(e);
 }
 
 static void add_layout(struct text *out, const struct server *v)
 {
     const struct export_serving *e = &v->axes;
     int64_t parts = export_serving_size(e, v->parts);
+    int64_t copies = e->layout->source->model.moe.redundant;
 
     export_serving_add_number(out, "--tp-size", export_serving_size(e, v->copy), 0);
     export_serving_add_number(out, "--dp-size", export_serving_size(e, v->copies), 1);
@@ -76,6 +77,9 @@ static void add_layout(struct text *out, const struct server *v)
     export_serving_add_number(out, "--ep-size", export_serving_size(e, e->of[SERVING_EXPERTS]), 1);
     if (v->sends)
         text_add(out, " \\\n    --moe-a2a-backend deepep");
+    if (copies > 0)
+        text_add(out, " \\\n    --enable-eplb");
+    export_serving_add_number(out, "--ep-num-redundant-experts", copies, 0);
     if (v->sends && e->of[SERVING_SHARED] != 0)
         text_add(out, " \\\n    --enable-shared-experts-attn-tp");
     if (v->copy && e->has[SERVING_MLP] && e->of[SERVING_MLP] == 0)

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
+
 #include "export/serving.h"
 #include "export/targets.h"
 
@@ -20,7 +22,7 @@ static int check(const struct export_serving *e)
     if (e->has[SERVING_EXPERTS] && !apart && !cut)
         return export_serving_refuse(e, "has whole experts dealt out over all devices, or their "
                                         "widths sharded over all; expected rules that do");
-    return SHD_OK;
+    return export_serving_check_copies(e);
 }
 
 static void add_load(struct text *out, const struct export_serving *e)
@@ -44,6 +46,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 {
     struct export_serving e;
     int status = export_serving_find(&e, layout, "vLLM", err);
+    int64_t copies = layout->source->model.moe.redundant;
 
     if (status == SHD_OK)
         status = check(&e);
@@ -58,6 +61,11 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     export_serving_add_number(out, "--decode-context-parallel-size", e.cache_parts, 1);
     if (e.has[SERVING_EXPERTS] && e.all && e.of[SERVING_EXPERTS] == e.all)
         text_add(out, " \\\n    --enable-expert-parallel");
+    if (copies > 0)
+        text_addf(out,
+                  " \\\n    --enable-eplb \\\n    --eplb-config "
+                  "'{\"num_redundant_experts\": %" PRId64 "}'",
+                  copies);
     add_load(out, &e);
     text_add(out, " \"$@\"\n");
     return SHD_OK;

@@ -12,10 +12,13 @@
 #include "scenario/scenario.h"
 
 #define NUMBER(option, field) FIELD(option, IMPORT_INT, field, .min = 1)
+#define COUNT(option, field) FIELD(option, IMPORT_INT, field, .min = 0)
 #define FLAG(option, field) FIELD(option, IMPORT_FLAG, field, .min = 0)
 
 #define NOT_SERVED "a scenario serves a model that generates text; expected a command that does"
 #define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
+
+#define VLLM_COPIES "--eplb-config.num_redundant_experts"
 
 extern const struct import_option vllm_options[];   /* ended by a row without a name */
 extern const struct import_option sglang_options[]; /* ended by a row without a name */

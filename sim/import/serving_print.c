@@ -273,6 +273,26 @@ static void add_notes(struct import_job *job, const struct serving *v)
                               "of the batch are gathered.\n");
 }
 
+/* Check that copies of experts can be dealt out, and tell what a balancer does without any. */
+static void check_copies(struct import_job *job, const struct serving *v, struct diag *diag)
+{
+    int64_t copies = job->server.copies, places = v->model.moe.experts + copies;
+
+    if (copies == 0 && job->server.balances)
+        text_add(&job->unsaid, "# Otherwise than there, --enable-eplb: experts are planned on the "
+                               "devices in their order.\n");
+    if (copies > 0 && v->experts == 1)
+        diag_error(diag, job->end,
+                   "%" PRId64 " redundant experts, but no device has whole experts of its own; "
+                   "expected expert parallelism",
+                   copies);
+    else if (copies > 0 && places % v->experts)
+        diag_error(diag, job->end,
+                   "%" PRId64 " experts and %" PRId64 " redundant ones do not divide over %" PRId64
+                   " devices",
+                   v->model.moe.experts, copies, v->experts);
+}
+
 /* A prompt, too, is cut as the cache is; what a decode reads need not divide. */
 static void add_step(struct text *out, const struct import_job *job, const struct serving *v)
 {
@@ -299,6 +319,7 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     struct text *out = &job->scenario;
     struct cuts cuts;
 
+    check_copies(job, v, diag);
     if (!find_cuts(&cuts, v, job, diag))
         return;
     add_notes(job, v);
@@ -308,6 +329,8 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
     if (v->weights.products)
         text_addf(out, "products: {%s}\n", v->weights.products);
+    if (job->server.copies > 0)
+        text_addf(out, "moe: {redundant: %" PRId64 "}\n", job->server.copies);
     add_step(out, job, v);
     add_batch(out, &cuts);
     text_add(out, "params:\n");

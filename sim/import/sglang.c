@@ -55,6 +55,9 @@ static void find_layout(struct serving *v, struct import_job *job)
     v->cache_parts = o->cache_parts;
     v->prefill = o->phase && !strcmp(o->phase, "prefill");
     find_spans(v, o);
+    if (o->copies > 0 && !o->balances)
+        text_add(&job->notes, "# Copies are of the experts with the most tokens here, there of the "
+                              "first without --enable-eplb.\n");
     if (parts > 1 && !o->local_head)
         text_add(&job->notes, "# The head is sharded over tp alone here, there over dp, too, "
                               "without --enable-dp-lm-head.\n");

@@ -54,6 +54,8 @@ const struct import_option sglang_options[] = {
     FLAG("--enable-deepep-moe", server.experts_apart),
     FLAG("--enable-ep-moe", server.experts_apart),
     WORD("--moe-a2a-backend", server.exchange, exchanges),
+    FLAG("--enable-eplb", server.balances),
+    COUNT("--ep-num-redundant-experts", server.copies),
     WORD("--kv-cache-dtype", server.cache_type, cache_types),
     WORD("--disaggregation-mode", server.phase, phases),
     REFUSED("--is-embedding --encoder-only --dllm-algorithm --enable-mis", NOT_SERVED),
@@ -72,9 +74,9 @@ const struct import_option sglang_options[] = {
     UNSAID("--speculative-", "a step is planned to make one token of each sequence"),
     UNSAID("--speculative-algorithm --enable-multi-layer-eagle --decoupled-spec-role",
            "a step is planned to make one token of each sequence"),
-    UNSAID("--enable-eplb --ep-num-redundant-experts --init-expert-location --elastic-ep-backend "
-           "--enable-paged-experts",
-           "each expert is planned once"),
+    UNSAID("--init-expert-location", "experts are planned where even loads put them"),
+    UNSAID("--elastic-ep-backend --enable-paged-experts",
+           "experts are planned on the devices of the start"),
     UNSAID("--json-model-override-args", "the model is planned as it was published"),
     UNSAID("--enable-lora --lora-paths --lora-path", "the model is planned without adapters"),
     UNSAID("--cpu-offload-gb --offload-group-size --offload-num-in-group --offload-mode "

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/yaml.h"
 #include "import/serving.h"
 
 static const struct launch_system vllm_system;
@@ -52,6 +53,25 @@ static bool sends(const struct import_server *o)
            strcmp(o->exchange, "allgather_reducescatter") != 0;
 }
 
+/* Read the number of copies of the balancer's options in one, which are JSON. */
+static void read_balancing(struct import_job *job, struct diag *diag)
+{
+    const struct import_text *json = &job->server.balancing;
+    const struct yaml_node *copies;
+    struct yaml_doc *doc;
+
+    if (!json->text ||
+        yaml_doc_parse(&doc, json->place, json->text, strlen(json->text), diag) != SHD_OK)
+        return;
+    if (yaml_doc_root(doc)->kind != YAML_MAP)
+        diag_error(diag, json->place, "--eplb-config is '%.60s'; expected a map as JSON",
+                   json->text);
+    else if ((copies = yaml_find(yaml_doc_root(doc), "num_redundant_experts")) != NULL)
+        import_job_set(job, vllm_options, import_option_find(vllm_options, VLLM_COPIES),
+                       "--eplb-config", copies->text, json->place, diag);
+    yaml_doc_destroy(doc);
+}
+
 static void find_layout(struct serving *v, const struct import_server *o)
 {
     bool mixed = v->model.moe.experts > 0;
@@ -68,6 +88,11 @@ static void check(const struct import_job *job, struct diag *diag)
 {
     const struct import_server *o = &job->server;
 
+    if (o->copies > 0 && !o->balances)
+        diag_error(diag, job->end,
+                   "%" PRId64 " redundant experts without the balancer, which vLLM refuses; "
+                   "expected --enable-eplb beside them",
+                   o->copies);
     serving_refuse_cuts(job, "--pipeline-parallel-size", "--prefill-context-parallel-size", diag);
     if (job->devices > 0 && job->devices != o->replicas * o->tensor)
         diag_error(diag, job->end,
@@ -81,6 +106,7 @@ void import_vllm(struct import_job *job, struct place first, const char *text, s
     struct serving v = {.dense = SERVING_INSIDE, .shared = SERVING_INSIDE};
 
     serving_read(&v, job, &vllm_system, check, first, text, diag);
+    read_balancing(job, diag);
     if (diag->nerrors > 0)
         return;
     find_layout(&v, &job->server);

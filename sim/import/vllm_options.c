@@ -55,6 +55,10 @@ const struct import_option vllm_options[] = {
     FLAG("-ep", server.experts_apart),
     WORD("--all2all-backend", server.exchange, exchanges),
     WORD("--kv-cache-dtype", server.cache_type, cache_types),
+    FLAG("--enable-eplb", server.balances),
+    TEXT("--eplb-config", server.balancing),
+    COUNT(VLLM_COPIES, server.copies),
+    COUNT("--num-redundant-experts", server.copies),
     TEXT("--kv-transfer-config", server.transfer),
     TEXT("--quantization", server.quantization),
     TEXT("-q", server.quantization),
@@ -68,8 +72,7 @@ const struct import_option vllm_options[] = {
     UNSAID("--speculative-config -sc --spec-method --spec-model --spec-tokens --speculative-model "
            "--num-speculative-tokens",
            "a step is planned to make one token of each sequence"),
-    UNSAID("--enable-eplb --eplb-config --num-redundant-experts --enable-elastic-ep",
-           "each expert is planned once"),
+    UNSAID("--enable-elastic-ep", "experts are planned on the devices of the start"),
     UNSAID("--hf-overrides --hf-config-path --model-class-overrides",
            "the model is planned as it was published"),
     UNSAID("--kv-cache-dtype-skip-layers", "the cache of all layers is planned alike"),
@@ -83,6 +86,9 @@ const struct import_option vllm_options[] = {
     UNSAID_UNLESS("--dcp-kv-cache-interleave-size", one, STRIPED),
     UNSAID("--dcp-q-replicate", "queries are planned in parts, as the heads"),
     /* ---- what says nothing of the layout ---- */
+    QUIET("--eplb-window-size --eplb-step-interval --eplb-log-balancedness "
+          "--eplb-config.window_size --eplb-config.step_interval --eplb-config.log_balancedness "
+          "--eplb-config.use_async --eplb-config.policy"),
     QUIET("--mm-"),
     QUIET("--lora-"),
     QUIET("--max-lora-"),
