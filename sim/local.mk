@@ -1098,6 +1098,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/graph_file.h \
 	%D%/scenario/graph_values.c \
 	%D%/scenario/layer_types_value.c \
+	%D%/scenario/lines.c \
 	%D%/scenario/load.c \
 	%D%/scenario/logical_values.c \
 	%D%/scenario/logical_values.h \
@@ -1241,6 +1242,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline_folder.h \
 	%D%/store/baseline_given.c \
 	%D%/store/baseline_given.h \
+	%D%/store/baseline_lines.c \
+	%D%/store/baseline_lines.h \
 	%D%/store/baseline_text.c \
 	%D%/store/baseline_verdict.c \
 	%D%/store/folder.c \

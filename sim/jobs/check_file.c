@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/pack.h"
+#include "base/wait.h"
 #include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"
@@ -30,6 +31,7 @@ struct strategy_check {
     const struct scenario *scenario;
     struct check_strategy check;
     const char *notes[OUTCOME_NNOTES]; /* NULL: none */
+    uint64_t time_ns;
 };
 
 struct file_check {
@@ -42,6 +44,7 @@ struct file_check {
     struct baseline_file was;
     struct strategy_check *done;
     size_t ndone;
+    int64_t load_ns; /* time in which the file was read and its programs were made */
     bool wrong;             /* not to be accepted */
     struct unpack orphans;  /* names of baselines without a scenario, to the end of the task */
     const char *was_called; /* the orphan that matches this file; NULL: none */
@@ -68,18 +71,20 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
-/* Note the outcome of a strategy, or of the file as a whole if `name` is "". */
+/* Note the outcome of a strategy, or of the file as a whole if `name` is "" and `strategy` NULL. */
 static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *file,
-                        const char *name, const struct diag *reasons, const char *const *notes)
+                        const char *name, const struct diag *reasons,
+                        const struct strategy_check *strategy)
 {
     struct outcome o;
     bool there = outcome_init(&o, file, f->suite, name), ok = there;
     size_t whole = f->told.length;
 
-    for (size_t i = 0; ok && notes && i < OUTCOME_NNOTES; i++)
-        ok = outcome_set_note(&o, (enum outcome_note)i, notes[i]);
+    for (size_t i = 0; ok && strategy && i < OUTCOME_NNOTES; i++)
+        ok = outcome_set_note(&o, (enum outcome_note)i, strategy->notes[i]);
     if (ok) {
         o.kind = kind;
+        o.time_ns = strategy ? strategy->time_ns : 0;
         diag_append(&o.reasons, reasons);
         ok = !o.reasons.no_memory;
     }
@@ -132,7 +137,7 @@ static bool is_orphan_as(const struct file_check *f, const char *orphan)
 {
     size_t length = strlen(f->baseline_path) - strlen(f->suite);
     struct text path = TEXT_INIT, text = TEXT_INIT;
-    struct baseline_file was = {NULL, 0, 0};
+    struct baseline_file was = {.list = NULL};
     struct diag faults = DIAG_INIT;
     struct shd_error err;
     bool same;
@@ -174,7 +179,7 @@ static void add_reasons(struct diag *out, const struct file_check *f,
                         const struct check_strategy *c)
 {
     diag_append(out, &c->wrong);
-    if (f->was_called && c->is_new && !c->wrong.nerrors)
+    if (f->was_called && c->changed_kind == OUTCOME_NEW && !c->wrong.nerrors)
         diag_error(out, (struct place){f->path, 0, 0},
                    "has no baseline, and is the same as %s was: renamed?  'shardsim check --update "
                    "--prune' takes its baseline along",
@@ -195,11 +200,11 @@ static int judge(struct file_check *f, const struct strategy_check *s)
     if (c->wrong.nerrors)
         kind = c->wrong_kind;
     else if (c->changes.nerrors && (!f->wish->update || f->wrong))
-        kind = c->is_new ? OUTCOME_NEW : OUTCOME_CHANGED;
+        kind = c->changed_kind;
     if (f->wish->update && kind != OUTCOME_PASSED && !c->wrong.nerrors)
         diag_error(&reasons, (struct place){f->path, 0, 0},
                    "not accepted, for another strategy of this file is wrong");
-    exit = note_outcome(f, kind, f->path, s->scenario->strategy, &reasons, s->notes);
+    exit = note_outcome(f, kind, f->path, s->scenario->strategy, &reasons, s);
     diag_fini(&reasons);
     return exit;
 }
@@ -237,12 +242,14 @@ static int check_strategies(struct file_check *f, struct work *w)
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct strategy_check *s = &f->done[f->ndone++];
         struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
+        int64_t begin_ns = wait_clock_ns();
 
         s->scenario = w->items[i].scenario;
         w->items[i].trial.memory = f->wish->memory;
         exit = check_strategy_init(&s->check, w, &w->items[i],
                                    mode_of(f, w, &w->items[i], &flops, &s->notes[OUTCOME_PLANNED]),
                                    f->wish, was);
+        s->time_ns = (uint64_t)(wait_clock_ns() - begin_ns + f->load_ns / (int64_t)w->nitems);
         if (exit == CMD_OK && is_for_first(&s->check))
             exit = CMD_CANNOT;
         if (was && !was->has_given && !f->wish->update)
@@ -288,6 +295,18 @@ static int check_left_over(struct file_check *f)
     return exit;
 }
 
+/* Print the baseline as it is to be stored: with the version that wrote the stored one, where
+ * nothing else would change. */
+static void print_baseline(const struct file_check *f, const struct baseline *now, struct text *out)
+{
+    if (f->was.by)
+        baseline_print(now, f->ndone, f->suite, f->was.by, out);
+    if (f->was.by && !strcmp(text_get(out), text_get(&f->before)))
+        return;
+    text_clear(out);
+    baseline_print(now, f->ndone, f->suite, PACKAGE_VERSION, out);
+}
+
 /* Note a baseline to be written, before the outcomes, which say that changes were accepted. */
 static int note_baseline(struct file_check *f, struct text *answer)
 {
@@ -298,7 +317,7 @@ static int note_baseline(struct file_check *f, struct text *answer)
         return check_no_memory();
     for (size_t i = 0; i < f->ndone; i++)
         now[i] = f->done[i].check.now; /* which owns it */
-    baseline_print(now, f->ndone, f->suite, &text);
+    print_baseline(f, now, &text);
     free(now);
     answer->failed |= text.failed;
     if (strcmp(text_get(&text), text_get(&f->before)) != 0) {
@@ -346,7 +365,9 @@ static int check_file(struct file_check *f, struct text *answer)
         /* Without a terminal, the test points show progress. */
         w.log.quiet = f->wish->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
+        f->load_ns = -wait_clock_ns();
         exit = work_load(&w);
+        f->load_ns += wait_clock_ns();
         f->wrong = exit != CMD_OK;
         if (exit == CMD_USAGE)
             exit = note_outcome(f, OUTCOME_BAD_SCENARIO, f->path, "", &w.diag, NULL);

@@ -185,6 +185,32 @@ static int find_findings(struct check_strategy *c, const struct work_item *item,
     return status;
 }
 
+/* Tell whether another version of shardsim may be why figures differ.  Of one version, a file that
+ * is as it was may still name files that are not. */
+static void tell_version(struct check_strategy *c, const struct baseline *was, struct place place)
+{
+    bool is_same = baseline_says_same(was, &c->now);
+    bool by_other = was->by && strcmp(was->by, PACKAGE_VERSION) != 0;
+
+    if (is_same && by_other) {
+        c->changed_kind = OUTCOME_TOOL_CHANGED;
+        diag_error(
+            &c->changes, place,
+            "this file says the same as when shardsim %.20s wrote the baseline: what differs "
+            "comes with shardsim " PACKAGE_VERSION,
+            was->by);
+    } else if (by_other) {
+        diag_error(&c->changes, place,
+                   "shardsim %.20s wrote the baseline, and this is " PACKAGE_VERSION
+                   ": some of it may come with that",
+                   was->by);
+    } else if (is_same) {
+        diag_error(&c->changes, place,
+                   "this file says the same as before: what it names may differ, such as the file "
+                   "of a cluster or of a model");
+    }
+}
+
 /* Tell the changes after a sentence that says whether the strategy got worse.  The sentence has no
  * line: forges show it at the rule that changed first. */
 static void tell_changes(struct check_strategy *c, const struct baseline *was,
@@ -196,6 +222,7 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
         baseline_verdict(&verdict, was, &c->now);
         diag_error(&c->changes, (struct place){place.file, 0, 0}, "%s%s", text_get(&verdict),
                    c->wrong.nerrors ? "" : "; 'shardsim check --update' accepts it");
+        tell_version(c, was, (struct place){place.file, 0, 0});
         baseline_causes(&c->changes, was, &c->now, place);
     }
     diag_append(&c->changes, changes);
@@ -229,6 +256,12 @@ static int add_given(void *arg, const char *option, const char *value)
     return baseline_add_given(a->now, option, value, scenario_place(a->scenario, option));
 }
 
+static int add_line(void *now, const char *key, const char *value, struct place key_place,
+                    struct place place)
+{
+    return baseline_add_line(now, key, value, key_place, place);
+}
+
 static int find_given(struct baseline *now, const struct work_item *item)
 {
     struct adder a = {now, item->scenario};
@@ -237,6 +270,9 @@ static int find_given(struct baseline *now, const struct work_item *item)
     now->has_given = true;
     now->mesh_place = scenario_place(item->scenario, "mesh");
     status = scenario_each_given(item->scenario, add_given, &a);
+    now->has_lines = true;
+    if (status == SHD_OK)
+        status = scenario_each_line(item->scenario, add_line, now);
     if (status == SHD_OK && item->trial.hardware)
         status = add_given(&a, "hardware", item->trial.hardware->name);
     return status;
@@ -300,8 +336,10 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     struct shd_error err;
     int status;
 
-    *out = (struct check_strategy){
-        .wrong = DIAG_INIT, .changes = DIAG_INIT, .is_new = !was, .wrong_kind = OUTCOME_PASSED};
+    *out = (struct check_strategy){.wrong = DIAG_INIT,
+                                   .changes = DIAG_INIT,
+                                   .wrong_kind = OUTCOME_PASSED,
+                                   .changed_kind = was ? OUTCOME_CHANGED : OUTCOME_NEW};
     status = work_try(work, item, trial_fits(&item->trial) ? mode : RECORD_PLANNED, &result);
     if (status == CMD_INTERRUPTED || status == CMD_CANNOT)
         return status;

@@ -21,7 +21,8 @@ struct check_strategy {
     struct baseline now;
     enum outcome_kind wrong_kind; /* of the first of `wrong` */
     struct diag wrong;            /* errors that cannot be accepted: numbers, memory */
-    bool is_new;                  /* no baseline to compare with */
+    enum outcome_kind changed_kind; /* of `changes`: OUTCOME_NEW without a baseline to compare with,
+                                       else OUTCOME_CHANGED or OUTCOME_TOOL_CHANGED */
     struct diag changes; /* changes from the baseline, and findings of lint; can be accepted */
 };
 

@@ -18,6 +18,7 @@ static const char *const types[OUTCOME_NKINDS] = {
     [OUTCOME_PASSED] = "",
     [OUTCOME_SKIPPED] = "",
     [OUTCOME_CHANGED] = "changed",
+    [OUTCOME_TOOL_CHANGED] = "changed-by-version",
     [OUTCOME_NEW] = "new",
     [OUTCOME_DOES_NOT_FIT] = "does-not-fit",
     [OUTCOME_WRONG] = "wrong-numbers",
@@ -245,7 +246,8 @@ static void add_case(const struct outcome *o, struct text *out)
     text_add(out, "    <testcase");
     add_attribute(out, "classname", o->suite);
     add_attribute(out, "name", o->name[0] ? o->name : o->suite);
-    text_add(out, ">\n");
+    add_attribute(out, "file", o->file);
+    text_addf(out, " line=\"%d\" time=\"%.3f\">\n", line_of(o), (double)o->time_ns * 1e-9);
     add_properties(o, out);
     if (o->kind != OUTCOME_PASSED)
         add_fault(o, out);
@@ -255,13 +257,16 @@ static void add_case(const struct outcome *o, struct text *out)
 static void add_counts(const struct outcome *list, size_t n, bool all, struct text *out)
 {
     size_t nfailures = 0, nerrors = 0, nskipped = 0;
+    uint64_t time_ns = 0;
 
     for (size_t i = 0; i < n; i++) {
+        time_ns += list[i].time_ns;
         nfailures += outcome_is_failure(list[i].kind);
         nerrors += outcome_is_error(list[i].kind);
         nskipped += list[i].kind == OUTCOME_SKIPPED;
     }
-    text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", n, nfailures, nerrors);
+    text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\"", n, nfailures,
+              nerrors, (double)time_ns * 1e-9);
     if (all) /* the root element has no attribute `skipped` */
         return;
     text_addf(out, " skipped=\"%zu\"", nskipped);

@@ -16,6 +16,7 @@ enum outcome_kind {
     OUTCOME_SKIPPED,
     /* failures: */
     OUTCOME_CHANGED,
+    OUTCOME_TOOL_CHANGED, /* the file is as it was, the version of shardsim is not */
     OUTCOME_NEW,          /* no baseline to compare with */
     OUTCOME_DOES_NOT_FIT, /* in the memory of a device */
     OUTCOME_WRONG,        /* numbers */
@@ -39,6 +40,7 @@ struct outcome {
     char *file;         /* as opened, for messages; owned, like the strings below */
     char *suite, *name; /* "dp_tp.yaml", the strategy; name is "" for the file as a whole */
     char *notes[OUTCOME_NNOTES]; /* NULL: no such note */
+    uint64_t time_ns;            /* that the check took; 0: not measured */
     struct diag reasons;         /* why it failed or was skipped, or the changes accepted */
 };
 

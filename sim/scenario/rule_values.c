@@ -221,8 +221,10 @@ int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules, si
     return status;
 }
 
-static void print_spec(const struct shd_spec *spec, struct text *out)
+void rules_print_spec(const struct scenario_rule *rule, struct text *out)
 {
+    const struct shd_spec *spec = rule->written ? rule->written : rule->spec;
+
     text_add_char(out, '[');
     for (size_t i = 0; i < shd_spec_nentries(spec); i++) {
         size_t naxes = shd_spec_naxes(spec, i);
@@ -245,7 +247,7 @@ static void print_rules(const struct scenario_rule *rules, size_t nrules, struct
         text_add(out, "\n  - [");
         yaml_print_string(out, rules[i].pattern);
         text_add(out, ", ");
-        print_spec(rules[i].written ? rules[i].written : rules[i].spec, out);
+        rules_print_spec(&rules[i], out);
         text_add_char(out, ']');
     }
 }

@@ -25,4 +25,7 @@ void rules_read_pattern(struct reader *r, struct scenario_rule **list, size_t *n
                         const struct yaml_node *node);
 void rules_print_patterns(const struct scenario_rule *list, size_t n, struct text *out);
 
+/* Print the spec of a rule as in a file: "[null, tp]". */
+void rules_print_spec(const struct scenario_rule *rule, struct text *out);
+
 #endif /* SCENARIO_RULE_VALUES_H */

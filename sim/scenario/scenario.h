@@ -861,6 +861,15 @@ typedef int (*scenario_given_fn)(void *arg, const char *option, const char *valu
 SHD_MUST_CHECK int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn,
                                        void *arg);
 
+/* Call fn() for each part of the layout that scenario_each_given() leaves out, in the order of the
+ * file: an axis of the mesh ("mesh.tp", "4"), a rule ("params mlp/up/kernel", "[null, tp]"), a
+ * constraint, a logical axis ("axes.batch", "dp"); `place` is that of the value.  As
+ * scenario_each_given(). */
+typedef int (*scenario_line_fn)(void *arg, const char *key, const char *value,
+                                struct place key_place, struct place place);
+SHD_MUST_CHECK int scenario_each_line(const struct scenario *scenario, scenario_line_fn fn,
+                                      void *arg);
+
 /* Whether any values are named, and the option of a scenario that offloads something; NULL: nothing
  * is offloaded. */
 bool scenario_has_values(const struct scenario_values *values);

@@ -39,6 +39,12 @@ const struct baseline_field baseline_collective_fields[] = {
     {NULL, false, 0},
 };
 
+#define LINE(key)                                       \
+    {                                                   \
+#key, true, offsetof(struct baseline_line, key) \
+    }
+const struct baseline_field baseline_line_fields[] = {LINE(key), LINE(value), {NULL, false, 0}};
+
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 
 static void free_fields(void *item, const struct baseline_field *fields)
@@ -146,6 +152,21 @@ int baseline_add_given(struct baseline *b, const char *key, const char *value, s
     return SHD_ENOMEM;
 }
 
+int baseline_add_line(struct baseline *b, const char *key, const char *value,
+                      struct place key_place, struct place place)
+{
+    struct baseline_line made = {strdup(key), strdup(value), key_place, place};
+    struct baseline_line *item =
+        made.key && made.value ? append(&b->lines, &b->nlines, sizeof *item) : NULL;
+
+    b->has_lines = true;
+    if (item)
+        *item = made;
+    else
+        free_fields(&made, baseline_line_fields);
+    return item ? SHD_OK : SHD_ENOMEM;
+}
+
 int baseline_add_finding(struct baseline *b, const char *finding)
 {
     char *copy = strdup(finding);
@@ -245,11 +266,14 @@ void baseline_fini(struct baseline *b)
         free_fields(&b->collectives[i], baseline_collective_fields);
     for (size_t i = 0; i < b->nfindings; i++)
         free(b->findings[i]);
+    for (size_t i = 0; i < b->nlines; i++)
+        free_fields(&b->lines[i], baseline_line_fields);
     for (size_t i = 0; i < b->ngiven; i++) {
         free(b->given[i].key);
         free(b->given[i].value);
     }
     free(b->given);
+    free(b->lines);
     free(b->arrays);
     free(b->collectives);
     free(b->findings);
@@ -264,7 +288,8 @@ void baseline_file_fini(struct baseline_file *file)
     for (size_t i = 0; i < file->count; i++)
         baseline_fini(&file->list[i]);
     free(file->list);
-    *file = (struct baseline_file){NULL, 0, 0};
+    free(file->by);
+    *file = (struct baseline_file){.list = NULL};
 }
 
 struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)

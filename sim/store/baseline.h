@@ -47,13 +47,24 @@ struct baseline_given {
     struct place place; /* not kept in the baseline */
 };
 
+/* A part of the layout as its file writes it: an axis of a mesh or a rule of a scenario, an option
+ * of a launch script. */
+struct baseline_line {
+    char *key, *value;
+    struct place key_place, place; /* of the key, and of the value; not kept in the baseline */
+};
+
 struct baseline {
     char *name; /* of the strategy */
+    const char *by; /* version of shardsim that wrote it, owned by its file; NULL: none is known */
     char *mesh;
     struct place mesh_place; /* not kept in the baseline */
     bool has_given;          /* false: an old baseline, without given options and modelled step */
     struct baseline_given *given;
     size_t ngiven;
+    bool has_lines;              /* false: a baseline of an older shardsim, without lines */
+    struct baseline_line *lines; /* in the order of the file */
+    size_t nlines;
     struct figures figures; /* those that baselines keep */
     struct baseline_array *arrays;
     size_t narrays;
@@ -67,6 +78,7 @@ struct baseline_file {
     struct baseline *list;
     size_t count;
     int version; /* of its format */
+    char *by;    /* version of shardsim that wrote it; NULL: none is said */
 };
 
 /* Take figures and collectives from a record.  The caller then adds arrays and findings in any
@@ -77,6 +89,8 @@ SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kin
                                       const char *sharding, uint64_t bytes, struct place place);
 SHD_MUST_CHECK int baseline_add_given(struct baseline *baseline, const char *key, const char *value,
                                       struct place place);
+SHD_MUST_CHECK int baseline_add_line(struct baseline *baseline, const char *key, const char *value,
+                                     struct place key_place, struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
 /* Take the figures of the modelled step of a record, which may be another than that of the other
  * figures; does nothing if the record has none. */
@@ -86,8 +100,10 @@ void baseline_keep_close(struct baseline *is, const struct baseline *was);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);
 
-/* Print baselines with a heading that names the scenario's file `of`. */
-void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out);
+/* Print baselines with a heading that names the scenario's file `of`, as written by a version of
+ * shardsim. */
+void baseline_print(const struct baseline *list, size_t count, const char *of, const char *by,
+                    struct text *out);
 
 /* Whether a file begins with baseline_print()'s heading; only such files are replaced or
  * removed. */
@@ -101,16 +117,20 @@ void baseline_file_fini(struct baseline_file *file);
 struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
 
 /* Describe the differences, causes first: given options, the mesh, arrays, then collectives,
- * totals and findings.  Each message has the place of its rule or option, else `place`.  Unless
+ * totals and findings.  An option, the mesh and an array have the place of their option or rule,
+ * what follows from them has no line.  Unless
  * `all` is set, about ten messages on arrays, collectives and totals are given, and the number
  * of the rest. */
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place, bool all);
 
-/* Describe changed options of the layout: possible causes of a difference, not differences
- * themselves. */
+/* Describe changed lines, then changed options of the layout: possible causes of a difference, not
+ * differences themselves. */
 void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
                      struct place place);
+
+/* Whether all lines and given options are the same; false if that is not known of `was`. */
+bool baseline_says_same(const struct baseline *was, const struct baseline *is);
 
 /* Whether two baselines have the same in a figure: modelled figures within BASELINE_CLOSE; also if
  * either lacks it. */

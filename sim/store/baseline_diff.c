@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "store/baseline.h"
 #include "store/baseline_given.h"
+#include "store/baseline_lines.h"
 
 #define AXES_MAX 256
 
@@ -470,7 +471,20 @@ void baseline_causes(struct diag *causes, const struct baseline *was, const stru
 {
     struct differ d = {causes, was, is, place, false};
 
+    baseline_lines_diff(causes, was, is, place);
     diff_given(&d, true);
+}
+
+bool baseline_says_same(const struct baseline *was, const struct baseline *is)
+{
+    bool same = was->has_lines && was->has_given && !baseline_lines_differ(was, is);
+
+    for (size_t k = 0; k < was->ngiven + is->ngiven && same; k++) {
+        struct baseline_change change;
+
+        same = !baseline_given_change(&change, was, is, k, (struct place){NULL, 0, 0});
+    }
+    return same;
 }
 
 /* Choose how many messages of each part are printed. */
@@ -527,7 +541,7 @@ static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place, bool all)
 {
-    struct differ d = {changes, was, is, place, !all};
+    struct differ d = {changes, was, is, {place.file, 0, 0}, !all}; /* effects have no line */
     struct diag parts[NPARTS] = {DIAG_INIT, DIAG_INIT, DIAG_INIT};
     size_t n = was->narrays + is->narrays + was->ncollectives + is->ncollectives;
     bool *marks = calloc(n + 1, sizeof *marks);

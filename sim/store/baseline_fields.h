@@ -17,6 +17,7 @@ struct baseline_field {
 
 /* Each table ends with a row without key. */
 extern const struct baseline_field baseline_array_fields[];
+extern const struct baseline_field baseline_line_fields[];
 extern const struct baseline_field baseline_collective_fields[];
 
 #endif /* STORE_BASELINE_FIELDS_H */

@@ -15,6 +15,8 @@
 
 #define FINDINGS "accepted"
 #define GIVEN "given"
+#define LINES "written"
+#define BY "shardsim" /* the program's version */
 #define FIGURES "figures"
 #define HEADER_BEGIN "# What 'shardsim check' expects of "
 #define HEADER_END "; 'shardsim check --update' accepts changes."
@@ -84,6 +86,8 @@ static void print_one(const struct baseline *b, struct text *out)
     yaml_print_string(out, b->mesh);
     text_add(out, "\n");
     print_given(b, out);
+    if (b->has_lines)
+        print_list(LINES, b->lines, b->nlines, sizeof *b->lines, baseline_line_fields, out);
     print_figures(b, out);
     print_list("arrays", b->arrays, b->narrays, sizeof *b->arrays, baseline_array_fields, out);
     print_list("collectives", b->collectives, b->ncollectives, sizeof *b->collectives,
@@ -96,11 +100,12 @@ static void print_one(const struct baseline *b, struct text *out)
     }
 }
 
-void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out)
+void baseline_print(const struct baseline *list, size_t count, const char *of, const char *by,
+                    struct text *out)
 {
     text_add(out, HEADER_BEGIN);
     escape_add(out, of); /* may contain a newline */
-    text_addf(out, HEADER_END "\nversion: %d\nstrategies:%s\n", BASELINE_VERSION,
+    text_addf(out, HEADER_END "\nversion: %d\n" BY ": '%s'\nstrategies:%s\n", BASELINE_VERSION, by,
               count ? "" : " []");
     for (size_t i = 0; i < count; i++)
         print_one(&list[i], out);
@@ -263,6 +268,9 @@ static void read_one(struct baseline *b, const struct yaml_node *map, int versio
     read_text(&b->name, map, "name", diag);
     read_text(&b->mesh, map, "mesh", diag);
     read_given(b, map, diag);
+    b->has_lines = map->kind == YAML_MAP && yaml_find(map, LINES);
+    if (b->has_lines)
+        b->lines = read_list(&b->nlines, map, LINES, sizeof *b->lines, baseline_line_fields, diag);
     (version == 1 ? read_old_figures : read_figures)(b, map, diag);
     b->arrays =
         read_list(&b->narrays, map, "arrays", sizeof *b->arrays, baseline_array_fields, diag);
@@ -289,6 +297,8 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
         return;
     }
     file->version = (int)version;
+    if (yaml_find(root, BY))
+        read_text(&file->by, root, BY, diag);
     list = find(root, "strategies", YAML_LIST, diag);
     if (!list)
         return;
@@ -298,14 +308,16 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
         return;
     }
     file->count = list->nitems;
-    for (size_t i = 0; i < list->nitems; i++)
+    for (size_t i = 0; i < list->nitems; i++) {
         read_one(&file->list[i], list->items[i], file->version, diag);
+        file->list[i].by = file->by;
+    }
 }
 
 int baseline_parse(struct baseline_file *out, const char *path, const struct text *text,
                    struct diag *diag)
 {
-    struct baseline_file file = {NULL, 0, 0};
+    struct baseline_file file = {.list = NULL};
     size_t before = diag->nerrors;
     struct yaml_doc *doc;
     int status =

@@ -1,0 +1,25 @@
+/* baseline_lines.h - the lines of a layout's file compared with those of its baseline: which one
+ * was changed, added, taken out or moved.
+ *
+ * Lines of one key are compared in their order.  The order of rules counts, because the first that
+ * matches applies, and that of a mesh's axes; the order of options does not.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef STORE_BASELINE_LINES_H
+#define STORE_BASELINE_LINES_H
+
+#include "store/baseline.h"
+
+/* Report each difference at the line where it is: a changed value at the value, a new line at its
+ * key, one that is gone at the line before it, of those that are still there.  `place` is for
+ * differences without a place of their own. */
+void baseline_lines_diff(struct diag *causes, const struct baseline *was, const struct baseline *is,
+                         struct place place);
+
+/* Whether any line differs; false if either has no lines. */
+bool baseline_lines_differ(const struct baseline *was, const struct baseline *is);
+
+#endif /* STORE_BASELINE_LINES_H */
