@@ -360,6 +360,7 @@ test_scripts = \
 	%D%/breakdown.sh \
 	%D%/calibrate.sh \
 	%D%/check.sh \
+	%D%/check_lines.sh \
 	%D%/cli_bench.sh \
 	%D%/circles.sh \
 	%D%/cli_errors.sh \

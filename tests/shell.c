@@ -48,7 +48,7 @@ static void read_script(const char *script, const char *given, struct text *out,
     if (text && shell_reader_init(&s, (struct place){"sh", 1, 1}, text, diag)) {
         if (given)
             shell_give(&s, given);
-        shell_run(&s, add_command, out);
+        shell_run(&s, add_command, NULL, out);
         shell_reader_fini(&s);
     }
     free(text);
@@ -262,7 +262,7 @@ static void test_files(void)
                !shell_add_file(&s, "c/a.sh", a) && errors.nerrors == 1,
            "files: each name once");
         shell_give(&s, "1=z");
-        shell_run(&s, add_command, &out);
+        shell_run(&s, add_command, NULL, &out);
         shell_reader_fini(&s);
     }
     ok(!strcmp(text_get(&out), "[run][x][z] [run][x] [run][z] "), "files: a script goes on behind them");

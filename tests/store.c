@@ -320,13 +320,14 @@ static void test_text(void)
 
     ok(b.narrays == 2 && !strcmp(b.arrays[0].name, "layers/*/down") && b.arrays[1].count == 2,
        "arrays: equal arrays of all layers are one entry, sorted");
-    baseline_print(&b, 1, "f.yaml", "1.0", &first);
+    baseline_print(&b, 1, &(struct baseline_head){"f.yaml", "1.0", NULL, 0}, &first);
     if (parses(text_get(&first), &file)) {
         ok(file.count == 1 && baseline_find(&file, "a: 'b' #") && !baseline_find(&file, "a"),
            "parse: found by name");
         ok(file.list[0].has_given && file.list[0].ngiven == 2 && step_ns(&file.list[0]) == 12345,
            "parse: what was given, and the step");
-        baseline_print(file.list, file.count, "f.yaml", "1.0", &again);
+        baseline_print(file.list, file.count, &(struct baseline_head){"f.yaml", "1.0", NULL, 0},
+                       &again);
         ok(!strcmp(text_get(&first), text_get(&again)), "print, parse, print: the same text");
         baseline_file_fini(&file);
     } else {

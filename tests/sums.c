@@ -156,7 +156,7 @@ static void test_bytes(void)
            b.figures.values[FIGURE_PEAK_MOST].whole == peak &&
            b.figures.values[FIGURE_PEAK_TOTAL].whole == 64 * peak,
        "a baseline has the same, and the peak: %s", UINT128_DIGITS(peak));
-    baseline_print(&b, 1, "replicated.yaml", "1.0", &yaml);
+    baseline_print(&b, 1, &(struct baseline_head){"replicated.yaml", "1.0", NULL, 0}, &yaml);
     if (ok(baseline_parse(&file, "b.yaml", &yaml, &errors) == SHD_OK && file.count == 1,
            "a baseline of it is read"))
         ok(file.list[0].figures.values[FIGURE_RECEIVED].whole == each, "with the same digits");

@@ -14,6 +14,43 @@
 
 #define AT(field) ARGS_AT(struct check, field)
 
+/* Note an option of a script as "NAME=VALUE": scripts are read later, and a baseline may have the
+ * options instead. */
+static void take_word(const struct args_value *v)
+{
+    struct check_wish *wish = v->at;
+    struct text word = TEXT_INIT;
+
+    if (wish->nwords == CHECK_WORDS_MAX)
+        args_error(v->line, "over %d options of a script", CHECK_WORDS_MAX);
+    text_addf(&word, "%s=%s", v->row->name, v->arg);
+    wish->words[wish->nwords] = text_take(&word);
+    if (!wish->words[wish->nwords++])
+        args_error(v->line, "no memory");
+}
+
+#define OF_SCRIPT(name, type, help)                    \
+    {                                                  \
+        name, 0, type, take_word, AT(wish), 0, 0, help \
+    }
+
+static const struct args_row script_rows[] = {
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0,
+     "Of a launch script, as of 'shardsim import'; the baseline keeps them:"},
+    OF_SCRIPT("batch", "N", "Sequences of a step, of a server"),
+    OF_SCRIPT("devices", "N", "Devices of the job, where the file does not say"),
+    OF_SCRIPT("hardware", "CLUSTER", "The cluster, for times and for what fits"),
+    OF_SCRIPT("model", "MODEL", "A published model, instead of the file's"),
+    OF_SCRIPT("seq", "N", "Tokens of a sequence, of a server"),
+    OF_SCRIPT("set", "NAME=VALUE",
+              "A variable that the script does not set, or an argument: 1, 2, ..."),
+    OF_SCRIPT("vocab", "N",
+              "Words of the vocabulary, where the command leaves it to its tokenizer"),
+    OF_SCRIPT("with", "FILE", "Another file that the script reads (source)"),
+    {0}};
+
+static const struct args_part of_script = {.rows = script_rows};
+
 static const struct args_row rows[] = {
     {"plan", 0, NULL, args_switch, AT(wish.plan), 0, 0,
      "On paper: the same bytes and memory, but no numbers are verified"},
@@ -52,6 +89,7 @@ static void check_together(const struct args_line *line, void *input)
 static const struct args args = {
     .own = {.rows = rows,
             .word = {args_text, AT(dir), "one folder at a time; '%s' is another", NULL}},
+    .parts = {{&of_script, 0}},
     .operands = "[DIR|FILE]",
     .check = check_together,
     .help =
@@ -65,6 +103,11 @@ static const struct args args = {
         "ones, those in folders called 'hardware' and 'models', which are no scenarios, and "
         "folders that are links, which may lead back to one above them; -v names what was left "
         "out.\n\n"
+        "FILE may also be the options of a job, which 'shardsim import' reads: a launch script of "
+        "Megatron-LM, a TOML file of torchtitan, a command of vLLM or SGLang. What changed is said "
+        "at its line there. The "
+        "baseline is results/baselines/FILE.yaml, and once it is there, the file is checked with "
+        "its folder.\n\n"
         "Examples:\n"
         "  All of scenarios/, before a commit:\n"
         "    shardsim check\n"
@@ -72,6 +115,9 @@ static const struct args args = {
         "    shardsim check --plan scenarios/fsdp.yaml\n"
         "  In CI, on paper, with a report that it can show:\n"
         "    shardsim check --plan --junit check.xml layouts\n"
+        "  A launch script, once with what it leaves open, which is kept:\n"
+        "    shardsim check --update train.sh --set NNODES=8 --hardware h100-sxm\n"
+        "    shardsim check train.sh\n"
         "  Accept a change after looking at what was said:\n"
         "    shardsim check --update\n\n" ARGS_EXIT_STATUS(FAILED) "\n\n" ENVIRONMENT};
 

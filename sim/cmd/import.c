@@ -13,16 +13,6 @@
 #include "cmd/cmd.h"
 #include "jobs/conversion.h"
 
-static const struct conversion_source sources[] = {
-    {"easydel", FILE_RULES, NULL, import_easydel},
-    {"eformer", FILE_RULES, NULL, import_easydel},
-    {"megatron", FILE_MEGATRON, import_megatron, NULL},
-    {"sglang", FILE_SERVER, import_sglang, NULL},
-    {"t5x", FILE_GIN, NULL, import_t5x},
-    {"torchtitan", FILE_TORCHTITAN, import_torchtitan, NULL},
-    {"vllm", FILE_SERVER, import_vllm, NULL},
-};
-
 #define SOURCES "easydel|eformer|megatron|sglang|t5x|torchtitan|vllm"
 #define NAMES "easydel|easydel-apart|shardsim"
 
@@ -34,11 +24,9 @@ static void take_source(const struct args_value *v)
     struct nearest near;
 
     nearest_init(&near, v->arg);
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        if (!strcmp(sources[i].name, v->arg))
-            *source = &sources[i];
-        nearest_add(&near, sources[i].name);
-    }
+    *source = conversion_source_find(v->arg);
+    for (const struct conversion_source *s = conversion_sources; s->name; s++)
+        nearest_add(&near, s->name);
     if (!*source)
         args_error(v->line, "no source '%s'; expected one of %s%s", v->arg, SOURCES,
                    nearest_hint(&near).text);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 #include "base/words.h"
 
@@ -75,6 +76,11 @@ void import_job_fini(struct import_job *job)
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]->text);
+    for (size_t i = 0; i < job->noptions; i++) {
+        free(job->options[i].name);
+        free(job->options[i].value);
+    }
+    free(job->options);
     text_fini(&job->stage_layers);
     text_fini(&job->recompute_modules);
     text_fini(&job->offload_values);
@@ -230,6 +236,32 @@ static void add_unsaid(struct import_job *job, const struct import_option *optio
         text_addf(&job->unsaid, "# Otherwise than there, %.60s: %s.\n", name, option->refused);
 }
 
+void import_job_note(struct import_job *job, const char *name, const char *value,
+                     struct place name_place, struct place place, struct diag *diag)
+{
+    struct import_given made = {strdup(name), strdup(value), name_place, place};
+    struct import_given *item = NULL;
+    size_t i = 0;
+
+    while (i < job->noptions && strcmp(job->options[i].name, name) != 0)
+        i++;
+    if (i < job->noptions || array_make_room(&job->options, job->noptions, sizeof *job->options))
+        item = &job->options[i];
+    if (!item || !made.name || !made.value) {
+        free(made.name);
+        free(made.value);
+        diag_no_memory(diag);
+        return;
+    }
+    if (i < job->noptions) {
+        free(item->name);
+        free(item->value);
+    } else {
+        job->noptions++;
+    }
+    *item = made;
+}
+
 void import_job_set(struct import_job *job, const struct import_option *table,
                     const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag)
@@ -237,6 +269,10 @@ void import_job_set(struct import_job *job, const struct import_option *table,
     void *at = (char *)job + option->offset;
 
     job->said[option - table] = true;
+    if (option->type != IMPORT_QUIET && !job->assumes)
+        import_job_note(job, name, value ? value : "",
+                        job->name_place.file ? job->name_place : place, place, diag);
+    job->name_place.file = NULL;
     if (option->type == IMPORT_QUIET)
         text_addf(&job->left_out, " %s", name);
     else if (option->type == IMPORT_UNSAID)
@@ -275,9 +311,11 @@ static bool is_said_elsewhere(const struct import_job *job, const struct import_
 void import_job_take_standards(struct import_job *job, const struct import_option *table,
                                struct diag *diag)
 {
+    job->assumes = true;
     for (size_t i = 0; table[i].name; i++)
         if (table[i].standard && !job->said[i] && !is_said_elsewhere(job, table, &table[i])) {
             import_job_set(job, table, &table[i], table[i].name, table[i].standard, job->end, diag);
             text_addf(&job->taken, " %s %s", table[i].name, table[i].standard);
         }
+    job->assumes = false;
 }

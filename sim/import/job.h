@@ -36,6 +36,12 @@ struct import_text {
     struct place place;
 };
 
+/* An option that was given and affects the layout. */
+struct import_given {
+    char *name, *value;             /* owned; "" for a flag */
+    struct place name_place, place; /* of the value, which may come from a variable elsewhere */
+};
+
 /* Options of a server that generates tokens, in the words of vLLM and SGLang. */
 struct import_server {
     int64_t tensor, replicas, stages;
@@ -158,6 +164,10 @@ struct import_job {
      * system, a line each. */
     struct text left_out, unknown, taken, notes;
     const char *system;            /* the system's name, for these comments */
+    struct import_given *options;  /* in the order of the file; of one given twice the last value */
+    size_t noptions;
+    struct place name_place; /* of the option that is being set; file NULL: that of its value */
+    bool assumes;            /* options that are being set are standards, and not given */
     bool said[IMPORT_OPTIONS_MAX]; /* by row */
     struct place end;              /* end of the file, where missing options are reported */
 };
@@ -201,6 +211,11 @@ const struct import_option *import_option_find(const struct import_option *table
 void import_job_set(struct import_job *job, const struct import_option *table,
                     const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag);
+
+/* Note an option, or a variable, that was given; import_job_set() does that of its options.  Places
+ * are copied as they are, and their file must outlive the job. */
+void import_job_note(struct import_job *job, const char *name, const char *value,
+                     struct place name_place, struct place place, struct diag *diag);
 
 /* Note an option without a row: the option is left out, and named in a comment.  A name one letter
  * from a row's name is reported as a slip, which is an error. */

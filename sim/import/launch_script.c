@@ -303,6 +303,7 @@ static void take_option(struct script *script, const struct shell *s,
     struct values values = values_of(script, s, word, length);
     bool off = is_negated(script->system, name) && !words_has(option->name, name);
 
+    script->job->name_place = place;
     if (off && option->type != IMPORT_FLAG) {
         text_addf(&script->job->left_out, " %s", name);
     } else if (option->type == IMPORT_HINT) {
@@ -405,6 +406,23 @@ static void read_command(void *context, struct shell *s)
             read_other(script, s, i++);
 }
 
+/* Note a variable of a sum: where its value changes, options change whose values are sums. */
+static void note_operand(void *context, struct shell *s, const struct shell_variable *v)
+{
+    struct script *script = context;
+    struct text name = TEXT_INIT;
+    struct place place;
+
+    if (v->value.count != 1 ||
+        shell_words_doubt(&v->value, 0, 0, v->value.list[0].length) < v->value.list[0].length)
+        return;
+    place = shell_place_at(s, shell_words_at(&v->value, 0, 0));
+    text_addf(&name, "$%s", v->name);
+    import_job_note(script->job, text_get(&name), shell_words_text(&v->value, 0), place, place,
+                    s->diag);
+    text_fini(&name);
+}
+
 /* ---- the whole ---- */
 
 void launch_script_set(struct import_job *job, const struct launch_system *system,
@@ -473,7 +491,7 @@ void launch_script_read(struct import_job *job, const struct launch_system *syst
     for (size_t i = 0; i < job->nfiles; i++)
         if (!shell_add_file(&s, job->files[i].path, job->files[i].text))
             break;
-    shell_run(&s, read_command, &script);
+    shell_run(&s, read_command, note_operand, &script);
     job->end = shell_place_at(&s, (uint32_t)strlen(text));
     if (script.launched.length == 0 && diag->nerrors == 0)
         offer_variables(&script, &s);

@@ -399,6 +399,8 @@ void megatron_set(struct import_job *job, const char *name, const char *value, s
 
     if (!option)
         import_job_unknown(job, megatron_options, name, place, diag);
-    else
+    else {
+        job->name_place = place;
         import_job_set(job, megatron_options, option, name, value, value ? of_value : place, diag);
+    }
 }

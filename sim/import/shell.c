@@ -314,10 +314,13 @@ bool shell_give(struct shell *s, const char *assignment)
 }
 
 void shell_run(struct shell *s, void (*on_command)(void *context, struct shell *shell),
+               void (*on_operand)(void *context, struct shell *shell,
+                                  const struct shell_variable *variable),
                void *context)
 {
     s->run = &runner;
     s->on_command = on_command;
+    s->on_operand = on_operand;
     s->context = context;
     shell_run_script(s);
     if (s->state.failed && s->state.count == SHELL_VARIABLES_MAX)

@@ -19,8 +19,11 @@
 bool shell_give(struct shell *shell, const char *assignment);
 
 /* Read the whole script: `on_command` gets each command that may launch something, in shell->words;
- * with shell->under or shell->doubtful the command may not run. */
+ * with shell->under or shell->doubtful the command may not run.  `on_operand` gets each variable of
+ * a known sum. */
 void shell_run(struct shell *shell, void (*on_command)(void *context, struct shell *shell),
+               void (*on_operand)(void *context, struct shell *shell,
+                                  const struct shell_variable *variable),
                void *context);
 
 /* Take the options in variables that no command uses, as commands; the variables' names go to

@@ -297,6 +297,21 @@ static uint16_t cause_of_sum(struct shell *s, const struct shell_words *inner, s
     return cause;
 }
 
+/* Pass on the variables that a sum names between two bytes of the text. */
+static void tell_operands(struct shell *s, size_t from, size_t end)
+{
+    size_t n;
+
+    for (size_t at = from; at < end && s->skipping == 0 && s->on_operand; at += n ? n : 1) {
+        const struct shell_variable *v;
+
+        n = shell_name_length(s->in.bytes + at);
+        v = n > 0 ? shell_state_find(&s->state, s->in.bytes + at, n) : NULL;
+        if (v && v->set && !v->given)
+            s->on_operand(s->context, s, v);
+    }
+}
+
 bool shell_read_sum(struct shell *s, int64_t *out, uint16_t *cause)
 {
     struct shell_words inner = {.count = 0};
@@ -318,6 +333,8 @@ bool shell_read_sum(struct shell *s, int64_t *out, uint16_t *cause)
             shell_words_doubt(&inner, 0, 0, inner.list[0].length) == inner.list[0].length &&
             shell_sum(out, shell_words_text(&inner, 0), &s->state, &culprit, &length);
     *cause = known || inner.failed ? 0 : cause_of_sum(s, &inner, from);
+    if (known)
+        tell_operands(s, from, end);
     if (inner.failed)
         diag_no_memory(s->diag);
     shell_words_fini(&inner);

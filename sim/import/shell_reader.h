@@ -99,6 +99,7 @@ struct shell {
     int left_line; /* where `exit` was; 0: nowhere */
     bool asked_arguments; /* the script uses its arguments */
     void (*on_command)(void *context, struct shell *shell);
+    void (*on_operand)(void *context, struct shell *shell, const struct shell_variable *variable);
     void *context;
     struct text unread; /* names of files that the script reads and that are not given */
     uint32_t unread_at; /* where the last of these files is named */

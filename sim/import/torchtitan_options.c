@@ -221,6 +221,8 @@ void torchtitan_set(struct import_job *job, const char *name, const char *value,
         import_job_unknown(job, torchtitan_options, name, key, diag);
     else if (option->type != IMPORT_QUIET && job->said[option - torchtitan_options])
         diag_error(diag, key, "%s is given twice", name);
-    else
+    else {
+        job->name_place = key;
         import_job_set(job, torchtitan_options, option, name, value, place, diag);
+    }
 }

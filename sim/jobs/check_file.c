@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/pack.h"
 #include "base/wait.h"
+#include "jobs/check_script.h"
 #include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"
@@ -38,6 +39,10 @@ struct file_check {
     const struct check_wish *wish;
     const char *suite; /* below the folder */
     char *path, *baseline_path;
+    bool is_script;
+    struct check_script script; /* of such a file; zeroed until it is read */
+    struct text hardware;       /* as a value of --set */
+    char *imported;             /* the name of its scenario in places, which are no lines of it */
     struct text told;   /* packed outcomes, for the answer */
     struct text before; /* the stored baseline, "" for none */
     bool is_foreign;    /* the file in its place is not a baseline, or cannot be read */
@@ -71,6 +76,22 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
+/* Append reasons; those at a line of the scenario that a script became have no line in the script.
+ */
+static void append_reasons(const struct file_check *f, struct diag *out, const struct diag *reasons)
+{
+    for (size_t i = 0; i < reasons->nmessages; i++) {
+        const struct diag_message *m = &reasons->messages[i];
+        struct place place = {m->file, m->line, m->column};
+
+        if (f->imported && m->file && !strcmp(m->file, f->imported))
+            place = (struct place){f->path, 0, 0};
+        diag_error(out, place, "%s", m->text);
+    }
+    if (reasons->no_memory)
+        diag_no_memory(out);
+}
+
 /* Note the outcome of a strategy, or of the file as a whole if `name` is "" and `strategy` NULL. */
 static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *file,
                         const char *name, const struct diag *reasons,
@@ -85,7 +106,7 @@ static int note_outcome(struct file_check *f, enum outcome_kind kind, const char
     if (ok) {
         o.kind = kind;
         o.time_ns = strategy ? strategy->time_ns : 0;
-        diag_append(&o.reasons, reasons);
+        append_reasons(f, &o.reasons, reasons);
         ok = !o.reasons.no_memory;
     }
     if (ok) {
@@ -242,13 +263,14 @@ static int check_strategies(struct file_check *f, struct work *w)
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct strategy_check *s = &f->done[f->ndone++];
         struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
+        const struct check_before before = {was, f->is_script ? &f->script.lines : NULL};
         int64_t begin_ns = wait_clock_ns();
 
         s->scenario = w->items[i].scenario;
         w->items[i].trial.memory = f->wish->memory;
         exit = check_strategy_init(&s->check, w, &w->items[i],
                                    mode_of(f, w, &w->items[i], &flops, &s->notes[OUTCOME_PLANNED]),
-                                   f->wish, was);
+                                   f->wish, &before);
         s->time_ns = (uint64_t)(wait_clock_ns() - begin_ns + f->load_ns / (int64_t)w->nitems);
         if (exit == CMD_OK && is_for_first(&s->check))
             exit = CMD_CANNOT;
@@ -295,16 +317,29 @@ static int check_left_over(struct file_check *f)
     return exit;
 }
 
+/* What was given for a script: on the command line, else as in its baseline. */
+static const char *const *words_of(const struct file_check *f, size_t *n)
+{
+    bool given = f->wish->nwords > 0;
+
+    *n = !f->is_script ? 0 : given ? f->wish->nwords : f->was.nwords;
+    return given ? f->wish->words : (const char *const *)f->was.words;
+}
+
 /* Print the baseline as it is to be stored: with the version that wrote the stored one, where
  * nothing else would change. */
 static void print_baseline(const struct file_check *f, const struct baseline *now, struct text *out)
 {
+    struct baseline_head head = {.of = f->suite, .by = f->was.by};
+
+    head.words = words_of(f, &head.nwords);
     if (f->was.by)
-        baseline_print(now, f->ndone, f->suite, f->was.by, out);
+        baseline_print(now, f->ndone, &head, out);
     if (f->was.by && !strcmp(text_get(out), text_get(&f->before)))
         return;
     text_clear(out);
-    baseline_print(now, f->ndone, f->suite, PACKAGE_VERSION, out);
+    head.by = PACKAGE_VERSION;
+    baseline_print(now, f->ndone, &head, out);
 }
 
 /* Note a baseline to be written, before the outcomes, which say that changes were accepted. */
@@ -333,26 +368,75 @@ static int note_baseline(struct file_check *f, struct text *answer)
 
 static int check_loaded(struct file_check *f, struct work *w)
 {
-    struct diag faults = DIAG_INIT;
-    int exit = CMD_OK, status;
+    int exit = check_strategies(f, w), told;
 
-    status = read_baseline(f, &faults);
-    if (status == SHD_ENOMEM) {
-        exit = check_no_memory();
-    } else if (status != SHD_OK && (f->is_foreign || !f->wish->update)) {
+    if (exit == CMD_OK)
+        exit = find_name_before(f);
+    told = tell_strategies(f, w, exit == CMD_OK);
+    exit = exit == CMD_OK ? told : exit;
+    return exit == CMD_OK ? check_left_over(f) : exit;
+}
+
+/* Make the scenario of a script, for `w` to load.  False: `diag` says why not. */
+static bool import_script(struct file_check *f, struct work *w, struct diag *diag)
+{
+    size_t nwords;
+    const char *const *words = words_of(f, &nwords);
+    struct text name = TEXT_INIT;
+
+    check_script_init(&f->script, f->path, words, nwords, diag);
+    text_addf(&name, "%s, imported", f->path);
+    f->imported = text_take(&name);
+    if (!f->imported)
+        diag_no_memory(diag);
+    if (diag->nerrors > 0 || diag->no_memory)
+        return false;
+    w->names[0] = f->imported;
+    w->text = &f->script.scenario;
+    if (f->script.hardware) {
+        text_addf(&f->hardware, "hardware=%s", f->script.hardware);
+        w->sets[w->nsets++] = text_get(&f->hardware);
+    }
+    return true;
+}
+
+/* Load the scenarios; what is wrong with the file goes to w->diag. */
+static int load(struct file_check *f, struct work *w)
+{
+    int exit = CMD_OK;
+
+    f->load_ns = -wait_clock_ns();
+    w->names[w->nnames++] = f->path;
+    if (f->is_script && !import_script(f, w, &w->diag))
+        exit = cmd_exit_of_input(&w->diag);
+    if (exit == CMD_OK)
+        exit = work_load(w);
+    f->load_ns += wait_clock_ns();
+    f->wrong = exit != CMD_OK;
+    return exit;
+}
+
+/* Read the baseline, then the file, which a baseline may say how to read. */
+static int check_work(struct file_check *f, struct work *w)
+{
+    struct diag faults = DIAG_INIT;
+    int status = read_baseline(f, &faults), exit;
+    bool bad = status != SHD_OK && (f->is_foreign || !f->wish->update);
+
+    exit = status == SHD_ENOMEM ? check_no_memory() : load(f, w);
+    if (status != SHD_ENOMEM && exit == CMD_USAGE) {
+        exit = note_outcome(f, OUTCOME_BAD_SCENARIO, f->path, "", &w->diag, NULL);
+    } else if (exit == CMD_OK && bad) {
         f->wrong = true;
         exit = note_outcome(f, OUTCOME_BAD_BASELINE, f->baseline_path, "", &faults, NULL);
-    } else {
-        int told;
-
-        exit = check_strategies(f, w);
-        if (exit == CMD_OK)
-            exit = find_name_before(f);
-        told = tell_strategies(f, w, exit == CMD_OK);
-        exit = exit == CMD_OK ? told : exit;
+        exit = exit == CMD_OK ? check_left_over(f) : exit;
+    } else if (exit == CMD_OK) {
+        exit = check_loaded(f, w);
+    } else if (status != SHD_ENOMEM) {
+        diag_write(&w->diag, stderr);
     }
     diag_fini(&faults);
-    return exit == CMD_OK ? check_left_over(f) : exit;
+    return exit;
 }
 
 static int check_file(struct file_check *f, struct text *answer)
@@ -361,20 +445,10 @@ static int check_file(struct file_check *f, struct text *answer)
     int exit = CMD_CANNOT;
 
     if (work_init(&w, 1)) {
-        w.names[w.nnames++] = f->path;
         /* Without a terminal, the test points show progress. */
         w.log.quiet = f->wish->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
-        f->load_ns = -wait_clock_ns();
-        exit = work_load(&w);
-        f->load_ns += wait_clock_ns();
-        f->wrong = exit != CMD_OK;
-        if (exit == CMD_USAGE)
-            exit = note_outcome(f, OUTCOME_BAD_SCENARIO, f->path, "", &w.diag, NULL);
-        else if (exit == CMD_OK)
-            exit = check_loaded(f, &w);
-        else
-            diag_write(&w.diag, stderr);
+        exit = check_work(f, &w);
         log_progress_end(&w.log);
         if (exit == CMD_OK && f->wish->update && !f->wrong)
             exit = note_baseline(f, answer);
@@ -388,7 +462,10 @@ static void file_check_fini(struct file_check *f)
     for (size_t i = 0; i < f->ndone; i++)
         check_strategy_fini(&f->done[i].check);
     free(f->done);
+    check_script_fini(&f->script);
     baseline_file_fini(&f->was);
+    text_fini(&f->hardware);
+    free(f->imported);
     text_fini(&f->before);
     text_fini(&f->told);
     free(f->path);
@@ -397,7 +474,11 @@ static void file_check_fini(struct file_check *f)
 
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer)
 {
-    struct file_check f = {.wish = wish, .told = TEXT_INIT, .before = TEXT_INIT};
+    struct file_check f = {.wish = wish,
+                           .told = TEXT_INIT,
+                           .before = TEXT_INIT,
+                           .hardware = TEXT_INIT,
+                           .script = {.scenario = TEXT_INIT}};
     const char *dir, *folder;
     struct unpack from;
     int exit;
@@ -408,7 +489,8 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
     f.suite = unpack_string(&from);
     f.orphans = from;
     f.path = check_join(dir, f.suite);
-    f.baseline_path = check_join(folder, f.suite);
+    f.is_script = check_is_script(f.suite);
+    f.baseline_path = check_join_baseline(folder, f.suite);
     exit = f.path && f.baseline_path ? check_file(&f, answer) : check_no_memory();
     text_add_bytes(answer, text_get(&f.told), f.told.length);
     file_check_fini(&f);
@@ -435,11 +517,25 @@ bool check_is_baseline(const char *path)
     return own;
 }
 
+char *check_join_baseline(const char *folder, const char *suite)
+{
+    struct text name = TEXT_INIT;
+    char *path = NULL;
+
+    text_addf(&name, "%s%s", suite, check_is_script(suite) ? CHECK_BASELINE_ENDING : "");
+    if (!name.failed)
+        path = check_join(folder, text_get(&name));
+    text_fini(&name);
+    return path;
+}
+
 char *check_join(const char *dir, const char *name)
 {
     struct text text = TEXT_INIT;
     size_t length = strlen(dir);
 
+    if (!strcmp(dir, "."))
+        return strdup(name);
     while (length > 1 && dir[length - 1] == '/')
         length--;
     text_addf(&text, "%.*s/%s", (int)length, dir, name);

@@ -35,8 +35,11 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
 /* Whether a file is a baseline; false if it cannot be read. */
 bool check_is_baseline(const char *path);
 
-/* "dir/name"; the caller frees it.  NULL: no memory. */
+/* "dir/name", or the name alone in "."; the caller frees it.  NULL: no memory. */
 char *check_join(const char *dir, const char *name);
+
+/* The path of a file's baseline, of the file's path below its folder.  As check_join(). */
+char *check_join_baseline(const char *folder, const char *suite);
 
 /* Print that there is no memory; returns CMD_CANNOT. */
 int check_no_memory(void);

@@ -14,6 +14,7 @@
 
 #include "base/escape.h"
 #include "jobs/check_file.h"
+#include "jobs/check_script.h"
 #include "jobs/command.h"
 #include "ranks/farm.h"
 #include "ranks/ranks.h"
@@ -93,17 +94,41 @@ static int check_orphans(struct check *c)
     return exit;
 }
 
-/* False: no memory. */
+/* The script that a baseline is of, if it is there; NULL otherwise, or without memory. */
+static char *script_of(const struct check *c, const char *baseline)
+{
+    size_t length = strlen(baseline) - strlen(CHECK_BASELINE_ENDING);
+    char *name = text_ends_with(baseline, CHECK_BASELINE_ENDING) ? strndup(baseline, length) : NULL;
+    char *path = name && check_is_script(name) ? check_join(c->dir, name) : NULL;
+    struct stat info;
+
+    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+        free(name);
+        name = NULL;
+    }
+    free(path);
+    return name;
+}
+
+/* Sort the baselines without a scenario into those of scripts and those that are left over.  False:
+ * no memory. */
 static bool find_orphans(struct check *c, const struct folder *scenarios,
                          const struct folder *baselines)
 {
     c->orphans = calloc(baselines->npaths + 1, sizeof *c->orphans);
     c->renamed = calloc(baselines->npaths + 1, sizeof *c->renamed);
-    if (!c->orphans || !c->renamed)
+    c->scripts = calloc(baselines->npaths + 1, sizeof *c->scripts);
+    if (!c->orphans || !c->renamed || !c->scripts)
         return false;
-    for (size_t i = 0; i < baselines->npaths; i++)
-        if (!folder_has(scenarios, baselines->paths[i]))
+    for (size_t i = 0; i < baselines->npaths; i++) {
+        if (folder_has(scenarios, baselines->paths[i]))
+            continue;
+        c->scripts[c->nscripts] = script_of(c, baselines->paths[i]);
+        if (c->scripts[c->nscripts])
+            c->nscripts++;
+        else
             c->orphans[c->norphans++] = baselines->paths[i];
+    }
     return true;
 }
 
@@ -196,8 +221,17 @@ static void say_verdict(const struct check *c)
         fprintf(stderr, "shardsim: %zu of %zu as in the baselines\n", n, n);
 }
 
-static int check_files(struct check *c, const struct folder *scenarios,
-                       const struct folder *baselines)
+/* End the check with what was told; the exit status. */
+static int end_check(struct check *c, int exit)
+{
+    exit = check_tell_end(&c->tell, exit);
+    cmd_tell_ranks(c->farm, c->wish.quiet);
+    if (!c->wish.quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
+        say_verdict(c);
+    return exit;
+}
+
+static int check_files(struct check *c, const struct folder *scenarios)
 {
     int exit = CMD_OK;
 
@@ -207,20 +241,16 @@ static int check_files(struct check *c, const struct folder *scenarios,
                   c->only, c->dir);
         return CMD_USAGE;
     }
-    if (!find_orphans(c, scenarios, baselines))
-        exit = check_no_memory();
-    else if (!c->only)
+    if (!c->only)
         exit = check_suites(c, scenarios->paths, scenarios->npaths);
+    if (exit == CMD_OK && !c->only)
+        exit = check_suites(c, c->scripts, c->nscripts);
     for (size_t i = 0; c->only && i < scenarios->npaths && exit == CMD_OK; i++)
         if (!strcmp(scenarios->paths[i], c->only))
             exit = check_suites(c, &scenarios->paths[i], 1);
     if (exit == CMD_OK && !c->only)
         exit = check_orphans(c);
-    exit = check_tell_end(&c->tell, exit);
-    cmd_tell_ranks(c->farm, c->wish.quiet);
-    if (!c->wish.quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
-        say_verdict(c);
-    return exit;
+    return end_check(c, exit);
 }
 
 static bool is_folder(const char *path)
@@ -258,6 +288,32 @@ static void take_folder_above(struct check *c, const char *path)
     memcpy(dir, path, length); /* whole again */
 }
 
+/* Take a script, alone: its baseline is below results/baselines by the path as given, so that
+ * `check` of a folder above the script finds both. */
+static int take_script(struct check *c)
+{
+    const char *path = c->dir, *slash = strrchr(path, '/');
+    bool is_below = path[0] != '/' && !strstr(path, "..");
+    struct text folder = TEXT_INIT;
+
+    if (!check_is_job(path)) {
+        cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml, or options of "
+                  "a job that 'shardsim import' reads: of Megatron-LM, torchtitan, vLLM, SGLang",
+                  path);
+        return CMD_USAGE;
+    }
+    c->only_script = true;
+    c->only = is_below || !slash ? path : slash + 1;
+    c->own_dir = is_below || !slash ? strdup(".") : strndup(path, (size_t)(slash - path));
+    if (!c->own_dir)
+        return check_no_memory();
+    c->dir = c->own_dir[0] ? c->own_dir : "/";
+    text_addf(&folder, "%s%s%s", c->baselines || is_below ? "" : c->dir,
+              c->baselines || is_below ? "" : "/", c->baselines ? c->baselines : BASELINES_ROOT);
+    c->folder = text_take(&folder);
+    return c->folder ? CMD_OK : check_no_memory();
+}
+
 /* Take a single file, which is checked as part of its folder. */
 static int take_file(struct check *c)
 {
@@ -266,10 +322,8 @@ static int take_file(struct check *c)
 
     if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
         return CMD_OK;
-    if (!folder_ends_in(name, endings)) {
-        cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml", c->dir);
-        return CMD_USAGE;
-    }
+    if (!folder_ends_in(name, endings))
+        return take_script(c);
     c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
     if (!c->own_dir)
         return check_no_memory();
@@ -293,6 +347,16 @@ static void say_left_out(const struct folder *scenarios)
     if (n > LEFT_OUT_MAX)
         fprintf(stderr, " and %zu more", n - LEFT_OUT_MAX);
     fputs(n ? "; 'shardsim check --help' says which are\n" : "\n", stderr);
+}
+
+static int check_script(struct check *c)
+{
+    char *suite = strdup(c->only);
+    int exit = suite ? check_suites(c, &suite, 1) : check_no_memory();
+
+    exit = end_check(c, exit);
+    free(suite);
+    return exit;
 }
 
 static int check_folder(struct check *c)
@@ -319,11 +383,13 @@ static int check_folder(struct check *c)
         say_left_out(&scenarios);
     if (status == SHD_OK && access(c->folder, F_OK) == 0)
         status = folder_init(&baselines, c->folder, endings, NULL, &err);
-    if (status == SHD_OK && scenarios.npaths == 0)
+    if (status == SHD_OK && !find_orphans(c, &scenarios, &baselines))
+        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the check");
+    if (status == SHD_OK && scenarios.npaths == 0 && c->nscripts == 0)
         status = shd_error_set(&err, SHD_ENOTFOUND,
                                "%.150s has no scenario, which ends in .yaml or .yml", c->dir);
     if (status == SHD_OK)
-        exit = check_files(c, &scenarios, &baselines);
+        exit = check_files(c, &scenarios);
     else
         cmd_error("%s", err.text);
     if (status == SHD_ENOMEM)
@@ -344,7 +410,11 @@ static int check_all(struct check *c)
         return CMD_USAGE;
     }
     exit = take_file(c);
-    return exit == CMD_OK ? check_folder(c) : exit;
+    if (exit == CMD_OK && c->wish.nwords > 0 && !c->only_script) {
+        cmd_error("--%s is for a script, which was to be named, too", c->wish.words[0]);
+        return CMD_USAGE;
+    }
+    return exit != CMD_OK ? exit : c->only_script ? check_script(c) : check_folder(c);
 }
 
 int check_run(struct check *c)
@@ -360,6 +430,9 @@ int check_run(struct check *c)
     check_tell_fini(&c->tell);
     free(c->orphans);
     free(c->renamed);
+    for (size_t i = 0; i < c->nscripts; i++)
+        free(c->scripts[i]);
+    free(c->scripts);
     free(c->folder);
     free(c->own_dir);
     return exit;

@@ -18,6 +18,9 @@ struct check {
     /* Of check_run(): */
     char *folder;           /* of the baselines of this folder */
     char *own_dir;          /* of `only`; NULL: a folder was named */
+    bool only_script;       /* `only` is a script, whose folder is not looked at */
+    char **scripts;         /* of baselines in the folder, below it */
+    size_t nscripts;
     const char *only;       /* the single file to check, below the folder; NULL: all files */
     size_t nwritten, nsame; /* baselines, with --update */
     struct farm *farm;      /* over all ranks; a task is a file */

@@ -262,6 +262,20 @@ static int add_line(void *now, const char *key, const char *value, struct place 
     return baseline_add_line(now, key, value, key_place, place);
 }
 
+static int find_lines(struct baseline *now, const struct work_item *item,
+                      const struct baseline *lines)
+{
+    int status = SHD_OK;
+
+    now->has_lines = true;
+    if (!lines)
+        return scenario_each_line(item->scenario, add_line, now);
+    for (size_t i = 0; i < lines->nlines && status == SHD_OK; i++)
+        status = baseline_add_line(now, lines->lines[i].key, lines->lines[i].value,
+                                   lines->lines[i].key_place, lines->lines[i].place);
+    return status;
+}
+
 static int find_given(struct baseline *now, const struct work_item *item)
 {
     struct adder a = {now, item->scenario};
@@ -270,9 +284,6 @@ static int find_given(struct baseline *now, const struct work_item *item)
     now->has_given = true;
     now->mesh_place = scenario_place(item->scenario, "mesh");
     status = scenario_each_given(item->scenario, add_given, &a);
-    now->has_lines = true;
-    if (status == SHD_OK)
-        status = scenario_each_line(item->scenario, add_line, now);
     if (status == SHD_OK && item->trial.hardware)
         status = add_given(&a, "hardware", item->trial.hardware->name);
     return status;
@@ -287,7 +298,7 @@ static void place_given(struct baseline *was, const struct scenario *scenario)
 
 /* Make the baseline of the strategy as it is now.  SHD_ENOMEM. */
 static int find_now(struct check_strategy *c, const struct work_item *item,
-                    const struct record *plan)
+                    const struct record *plan, const struct baseline *lines)
 {
     bool by_plan = plan && program_assumes_rows(item->trial.program);
     struct shd_error err;
@@ -296,6 +307,8 @@ static int find_now(struct check_strategy *c, const struct work_item *item,
 
     if (status == SHD_OK)
         status = find_given(&c->now, item);
+    if (status == SHD_OK)
+        status = find_lines(&c->now, item, lines);
     if (status == SHD_OK)
         status = add_arrays(&c->now, &item->trial);
     baseline_set_modelled(&c->now, plan ? plan : item->trial.record);
@@ -328,10 +341,12 @@ static int compare(struct check_strategy *c, const struct work_item *item,
 }
 
 int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
-                        enum record_mode mode, const struct check_wish *wish, struct baseline *was)
+                        enum record_mode mode, const struct check_wish *wish,
+                        const struct check_before *before)
 {
     struct place place = item->scenario->place;
     struct result result = {.record = NULL};
+    struct baseline *was = before->was;
     struct record *plan = NULL;
     struct shd_error err;
     int status;
@@ -358,7 +373,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     if (status == SHD_OK) {
         find_wrong_numbers(out, item);
         find_unfit(out, item, plan ? plan : result.record);
-        status = find_now(out, item, plan);
+        status = find_now(out, item, plan, before->lines);
     }
     place_given(was, item->scenario);
     if (status == SHD_OK)

@@ -10,11 +10,24 @@
 #include "report/outcome.h"
 #include "store/baseline.h"
 
+#define CHECK_WORDS_MAX 100
+
 /* The options of the command line. */
 struct check_wish {
     bool plan, update, quiet, verbose;
     uint64_t whole_bytes;
     const char *memory; /* NULL: the default */
+    const char
+        *words[CHECK_WORDS_MAX]; /* for a script, "devices=64"; none: those of its baseline */
+    size_t nwords;
+};
+
+/* What a strategy is compared with: its baseline, in which the places of options in the scenario
+ * are filled in (NULL: there is none); and the lines of the script that it was made of (NULL: the
+ * scenario is the file). */
+struct check_before {
+    struct baseline *was;
+    const struct baseline *lines;
 };
 
 struct check_strategy {
@@ -26,12 +39,12 @@ struct check_strategy {
     struct diag changes; /* changes from the baseline, and findings of lint; can be accepted */
 };
 
-/* Try one strategy and compare it with its baseline (NULL: none), in which the places of options in
- * the scenario are filled in.  Returns CMD_OK also when something is wrong or changed; CMD_CANNOT
- * or CMD_INTERRUPTED when the remaining strategies need not be tried.  Free with
- * check_strategy_fini() either way. */
+/* Try one strategy and compare it with its baseline.  Returns CMD_OK also when something is wrong
+ * or changed; CMD_CANNOT or CMD_INTERRUPTED when the remaining strategies need not be tried.  Free
+ * with check_strategy_fini() either way. */
 int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
-                        enum record_mode mode, const struct check_wish *wish, struct baseline *was);
+                        enum record_mode mode, const struct check_wish *wish,
+                        const struct check_before *before);
 void check_strategy_fini(struct check_strategy *strategy);
 
 #endif /* JOBS_CHECK_STRATEGY_H */

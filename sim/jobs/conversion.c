@@ -7,14 +7,49 @@
 #include "jobs/conversion.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "jobs/command.h"
 
-/* Whether something in the file is not known here, or is planned otherwise, which the first lines
- * name. */
+const struct conversion_source conversion_sources[] = {
+    {"easydel", FILE_RULES, NULL, import_easydel},
+    {"eformer", FILE_RULES, NULL, import_easydel},
+    {"megatron", FILE_MEGATRON, import_megatron, NULL},
+    {"sglang", FILE_SERVER, import_sglang, NULL},
+    {"t5x", FILE_GIN, NULL, import_t5x},
+    {"torchtitan", FILE_TORCHTITAN, import_torchtitan, NULL},
+    {"vllm", FILE_SERVER, import_vllm, NULL},
+    {NULL, FILE_UNKNOWN, NULL, NULL},
+};
+
+const struct conversion_source *conversion_source_find(const char *name)
+{
+    const struct conversion_source *s = conversion_sources;
+
+    while (s->name && strcmp(s->name, name) != 0)
+        s++;
+    return s->name ? s : NULL;
+}
+
+const struct conversion_source *conversion_source_guess(const char *text, size_t length)
+{
+    switch (file_kind_guess(text, length)) {
+    case FILE_MEGATRON:
+        return conversion_source_find("megatron");
+    case FILE_TORCHTITAN:
+        return conversion_source_find("torchtitan");
+    case FILE_SERVER:
+        return conversion_source_find(memmem(text, length, "sglang", 6) ? "sglang" : "vllm");
+    default:
+        return NULL;
+    }
+}
+
+/* Returns whether something in the file is not known here, or is planned otherwise, which the first
+ * lines name. */
 static bool convert_job(const struct conversion *o, const struct text *file, struct text *out,
-                        struct diag *diag)
+                        const struct conversion_taker *taker, struct diag *diag)
 {
     struct import_job job;
     bool unknown;
@@ -32,6 +67,8 @@ static bool convert_job(const struct conversion *o, const struct text *file, str
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
     unknown = job.unknown.length > 0 || job.unsaid.length > 0;
+    for (size_t i = 0; taker && i < job.noptions && taker->fn(taker->arg, &job.options[i]); i++)
+        ;
     import_job_fini(&job);
     return unknown;
 }
@@ -72,7 +109,7 @@ static int convert(const struct conversion *o, const struct text *file)
         if (o->source->read_rules)
             convert_rules(o, file, &out, &diag);
         else
-            unknown = convert_job(o, file, &out, &diag);
+            unknown = convert_job(o, file, &out, NULL, &diag);
     }
     if (out.failed)
         diag_no_memory(&diag);
@@ -85,35 +122,61 @@ static int convert(const struct conversion *o, const struct text *file)
     return status;
 }
 
-/* Read a whole file to a text of its own; what is wrong is told.  An exit status. */
-static int read_file(struct text *out, const char *path)
+/* Read a whole file to a text of its own. */
+static int read_file(struct text *out, const char *path, struct diag *diag)
 {
     struct shd_error err;
     int status;
 
     text_init(out);
     status = file_read(out, path, IMPORT_JOB_BYTES_MAX, &err);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s: %s", path, err.text);
-    return status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+    if (status != SHD_OK)
+        diag_failure(diag, (struct place){path, 0, 0}, status, "%s", err.text);
+    return status;
+}
+
+/* Read the files that a script reads; free their texts with free_with() either way. */
+static void read_with(struct conversion *o, struct text with[IMPORT_FILES_MAX], struct diag *diag)
+{
+    for (size_t i = 0; i < o->nwith; i++) {
+        read_file(&with[i], o->with[i].path, diag);
+        o->with[i].text = text_get(&with[i]);
+    }
+}
+
+static void free_with(struct conversion *o, struct text with[IMPORT_FILES_MAX])
+{
+    for (size_t i = 0; i < o->nwith; i++) {
+        text_fini(&with[i]);
+        o->with[i].text = NULL;
+    }
+}
+
+void conversion_of_job(struct conversion *o, const struct text *file, struct text *out,
+                       const struct conversion_taker *taker, struct diag *diag)
+{
+    struct text with[IMPORT_FILES_MAX];
+
+    read_with(o, with, diag);
+    if (diag->nerrors == 0)
+        convert_job(o, file, out, taker, diag);
+    if (out->failed)
+        diag_no_memory(diag);
+    free_with(o, with);
 }
 
 int conversion_run(struct conversion *o)
 {
     struct text file, with[IMPORT_FILES_MAX];
-    int status = read_file(&file, o->path);
+    struct diag diag = DIAG_INIT;
+    int status;
 
-    for (size_t i = 0; i < o->nwith; i++) {
-        int one = read_file(&with[i], o->with[i].path);
-
-        o->with[i].text = text_get(&with[i]);
-        status = status == CMD_OK ? one : status;
-    }
-    if (status == CMD_OK)
-        status = convert(o, &file);
+    read_file(&file, o->path, &diag);
+    read_with(o, with, &diag);
+    diag_write(&diag, stderr);
+    status = diag.nerrors ? cmd_exit_of_input(&diag) : convert(o, &file);
+    diag_fini(&diag);
     text_fini(&file);
-    for (size_t i = 0; i < o->nwith; i++)
-        text_fini(&with[i]);
+    free_with(o, with);
     return status;
 }

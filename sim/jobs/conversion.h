@@ -21,6 +21,15 @@ struct conversion_source {
                        size_t length, struct diag *diag);
 };
 
+extern const struct conversion_source conversion_sources[]; /* ended by one without a name */
+
+/* NULL: there is none of this name. */
+const struct conversion_source *conversion_source_find(const char *name);
+
+/* The system whose job a file describes, by what is in it; NULL: none is known, or rules, which are
+ * no job. */
+const struct conversion_source *conversion_source_guess(const char *text, size_t length);
+
 #define IMPORT_GIVEN_MAX 100
 #define IMPORT_FILES_MAX 16 /* beside a script */
 
@@ -35,6 +44,16 @@ struct conversion {
     struct import_request request;
     int64_t vocab; /* 0: as in the file */
 };
+
+/* Make the scenario of a job from the text of its file.  `fn` is called for each option that was
+ * given, in their order, as long as it returns true; NULL: for none.  Faults go to `diag`. */
+typedef bool (*conversion_option_fn)(void *arg, const struct import_given *option);
+struct conversion_taker {
+    conversion_option_fn fn;
+    void *arg;
+};
+void conversion_of_job(struct conversion *conversion, const struct text *file, struct text *out,
+                       const struct conversion_taker *taker, struct diag *diag);
 
 /* Read the file, and print the scenario; returns the exit status. */
 int conversion_run(struct conversion *conversion);

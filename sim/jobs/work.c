@@ -127,14 +127,21 @@ static void add_item(struct work *w, const struct scenario *scenario)
     diag_fini(&own);
 }
 
+static int load_file(struct work *w, size_t f)
+{
+    if (w->text)
+        return scenario_parse(&w->files[f], w->names[f], text_get(w->text), w->text->length,
+                              w->sets, w->nsets, &w->diag);
+    return scenario_load_chosen(&w->files[f], w->names[f], w->sets, w->nsets,
+                                (struct scenario_choice){w->strategies, w->nstrategies}, &w->diag);
+}
+
 static size_t load_files(struct work *w)
 {
     size_t total = 0;
 
     for (size_t f = 0; f < w->nnames; f++)
-        if (scenario_load_chosen(&w->files[f], w->names[f], w->sets, w->nsets,
-                                 (struct scenario_choice){w->strategies, w->nstrategies},
-                                 &w->diag) == SHD_OK) {
+        if (load_file(w, f) == SHD_OK) {
             total += w->files[f]->nscenarios;
             if (w->plan)
                 scenario_file_plan(w->files[f]);

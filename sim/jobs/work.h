@@ -29,6 +29,7 @@ struct work_skipped {
 struct work {
     const char **names, **sets, **strategies; /* of the command line, not owned */
     size_t nnames, nsets, nstrategies;
+    const struct text *text;      /* of the one name, instead of a file; NULL: files are read */
     bool plan;                    /* nothing will be executed; set before anything is loaded */
     struct scenario_file **files; /* by name; NULL: could not be loaded */
     struct work_item *items;

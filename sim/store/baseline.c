@@ -289,6 +289,9 @@ void baseline_file_fini(struct baseline_file *file)
         baseline_fini(&file->list[i]);
     free(file->list);
     free(file->by);
+    for (size_t i = 0; i < file->nwords; i++)
+        free(file->words[i]);
+    free(file->words);
     *file = (struct baseline_file){.list = NULL};
 }
 

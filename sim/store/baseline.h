@@ -79,6 +79,8 @@ struct baseline_file {
     size_t count;
     int version; /* of its format */
     char *by;    /* version of shardsim that wrote it; NULL: none is said */
+    char **words; /* "devices=64": what was given for the options of a script */
+    size_t nwords;
 };
 
 /* Take figures and collectives from a record.  The caller then adds arrays and findings in any
@@ -100,9 +102,14 @@ void baseline_keep_close(struct baseline *is, const struct baseline *was);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);
 
-/* Print baselines with a heading that names the scenario's file `of`, as written by a version of
- * shardsim. */
-void baseline_print(const struct baseline *list, size_t count, const char *of, const char *by,
+/* What a file says beside its baselines: the name of the scenario's file, the version of shardsim
+ * that writes it, and what was given for a script. */
+struct baseline_head {
+    const char *of, *by;
+    const char *const *words;
+    size_t nwords;
+};
+void baseline_print(const struct baseline *list, size_t count, const struct baseline_head *head,
                     struct text *out);
 
 /* Whether a file begins with baseline_print()'s heading; only such files are replaced or

@@ -11,8 +11,6 @@
 
 #include "base/text.h"
 
-#define ROOT "results/baselines"
-
 static int no_memory(struct shd_error *err)
 {
     return shd_error_set(err, SHD_ENOMEM, "no memory for the name of a folder");
@@ -157,8 +155,8 @@ int baseline_folder_find(char **out, const char *scenarios, const char *root, st
         if (root)
             text_addf(&text, "%.*s/%s", (int)length, root, name);
         else
-            text_addf(&text, "%s%s%s/%s", path, *path && strcmp(path, "/") != 0 ? "/" : "", ROOT,
-                      name);
+            text_addf(&text, "%s%s%s/%s", path, *path && strcmp(path, "/") != 0 ? "/" : "",
+                      BASELINES_ROOT, name);
         made = text_take(&text);
         status = made ? refuse_overlap(scenarios, made, err) : no_memory(err);
     }

@@ -12,6 +12,8 @@
 
 #include <shd/error.h>
 
+#define BASELINES_ROOT "results/baselines"
+
 /* Path of the baseline folder, "ROOT/NAME", of the existing folder `scenarios`.  `root` NULL:
  * results/baselines beside the scenarios.  The baseline folder need not exist yet.  The caller
  * frees *out.

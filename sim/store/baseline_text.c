@@ -17,6 +17,7 @@
 #define GIVEN "given"
 #define LINES "written"
 #define BY "shardsim" /* the program's version */
+#define WORDS "read_with"
 #define FIGURES "figures"
 #define HEADER_BEGIN "# What 'shardsim check' expects of "
 #define HEADER_END "; 'shardsim check --update' accepts changes."
@@ -100,13 +101,20 @@ static void print_one(const struct baseline *b, struct text *out)
     }
 }
 
-void baseline_print(const struct baseline *list, size_t count, const char *of, const char *by,
+void baseline_print(const struct baseline *list, size_t count, const struct baseline_head *head,
                     struct text *out)
 {
     text_add(out, HEADER_BEGIN);
-    escape_add(out, of); /* may contain a newline */
-    text_addf(out, HEADER_END "\nversion: %d\n" BY ": '%s'\nstrategies:%s\n", BASELINE_VERSION, by,
-              count ? "" : " []");
+    escape_add(out, head->of); /* may contain a newline */
+    text_addf(out, HEADER_END "\nversion: %d\n" BY ": '%s'\n", BASELINE_VERSION, head->by);
+    if (head->nwords > 0)
+        text_add(out, WORDS ":\n");
+    for (size_t i = 0; i < head->nwords; i++) {
+        text_add(out, "  - ");
+        yaml_print_string(out, head->words[i]);
+        text_add(out, "\n");
+    }
+    text_addf(out, "strategies:%s\n", count ? "" : " []");
     for (size_t i = 0; i < count; i++)
         print_one(&list[i], out);
 }
@@ -286,6 +294,26 @@ static void read_one(struct baseline *b, const struct yaml_node *map, int versio
     }
 }
 
+static void read_words(struct baseline_file *file, const struct yaml_node *root, struct diag *diag)
+{
+    bool is_there = yaml_find(root, WORDS);
+    const struct yaml_node *list = is_there ? find(root, WORDS, YAML_LIST, diag) : NULL;
+
+    file->words = list ? calloc(list->nitems + 1, sizeof *file->words) : NULL;
+    if (list && !file->words)
+        diag_no_memory(diag);
+    for (size_t i = 0; file->words && i < list->nitems; i++) {
+        const struct yaml_node *node = list->items[i];
+
+        if (node->kind != YAML_TEXT)
+            diag_error(diag, node->place, "not a word, as 'devices=64'");
+        else if ((file->words[file->nwords] = strdup(node->text)) != NULL)
+            file->nwords++;
+        else
+            diag_no_memory(diag);
+    }
+}
+
 static void read_file(struct baseline_file *file, const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *list;
@@ -299,6 +327,7 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
     file->version = (int)version;
     if (yaml_find(root, BY))
         read_text(&file->by, root, BY, diag);
+    read_words(file, root, diag);
     list = find(root, "strategies", YAML_LIST, diag);
     if (!list)
         return;

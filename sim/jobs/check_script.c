@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "jobs/check_script.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shd/match.h>
+
+#include "base/file.h"
+#include "jobs/conversion.h"
+
+#define NUMBER_MAX ((int64_t)1 << 30)
+
+bool check_is_script(const char *name)
+{
+    return !text_ends_with(name, ".yaml") && !text_ends_with(name, ".yml");
+}
+
+bool check_is_job(const char *path)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    bool is = file_read(&text, path, IMPORT_JOB_BYTES_MAX, &err) == SHD_OK &&
+              conversion_source_guess(text_get(&text), text.length);
+
+    text_fini(&text);
+    return is;
+}
+
+/* ---- words ---- */
+
+static int64_t read_number(const char *word, const char *value, struct diag *diag)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    if (end != value && !*end && errno == 0 && number >= 1 && number <= NUMBER_MAX)
+        return number;
+    diag_error(diag, (struct place){NULL, 0, 0}, "--%.60s: expected a whole number from 1 to %lld",
+               word, (long long)NUMBER_MAX);
+    return 1;
+}
+
+static void read_word(struct check_script *s, struct conversion *o, const char *word,
+                      struct diag *diag)
+{
+    size_t length = strcspn(word, "=");
+    const char *value = word + length + (word[length] == '=');
+    const struct {
+        const char *name;
+        int64_t *number;
+        const char **text;
+    } fields[] = {
+        {"devices", &o->request.devices, NULL}, {"batch", &o->request.batch, NULL},
+        {"seq", &o->request.seq, NULL},         {"vocab", &o->vocab, NULL},
+        {"model", NULL, &o->request.model},     {"hardware", NULL, &s->hardware},
+        {"set", NULL, &o->given[o->ngiven]},    {"with", NULL, &o->with[o->nwith].path},
+    };
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) != length || strncmp(fields[i].name, word, length) != 0)
+            continue;
+        if (fields[i].number)
+            *fields[i].number = read_number(word, value, diag);
+        else
+            *fields[i].text = value;
+        o->ngiven += fields[i].text == &o->given[o->ngiven];
+        o->nwith += fields[i].text == &o->with[o->nwith].path;
+        return;
+    }
+    diag_error(diag, (struct place){NULL, 0, 0}, "--%.60s is no option of a script", word);
+}
+
+/* Add a word as a line of its own, "--set NODES" with its value: it has no place in any file. */
+static int add_word(struct baseline *lines, const char *word)
+{
+    const struct place nowhere = {NULL, 0, 0};
+    bool several = !strncmp(word, "set=", 4);
+    size_t name = strcspn(word, "=");
+    size_t length = several ? name + 1 + strcspn(word + name + 1, "=") : name;
+    struct text key = TEXT_INIT;
+    int status;
+
+    text_addf(&key, "--%.*s", (int)length, word);
+    status = baseline_add_line(lines, text_get(&key), word + length + (word[length] == '='),
+                               nowhere, nowhere);
+    text_fini(&key);
+    return status;
+}
+
+/* ---- the file ---- */
+
+struct taker {
+    struct baseline *lines;
+    struct diag *diag;
+};
+
+static bool take_option(void *arg, const struct import_given *option)
+{
+    struct taker *t = arg;
+
+    if (baseline_add_line(t->lines, option->name, option->value, option->name_place,
+                          option->place) == SHD_OK)
+        return true;
+    diag_no_memory(t->diag);
+    return false;
+}
+
+static void convert(struct check_script *s, struct conversion *o, struct diag *diag)
+{
+    struct taker taker = {&s->lines, diag};
+    struct text file = TEXT_INIT;
+    struct shd_error err;
+    int status = file_read(&file, o->path, IMPORT_JOB_BYTES_MAX, &err);
+
+    o->source = conversion_source_guess(text_get(&file), file.length);
+    if (status != SHD_OK)
+        diag_failure(diag, (struct place){o->path, 1, 1}, status, "%s", err.text);
+    else if (!o->source)
+        diag_error(diag, (struct place){o->path, 1, 1},
+                   "neither a scenario, which ends in .yaml or .yml, nor a job of Megatron-LM, "
+                   "torchtitan, vLLM or SGLang");
+    else
+        conversion_of_job(o, &file, &s->scenario, &(struct conversion_taker){take_option, &taker},
+                          diag);
+    text_fini(&file);
+}
+
+void check_script_init(struct check_script *out, const char *path, const char *const *words,
+                       size_t nwords, struct diag *diag)
+{
+    struct conversion o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}, .path = path};
+
+    *out = (struct check_script){.scenario = TEXT_INIT};
+    out->lines.has_lines = true;
+    for (size_t i = 0; i < nwords; i++) {
+        if (o.ngiven == IMPORT_GIVEN_MAX - 1 || o.nwith == IMPORT_FILES_MAX - 1) {
+            diag_error(diag, (struct place){NULL, 0, 0}, "too many options for a script");
+            return;
+        }
+        read_word(out, &o, words[i], diag);
+        if (add_word(&out->lines, words[i]) != SHD_OK)
+            diag_no_memory(diag);
+    }
+    if (diag->nerrors == 0 && !diag->no_memory)
+        convert(out, &o, diag);
+}
+
+void check_script_fini(struct check_script *script)
+{
+    text_fini(&script->scenario);
+    baseline_fini(&script->lines);
+}

@@ -1,0 +1,41 @@
+/* check_script.h - a launch script, or another file of options of a training job, checked as the
+ * scenario that `shardsim import` makes of it.
+ *
+ * What the file leaves open (its devices, variables, the cluster) is given as words, "devices=64",
+ * which its baseline keeps.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CHECK_SCRIPT_H
+#define JOBS_CHECK_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "store/baseline.h"
+
+#define CHECK_BASELINE_ENDING ".yaml" /* of the baseline of a script, behind the script's name */
+
+/* Whether a file is a script by its name: it does not end as scenarios do. */
+bool check_is_script(const char *name);
+
+/* Whether a file is one of those that can be checked so, by what is in it. */
+bool check_is_job(const char *path);
+
+struct check_script {
+    struct text scenario;  /* as import writes it */
+    struct baseline lines; /* only the lines: the words, then the options of the file */
+    const char *hardware;  /* of the words; NULL: none */
+};
+
+/* Read a script.  Faults go to `diag`, at their places in the script.  Free with
+ * check_script_fini() either way. */
+void check_script_init(struct check_script *out, const char *path, const char *const *words,
+                       size_t nwords, struct diag *diag);
+void check_script_fini(struct check_script *script);
+
+#endif /* JOBS_CHECK_SCRIPT_H */

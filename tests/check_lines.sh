@@ -1,0 +1,172 @@
+#!/bin/sh
+# Tests check: whatever line of a launch script, of a file of torchtitan or of a scenario is
+# changed, the annotation is at that line.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+unset CI GITHUB_ACTIONS
+
+# check ARGUMENT...: run `shardsim check --plan` in the project.
+check() {
+    (cd "$tmp/p" && exec timeout "$LIMIT" "$shardsim" check --plan "$@") >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# changed FILE PROGRAM TEXT: after an edit by sed the annotation is at the first line that differs,
+# or at the one before lines that are gone.
+changed() {
+    cp "$tmp/p/$1" "$tmp/kept"
+    sed "$2" "$tmp/kept" >"$tmp/p/$1"
+    line=$(diff "$tmp/kept" "$tmp/p/$1" | sed -n '1s/.*[acd]\([0-9]*\).*/\1/p')
+    GITHUB_ACTIONS=true check -q "$1"
+    says err "^::error file=$1,line=$line,title=" "$1: $3: at line $line"
+    cp "$tmp/kept" "$tmp/p/$1"
+}
+
+# The script spells its options as people do: in variables, a list, a string, a sum, the command.
+write_script() {
+    cat >"$tmp/p/train.sh" <<'END'
+#!/bin/bash
+TP=4
+PP=2
+GPUS_PER_NODE=8
+MICRO=1
+ACCUMULATION=16
+GLOBAL=$((MICRO * ACCUMULATION * 4))
+
+MODEL_ARGS=(
+    --num-layers 8
+    --hidden-size 1024
+    --num-attention-heads 16
+    --seq-length 2048
+    --max-position-embeddings 2048
+    --padded-vocab-size 32768
+)
+TRAINING_ARGS="
+    --micro-batch-size $MICRO
+    --global-batch-size $GLOBAL
+    --bf16
+    --lr 1e-4
+    --use-distributed-optimizer
+"
+torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES pretrain_gpt.py \
+    ${MODEL_ARGS[@]} \
+    $TRAINING_ARGS \
+    --tensor-model-parallel-size $TP \
+    --pipeline-model-parallel-size $PP \
+    --sequence-parallel \
+    --recompute-activations
+END
+}
+
+test_script() {
+    write_script
+    check --update train.sh
+    is 2 "a script that leaves something open: status 2"
+    says out "line 24: .\$NNODES. is not set in this file; give it, as --set NNODES=VALUE" \
+        "a script that leaves something open: what, and where"
+    check --update train.sh --set NNODES=4 --hardware h100-sxm
+    is 0 "a script with what it leaves open, --update: status 0"
+    check train.sh
+    is 0 "a script: as accepted, with what the baseline keeps"
+    check --update train.sh
+    says err '0 baselines written, 1 already so' "a script: --update again keeps it, too"
+    changed train.sh 's/^TP=4/TP=2/' "a variable"
+    changed train.sh 's/^GPUS_PER_NODE=8/GPUS_PER_NODE=4/' "a variable of devices"
+    changed train.sh 's/^ACCUMULATION=16/ACCUMULATION=8/' "a variable of a sum"
+    changed train.sh 's/--num-layers 8/--num-layers 12/' "an option in a list"
+    changed train.sh 's/--hidden-size 1024/--hidden-size 2048/' "the option behind it"
+    changed train.sh 's/--bf16/--fp16/' "an option in a string"
+    changed train.sh '/--use-distributed-optimizer/d' "an option taken out of a string"
+    changed train.sh '/--sequence-parallel/d' "an option taken out of the command"
+    changed train.sh 's/--recompute-activations/--recompute-granularity full --recompute-method uniform --recompute-num-layers 1/' \
+        "an option replaced by three"
+    changed train.sh 's/^    --lr 1e-4/&\n    --attention-dropout 0 --untie-embeddings-and-output-weights/' "a line put in"
+    changed train.sh 's/pretrain_gpt.py .$/pretrain_gpt.py --num-layer 3 \\/' "an option that is misspelt"
+    check train.sh --set NNODES=8
+    says out '"--set=NNODES is 8, was 4"' "a value that is given otherwise than the baseline keeps: said"
+    mkdir "$tmp/p/launch"
+    cp "$tmp/p/train.sh" "$tmp/p/launch/mine.sh"
+    check launch
+    is 2 "a folder of a script without a baseline: status 2, as of one without scenarios"
+    check --update launch/mine.sh --set NNODES=4
+    check launch
+    is 0 "a folder of a script with a baseline: the script is checked, too"
+    says out '^ok 1 - mine.sh: default$' "a folder of a script with a baseline: told"
+    rm "$tmp/p/launch/mine.sh"
+    cp "$scenarios/fsdp.yaml" "$tmp/p/launch"
+    check launch
+    is 1 "a script that is gone: status 1"
+    says out 'a baseline without a scenario' "a script that is gone: told"
+    echo "echo hello" >"$tmp/p/other.sh"
+    check other.sh
+    is 2 "a script that launches no job: status 2"
+    says err 'other.sh is not a scenario; expected .* options of a job' "a script that launches no job: said"
+    check layouts --devices 4
+    is 2 "an option of a script without a script: status 2"
+}
+
+test_toml() {
+    cat >"$tmp/p/train.toml" <<'END'
+[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 1
+seq_len = 8192
+
+[parallelism]
+data_parallel_shard_degree = -1
+tensor_parallel_degree = 2
+
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = "op"
+END
+    check --update train.toml --devices 64
+    is 0 "a file of torchtitan, --update: status 0"
+    changed train.toml 's/^tensor_parallel_degree = 2/tensor_parallel_degree = 4/' "a value"
+    changed train.toml 's/^mode = .*/mode = "full"/' "a mode"
+    changed train.toml 's/^seq_len.*/&\nglobal_batch_size = 128/' "a line put in"
+}
+
+test_scenario() {
+    cat >"$tmp/p/layouts/train.yaml" <<'END'
+version: 1
+mesh:
+  dp: 2
+  tp: 4
+model: {kind: transformer, d_model: 32, d_ff: 128, layers: 2, heads: 4, vocab: 64}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params:
+  - [(q|k|v)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp]]
+  - [.*, []]
+axes: {batch: dp}
+zero:
+  stage: 1
+  axis: dp
+END
+    file=layouts/train.yaml
+    check --update layouts
+    changed $file 's/  tp: 4/  tp: 2/' "an axis of the mesh"
+    changed $file 's/mlp.up.kernel, .null, tp./mlp\/up\/kernel, [null]/' "an axis dropped from a rule"
+    changed $file '/mlp.down/d' "a rule taken out"
+    changed $file '/^  - \[\.\*/d; s/^params:/&\n  - [.*, []]/' "the last rule put first"
+    changed $file 's/stage: 1/stage: 3/' "an option of a section"
+    changed $file 's/^axes: .*/axes: {batch: [dp, tp]}/' "a logical axis"
+    changed $file 's/^zero:/recompute: full\n&/' "an option that is new"
+}
+
+mkdir -p "$tmp/p/layouts"
+test_script
+test_toml
+test_scenario
+done_testing
