@@ -99,7 +99,7 @@ says out '^best          .*data-parallel replica' "search: the best in words"
 says out '^  why         .* the second, ' "search: why"
 shardsim compare -q --plan gpt2-small.yaml best.yaml
 is 0 "and compare"
-tr -s ' \n' ' ' <out | grep -q 'verdict: .* within the model.s error of each other'
+tr -s ' \n' ' ' <out | grep -q "verdict: .* \(within the model.s error of each other\|come to the same in every figure\)"
 ok $? "compare: the search finds nothing that is clearly better"
 
 shardsim plan -q gpt2-small.yaml -s recompute=none
@@ -116,6 +116,16 @@ says err "did you mean 'llama3-8b'" "an unknown model: a suggestion"
 shardsim init --devices 64 --batch 100
 is 2 "a batch that does not divide"
 says err "such as 128" "a batch that does not divide: a suggestion"
+shardsim init --model llama3-8b --devices 1024 --batch 64
+is 0 "a batch of fewer sequences than devices have tensor parallelism for: status 0"
+says out '^mesh: {pp: 2, fsdp: 64, tp: 8}' "a small batch: with stages, too"
+says out '^pipeline: {axis: pp, schedule: 1F1B}' "a small batch: the pipeline"
+says out 'in 2 stages over pp: else the batch does not divide' "a small batch: why"
+shardsim init gpt2-small --devices 8
+is 0 "a model as a word: status 0"
+says out '^model: {size: gpt2-small' "a model as a word: taken"
+shardsim init --model meta-llama/Meta-Llama-3.1-405B-Instruct
+says err "did you mean 'meta-llama/Llama-3.1-405B-Instruct'" "a name of the hub of another version: that of its size is meant"
 shardsim init --hardware h1000
 is 2 "an unknown cluster: status 2"
 shardsim init --devices 0
@@ -249,6 +259,7 @@ test_files() {
     says out "nowhere/x" "a folder that is not there is told"
     [ ! -s there ] && grep -q '^model: {size: llama3-8b' new.yaml
     ok $? "a terminal is asked for a file: it is written"
+    says out "next: 'shardsim plan .*shardsim search" "a terminal is asked for a file: what to do with it"
     person '\n\n\n\n\n\n' yes
     says out '^model: {size: llama3-8b' "no file: printed"
 }

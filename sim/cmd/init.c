@@ -15,6 +15,7 @@ static void take_model(const struct args_value *v)
 
     if (first_scenario_model(v->at, v->arg, &err) != SHD_OK)
         args_error(v->line, "%s", err.text);
+    ((struct first_scenario *)v->at)->named = true;
 }
 
 static void check_sizes(const struct args_line *line, void *input)
@@ -22,9 +23,8 @@ static void check_sizes(const struct args_line *line, void *input)
     struct first_scenario *o = input;
     struct shd_error err;
 
-    o->asks = !args_given(line, "model") && !args_given(line, "hardware") &&
-              !args_given(line, "devices") && !args_given(line, "batch") &&
-              !args_given(line, "seq");
+    o->asks = !o->named && !args_given(line, "hardware") && !args_given(line, "devices") &&
+              !args_given(line, "batch") && !args_given(line, "seq");
     if (first_scenario_settle(o, &err) != SHD_OK)
         args_error(line, "%s", err.text);
 }
@@ -51,14 +51,17 @@ static const struct args_row rows[] = {
 
 static const struct args args = {
     .own = {.rows = rows,
-            .word = {.again = "no file is read; '%s' is too much. The new one is --output FILE"}},
+            .word = {take_model, 0, 0,
+                     "one model at a time; '%s' is another. The new file is --output FILE", NULL}},
+    .operands = "[MODEL]",
     .check = check_sizes,
     .help =
         "Write a first scenario of your own, with a comment at what you may want to change: a "
         "published model or one of a config.json in training on a cluster, in the shortest step of "
         "some simple layouts "
         "that fit: replicas with ZeRO, a layer's experts over an axis of their own, and tensor "
-        "parallelism only if nothing fits without.  It is planned, and says if it does not fit; "
+        "parallelism, then pipeline stages, only if nothing fits without.  It is planned, and says "
+        "if it does not fit; "
         "'shardsim search' looks at all layouts.  On a terminal, without these options, it asks.\v"
         "Examples:\n"
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
@@ -68,7 +71,7 @@ static const struct args args = {
         "  A server of it on 8 devices:\n"
         "    shardsim init --serve --model llama3-70b --devices 8 --seq 8k -o s.yaml\n"
         "  The same of a model that has a config.json:\n"
-        "    shardsim init --model models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
+        "    shardsim init models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

@@ -21,10 +21,11 @@
 #include "trial/trial.h"
 
 #define NODE 8       /* devices of most nodes: tensor parallelism is no wider */
+#define STAGES_MOST 32
 #define FEW_LAYERS 3 /* of an estimate, besides the first ones, where these have no experts */
 
 struct layout {
-    int64_t tp, ep; /* 1: no such axis */
+    int64_t pp, tp, ep; /* 1: no such axis */
     int64_t stage;  /* of ZeRO */
     const char *recompute;
     int64_t sequences; /* of a device's microbatch */
@@ -34,7 +35,7 @@ struct layout {
 
 static int64_t replicas_of(const struct first_asked *asked, const struct layout *l)
 {
-    return asked->devices / l->tp;
+    return asked->devices / (l->pp * l->tp);
 }
 
 /* Replicas that are not along the experts' axis. */
@@ -48,22 +49,45 @@ static const char *batch_axes(const struct first_asked *asked, const struct layo
     return l->ep == 1 ? "fsdp" : outer_of(asked, l) == 1 ? "ep" : "[fsdp, ep]";
 }
 
+/* The fewest stages, and then the least tensor parallelism, with which a batch divides over the
+ * replicas; false: none. */
+static bool find_dividing(struct layout *out, long devices, long batch)
+{
+    /* Stages divide any batch: they are for one that is small, not for one that was mistyped. */
+    long most = batch < devices / NODE ? STAGES_MOST : 1;
+
+    for (long pp = 1; pp <= most; pp *= 2)
+        for (long tp = 1; tp <= NODE && devices % (pp * tp) == 0; tp *= 2)
+            if (batch % (devices / (pp * tp)) == 0) {
+                *out = (struct layout){pp, tp, 1, pp > 1 ? 1 : 3, "full", 1};
+                return true;
+            }
+    return false;
+}
+
 static void write_mesh(struct text *out, const struct first_asked *asked, const struct layout *l)
 {
     int64_t outer = outer_of(asked, l);
+    struct layout dividing = *l;
 
+    find_dividing(&dividing, asked->devices, asked->batch);
     if (l->ep > 1)
         text_add(out, "# Each device of ep has its part of a layer's experts.\n");
     if (l->tp > 1)
         text_addf(out, "# Heads and widths are sharded over tp, within a node: else %s.\n",
                   asked->batch % asked->devices ? "the batch does not divide over replicas"
                                                 : "it does not fit");
-    if (l->ep == 1 && l->tp == 1)
+    if (l->pp > 1)
+        text_addf(out, "# The layers are in %" PRId64 " stages over pp: else %s.\n", l->pp,
+                  dividing.pp > 1 ? "the batch does not divide over replicas" : "it does not fit");
+    if (l->ep == 1 && l->tp == 1 && l->pp == 1)
         text_add(out, "# One axis over all devices.  Another layout is another mesh, with rules "
                       "for what its\n"
                       "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that "
                       "kind.\n");
     text_add(out, "mesh: {");
+    if (l->pp > 1)
+        text_addf(out, "pp: %" PRId64 ", ", l->pp);
     if (outer > 1 || l->ep == 1)
         text_addf(out, "fsdp: %" PRId64 "%s", outer, l->ep > 1 || l->tp > 1 ? ", " : "");
     if (l->ep > 1)
@@ -112,9 +136,12 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
     write_mesh(out, asked, l);
     write_params(out, l);
     write_constraints(out, asked, l);
+    if (l->pp > 1)
+        text_add(out, "pipeline: {axis: pp, schedule: 1F1B}\n");
     text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s\n", l->stage, batch_axes(asked, l),
-              l->stage == 3 ? ", prefetch: 1} # a layer is gathered while one is computed"
-                            : "} # gradients and the optimizer's state; 3: parameters, too");
+              l->stage == 3   ? ", prefetch: 1} # a layer is gathered while one is computed"
+              : l->stage == 1 ? "} # the optimizer's state; 2: gradients, 3: parameters, too"
+                              : "} # gradients and the optimizer's state; 3: parameters, too");
 }
 
 static struct hardware *find_cluster(const char *name)
@@ -300,21 +327,24 @@ static bool fits(const struct first_figures *figures)
 }
 
 /* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
- * few layers is one layer. */
+ * few layers is one layer, of each stage. */
 static int estimate(struct first_figures *out, const struct choice *c, const struct layout *l)
 {
-    int64_t few = c->model.moe.first_dense + FEW_LAYERS, layers = c->model.layers;
+    int64_t layers = c->model.layers;
+    int64_t few = l->pp > 1 ? l->pp : c->model.moe.first_dense + FEW_LAYERS;
     struct first_figures more;
+    double more_layers;
     int status;
 
-    if (layers <= few + 1)
+    if (layers <= few + l->pp)
         return plan_layout(out, c->asked, l, 0);
     status = plan_layout(out, c->asked, l, few);
     if (status != SHD_OK || !fits(out))
         return status;
-    status = plan_layout(&more, c->asked, l, few + 1);
-    out->step_s += (more.step_s - out->step_s) * (double)(layers - few);
-    out->bytes += (more.bytes - out->bytes) * (double)(layers - few);
+    status = plan_layout(&more, c->asked, l, few + l->pp);
+    more_layers = (double)((layers - few + l->pp - 1) / l->pp);
+    out->step_s += (more.step_s - out->step_s) * more_layers;
+    out->bytes += (more.bytes - out->bytes) * more_layers;
     return status;
 }
 
@@ -324,7 +354,7 @@ static int add(struct choice *c, const struct layout *l)
     int64_t replicas = replicas_of(c->asked, l);
     struct candidate *candidate = &c->candidates[c->n];
 
-    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST || c->asked->devices % l->tp != 0 ||
+    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST || c->asked->devices % (l->pp * l->tp) != 0 ||
         replicas % l->ep != 0 || c->asked->batch % (replicas * l->sequences) != 0)
         return SHD_OK;
     *candidate = (struct candidate){.layout = *l};
@@ -351,20 +381,23 @@ static int add_recomputed(struct choice *c, struct layout layout)
 
 /* Experts are spread over the devices of a node, or over as many as possible.  ZeRO shards
  * parameters of experts only if necessary, because that is far slower. */
-static int add_all(struct choice *c, int64_t tp, bool again)
+static int add_all(struct choice *c, int64_t pp, int64_t tp, bool again)
 {
-    int64_t replicas = c->asked->devices / tp, experts = c->model.moe.experts;
+    int64_t replicas = c->asked->devices / (pp * tp), experts = c->model.moe.experts;
     int64_t most = experts > 0 ? divisor_common(experts, replicas) : 1;
     int64_t near = divisor_common(most, NODE);
     int64_t last = experts > 0 && !again ? 2 : 3;
     int status = SHD_OK;
 
     c->n = 0;
-    for (int64_t stage = again ? 3 : 2; stage <= last && status == SHD_OK; stage++) {
-        status = add_recomputed(c, (struct layout){tp, near, stage, NULL, 1});
+    for (int64_t stage = again ? 3 : 2; pp == 1 && stage <= last && status == SHD_OK; stage++) {
+        status = add_recomputed(c, (struct layout){1, tp, near, stage, NULL, 1});
         if (status == SHD_OK && most > near)
-            status = add_recomputed(c, (struct layout){tp, most, stage, NULL, 1});
+            status = add_recomputed(c, (struct layout){1, tp, most, stage, NULL, 1});
     }
+    /* Parameters of stages would be gathered for each microbatch: only the state is sharded. */
+    if (pp > 1)
+        status = add_recomputed(c, (struct layout){pp, tp, most, 1, NULL, 1});
     return status;
 }
 
@@ -407,10 +440,11 @@ static int grow(struct candidate **out, struct choice *c)
 }
 
 /* The best candidate that also fits when all its layers are planned. */
-static int choose_of(struct candidate *out, bool *found, struct choice *c, int64_t tp, bool again)
+static int choose_of(struct candidate *out, bool *found, struct choice *c, int64_t pp, int64_t tp,
+                     bool again)
 {
     struct candidate *best;
-    int status = add_all(c, tp, again);
+    int status = add_all(c, pp, tp, again);
 
     while (!*found && status == SHD_OK && (status = grow(&best, c)) == SHD_OK && best) {
         status = plan_layout(&best->figures, c->asked, &best->layout, 0);
@@ -422,6 +456,21 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
     return status;
 }
 
+/* The fewest stages with which a layout fits, with the least tensor parallelism for them.  Plans of
+ * many stages take long, so each number of stages has its own share of work. */
+static int choose_stages(struct candidate *out, bool *found, struct choice *c)
+{
+    int status = SHD_OK;
+
+    for (int64_t pp = 2; pp <= STAGES_MOST && pp <= c->model.layers; pp *= 2) {
+        c->work = 0;
+        for (int64_t tp = 1; tp <= NODE && c->asked->devices % (pp * tp) == 0; tp *= 2)
+            if (!*found && status == SHD_OK)
+                status = choose_of(out, found, c, pp, tp, false);
+    }
+    return status;
+}
+
 /* If no layout fits, take the last of the layouts that save the most memory. */
 static int choose(struct candidate *out, bool *found, struct choice *c)
 {
@@ -430,29 +479,31 @@ static int choose(struct candidate *out, bool *found, struct choice *c)
     for (int again = 0; again <= (c->model.moe.experts > 0); again++)
         for (int64_t tp = 1; tp <= NODE && c->asked->devices % tp == 0; tp *= 2)
             if (!*found && status == SHD_OK)
-                status = choose_of(out, found, c, tp, again);
+                status = choose_of(out, found, c, 1, tp, again);
+    /* A layout that was refused, and not too large, is not mended by stages. */
+    if (!*found && status == SHD_OK &&
+        (out->figures.bytes > 0 || c->asked->batch < c->asked->devices / NODE))
+        status = choose_stages(out, found, c);
     return status;
 }
 
-long first_tensor_parallel(long devices, long batch)
+bool first_divides(long devices, long batch)
 {
-    for (long tp = 1; tp <= NODE && devices % tp == 0; tp *= 2)
-        if (batch % (devices / tp) == 0)
-            return tp;
-    return 0;
+    struct layout layout;
+
+    return find_dividing(&layout, devices, batch);
 }
 
 int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
                 struct diag *diag)
 {
-    const int64_t tp = first_tensor_parallel(asked->devices, asked->batch);
-    const struct layout fsdp = {tp, 1, 3, "full", 1};
     struct choice c = {.asked = asked};
-    struct candidate best = {.layout = fsdp};
+    struct candidate best = {.layout = {1, 1, 1, 3, "full", 1}};
     bool found = false;
     int status;
 
-    write_scenario(out, asked, &fsdp);
+    find_dividing(&best.layout, asked->devices, asked->batch);
+    write_scenario(out, asked, &best.layout);
     status = out->failed ? SHD_ENOMEM : first_plan_text(NULL, &c.model, asked, out, 0, diag);
     if (status == SHD_OK)
         status = choose(&best, &found, &c);

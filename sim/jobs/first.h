@@ -2,10 +2,10 @@
  * fits.
  *
  * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, the amount of
- * recomputation, and sequences of a microbatch; and tensor parallelism, only as wide as needed for
- * the batch to divide, and for any layout to fit.  Each layout is estimated from plans of few
- * layers, as a step's time and memory grow evenly with the layers; then the best is planned whole.
- * No clock is read: the answer is always the same.
+ * recomputation, and sequences of a microbatch; and tensor parallelism, then stages, only as many
+ * as needed for the batch to divide, and for any layout to fit.  Each layout is estimated from
+ * plans of few layers, as a step's time and memory grow evenly with the layers; then the best is
+ * planned whole. No clock is read: the answer is always the same.
  *
  * Thread class: pure functions.
  *
@@ -51,8 +51,9 @@ SHD_MUST_CHECK int first_plan_text(struct first_figures *out, struct scenario_mo
                                    const struct first_asked *asked, const struct text *text,
                                    int64_t layers, struct diag *diag);
 
-/* The least tensor parallelism of a node with which a batch divides over the replicas; 0: none. */
-long first_tensor_parallel(long devices, long batch);
+/* Whether a batch divides over the replicas of all devices, or of what some tensor parallelism
+ * within a node and some stages leave of them. */
+bool first_divides(long devices, long batch);
 
 /* Write the scenario of the best layout that fits or, where none does, of one that saves memory.
  * SHD_OK; else `diag` says why what was written cannot be planned. */

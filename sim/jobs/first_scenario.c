@@ -119,11 +119,11 @@ static int check_whole(const struct first_scenario *o, long batch, struct shd_er
                          batch, o->devices, (batch + o->devices - 1) / o->devices * o->devices);
 }
 
-/* Check that the batch divides over all devices, or over the replicas of some tensor
- * parallelism. */
+/* Check that the batch divides over all devices, or over the replicas that some tensor parallelism
+ * and stages leave. */
 static int check_batch(const struct first_scenario *o, long batch, struct shd_error *err)
 {
-    return first_tensor_parallel(o->devices, batch) > 0 ? SHD_OK : check_whole(o, batch, err);
+    return first_divides(o->devices, batch) ? SHD_OK : check_whole(o, batch, err);
 }
 
 int first_scenario_settle(struct first_scenario *o, struct shd_error *err)
@@ -366,6 +366,18 @@ static int ask_all(struct first_scenario *o)
     return status;
 }
 
+/* At the end of the questions: what to do with the file. */
+static void tell_next(const struct first_scenario *o)
+{
+    struct text file = TEXT_INIT;
+
+    literal_add_shell(&file, o->output);
+    cmd_note("%s is written; next: 'shardsim plan %s' for its time, memory and traffic, 'shardsim "
+             "search %s' for the best layout there is",
+             o->output, text_get(&file), text_get(&file));
+    text_fini(&file);
+}
+
 int first_scenario_run(struct first_scenario *o)
 {
     struct text text = TEXT_INIT;
@@ -380,6 +392,8 @@ int first_scenario_run(struct first_scenario *o)
         exit = build_scenario(&text, o);
     if (exit == CMD_OK)
         exit = cmd_write(o->output, &text);
+    if (exit == CMD_OK && o->output && o->asks)
+        tell_next(o);
     text_fini(&text);
     free(o->answers[0]);
     free(o->answers[1]);

@@ -20,6 +20,7 @@ struct first_scenario {
     long devices, batch, seq; /* 0: not given */
     bool serve;               /* a step of decode; else of training */
     bool force;
+    bool named;       /* the model was given */
     bool asks;        /* asks on a terminal, as nothing but the output was given */
     char *answers[3]; /* where the hardware, the output and the config are, if owned */
 };

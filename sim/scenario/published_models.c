@@ -4,7 +4,10 @@
  */
 #include "config.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/nearest.h"
 #include "base/words.h"
@@ -495,6 +498,71 @@ const char *scenario_model_repository(size_t n, size_t i)
     return i < sizeof models[n].hub / sizeof models[n].hub[0] ? models[n].hub[i] : NULL;
 }
 
+/* ---- names of the hub that are not in the table ---- */
+
+/* The next part of a name behind its owner: "Llama", "3.1", "405B". */
+static const char *next_part(const char *at, size_t *length)
+{
+    at += strspn(at, "-_/");
+    *length = strcspn(at, "-_/");
+    return *length > 0 ? at : NULL;
+}
+
+static const char *without_owner(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    return slash ? slash + 1 : name;
+}
+
+static bool has_part(const char *name, const char *part, size_t length)
+{
+    size_t n;
+
+    for (const char *at = without_owner(name); (at = next_part(at, &n)) != NULL; at += n)
+        if (n == length && !strncasecmp(at, part, n))
+            return true;
+    return false;
+}
+
+/* Parts of a name that another has, too, less those that it lacks; a size, as 405B, that it lacks
+ * makes it another model: INT_MIN. */
+static int likeness(const char *name, const char *other)
+{
+    int common = 0, lacking = 0;
+    size_t n;
+
+    for (const char *at = without_owner(name); (at = next_part(at, &n)) != NULL; at += n) {
+        bool has = has_part(other, at, n), size = isdigit((unsigned char)*at) && n > 1 &&
+                                                  tolower((unsigned char)at[n - 1]) == 'b';
+
+        if (size && !has)
+            return INT_MIN;
+        common += has;
+        lacking += !has;
+    }
+    return common > lacking ? common - lacking : INT_MIN;
+}
+
+/* Suggest the model of the hub whose name has most in common with one that was not found. */
+static void suggest(struct nearest *nearest, const char *name)
+{
+    int best = 0;
+
+    for (size_t i = 0; i < NMODELS; i++)
+        for (size_t h = 0; h < sizeof(models[i].hub) / sizeof(models[i].hub[0]); h++) {
+            const char *other = models[i].hub[h];
+            int like = other ? likeness(name, other) : INT_MIN;
+            int back = other ? likeness(other, name) : INT_MIN;
+
+            if (like == INT_MIN || back == INT_MIN || like + back <= best)
+                continue;
+            best = like + back;
+            nearest->best = other;
+            nearest->distance = 0;
+        }
+}
+
 bool scenario_find_model(size_t *out, const char *name, struct nearest *nearest)
 {
     for (size_t i = 0; i < NMODELS; i++) {
@@ -510,6 +578,8 @@ bool scenario_find_model(size_t *out, const char *name, struct nearest *nearest)
         if (strchr(name, '/') && models[i].hub[0])
             nearest_add(nearest, models[i].hub[0]);
     }
+    if (strchr(name, '/'))
+        suggest(nearest, name);
     return false;
 }
 
