@@ -137,6 +137,8 @@ completes "choices" 'table markdown csv json' compare --format ''
 completes "choices behind =" 'markdown' compare --format=m
 completes "choices that may be left out" 'auto always' show mesh --color=a
 completes "such have no word behind them" 'dp_tp.yaml' explain --color d
+completes "published models" 'gpt2-small gpt2-medium gpt2-large gpt2-xl' init --model gpt2
+completes "choices of a search" 'schedule= split= sp= shards=' search dp_tp.yaml --range s
 completes "keys" 'model.d_model= model.d_ff=' run -s model.d_
 completes "keys of a long option" 'transfers.rate= transfers.latency=' plan --set tr
 completes "strategies of the file" 'data data-and-tensor' compare strategies.yaml -S da

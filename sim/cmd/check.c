@@ -39,7 +39,7 @@ static const struct args_row script_rows[] = {
      "Of a launch script, as of 'shardsim import'; the baseline keeps them:"},
     OF_SCRIPT("batch", "N", "Sequences of a step, of a server"),
     OF_SCRIPT("devices", "N", "Devices of the job, where the file does not say"),
-    OF_SCRIPT("hardware", "CLUSTER", "The cluster, for times and for what fits"),
+    OF_SCRIPT("hardware", "HARDWARE", "The cluster, for times and for what fits"),
     OF_SCRIPT("model", "MODEL", "A published model, instead of the file's"),
     OF_SCRIPT("seq", "N", "Tokens of a sequence, of a server"),
     OF_SCRIPT("set", "NAME=VALUE",
