@@ -371,6 +371,40 @@ static void add_least(const struct compare_rows *rows, const struct equals *same
     text_add(out, ".");
 }
 
+/* Whether all strategies are right, and have the same in every figure that is counted or
+ * modelled. */
+static bool are_same(const struct compare_rows *rows)
+{
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        for (enum figure_id id = 0; id < NFIGURES; id++) {
+            struct equals first = {{id}, 1, 0};
+
+            if (!rows->rows[i].good)
+                return false;
+            if (figure_table[id].kept && known(rows, 0, id) != known(rows, i, id))
+                return false;
+            if (figure_table[id].kept && known(rows, 0, id) && !is_equal(rows, &first, i))
+                return false;
+        }
+    return rows->compare->nresults > 1;
+}
+
+static void tell_same(const struct compare_rows *rows, struct text *out)
+{
+    const struct equals all = {{0}, 0, 0};
+
+    add_equals(rows, &all, out);
+    text_add(out, " come to the same in every figure: ");
+    if (known(rows, 0, FIGURE_MODELLED_STEP)) {
+        add_amount(rows, 0, FIGURE_MODELLED_STEP, out);
+        text_add(out, " a step, modelled; ");
+    }
+    add_amount(rows, 0, FIGURE_RECEIVED_MOST, out);
+    text_add(out, " received and ");
+    add_amount(rows, 0, FIGURE_PEAK_MOST, out);
+    text_add(out, " of memory a device.  They seem to be one layout.");
+}
+
 static void by_bytes(const struct compare_rows *rows, struct text *out)
 {
     size_t winner = least(rows, FIGURE_RECEIVED_MOST, SIZE_MAX);
@@ -467,6 +501,10 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
     if (ngood == 1) {
         add_name(rows, least(rows, FIGURE_PEAK_MOST, SIZE_MAX), out);
         text_add(out, " is the only one that is right and fits.");
+        return;
+    }
+    if (are_same(rows)) {
+        tell_same(rows, out);
         return;
     }
     winner = compare_fastest(rows);
