@@ -344,7 +344,7 @@ test_interrupt() {
         sleep 0.2
         i=$((i + 1))
     done
-    says err '\(runs\|measuring\).*; strategies done: [0-9]*/100$' "a long run: progress on standard error"
+    says err '\(running\|measuring\).*; strategies done: [0-9]*/100$' "a long run: progress on standard error"
     kill -INT $child
     wait $child
     status=$?

@@ -17,7 +17,7 @@
 struct progress {
     struct log *log;
     uint64_t ndone, ntotal;
-    const char *what;
+    const char *verb, *what;
     int64_t began_ns;
     pthread_t thread;
     pthread_mutex_t mutex; /* guards `stopped` */
@@ -32,9 +32,10 @@ static void say(const struct progress *p)
     long long seconds = (long long)(p->log->now() - p->began_ns) / 1000000000;
 
     if (seconds > 0)
-        snprintf(line, sizeof line, "'%.160s' runs for %lld s; strategies done", p->what, seconds);
+        snprintf(line, sizeof line, "%s '%.160s' for %lld s; strategies done", p->verb, p->what,
+                 seconds);
     else
-        snprintf(line, sizeof line, "'%.160s' runs; strategies done", p->what);
+        snprintf(line, sizeof line, "%s '%.160s'; strategies done", p->verb, p->what);
     log_progress(p->log, p->ndone, p->ntotal, line);
 }
 
@@ -67,7 +68,8 @@ static void *show(void *arg)
     return NULL;
 }
 
-struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what)
+struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal, const char *verb,
+                                const char *what)
 {
     struct progress *p = log->quiet ? NULL : calloc(1, sizeof *p);
     sigset_t all, before;
@@ -78,6 +80,7 @@ struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal
     p->log = log;
     p->ndone = ndone;
     p->ntotal = ntotal;
+    p->verb = verb;
     p->what = what;
     p->began_ns = log->now();
     pthread_mutex_init(&p->mutex, NULL);

@@ -11,9 +11,11 @@
 
 struct progress;
 
-/* Show now and then, as log_progress() sees fit, that the strategy `what` runs, with `ndone` of
- * `ntotal` done before it.  NULL where it cannot be shown: the work goes on without. */
-struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal, const char *what);
+/* Show now and then, as log_progress() sees fit, that the strategy `what` is at work ("planning"),
+ * with `ndone` of `ntotal` done before it.  NULL where it cannot be shown: the work goes on
+ * without. */
+struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal, const char *verb,
+                                const char *what);
 
 /* NULL is allowed. */
 void progress_stop(struct progress *progress);

@@ -358,6 +358,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     const struct scenario *s = item->scenario;
     struct progress *progress =
         progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
+                       mode == RECORD_PLANNED ? "planning" : "running",
                        strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0 ? s->strategy : s->name);
     int64_t sequences = -1;
     struct shd_error err;
