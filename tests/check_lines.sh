@@ -85,6 +85,7 @@ test_script() {
         "an option replaced by three"
     changed train.sh 's/^    --lr 1e-4/&\n    --attention-dropout 0 --untie-embeddings-and-output-weights/' "a line put in"
     changed train.sh 's/pretrain_gpt.py .$/pretrain_gpt.py --num-layer 3 \\/' "an option that is misspelt"
+    changed train.sh 's/pretrain_gpt.py .$/pretrain_gpt.py --my-own-option 3 \\/' "an option that nobody knows"
     check train.sh --set NNODES=8
     says out '"--set=NNODES is 8, was 4"' "a value that is given otherwise than the baseline keeps: said"
     mkdir "$tmp/p/launch"
@@ -133,6 +134,24 @@ END
     changed train.toml 's/^seq_len.*/&\nglobal_batch_size = 128/' "a line put in"
 }
 
+# What a baseline does not know is accepted like any finding, and then not told again.
+test_unplanned() {
+    printf 'vllm serve Qwen/Qwen3-8B -tp 2 --max-model-len 4096 \\\n    --max-num-seqs 32\n' >"$tmp/p/serve.sh"
+    check --update serve.sh --hardware h100-sxm
+    is 0 "a server: a baseline"
+    changed serve.sh 's/-tp 2/-tp 2 --quantization fp8/' "an option that no scenario says"
+    says err 'is not planned' "an option that no scenario says: said"
+    changed serve.sh 's/--max-num-seqs 32/--max-sequences 32/' "an option that is misspelt by far"
+    sed -i.old 's/-tp 2/-tp 2 --quantization fp8/' "$tmp/p/serve.sh"
+    check --update serve.sh
+    check serve.sh
+    is 0 "an option that no scenario says, accepted"
+    sed -i.old 's/^seq_len.*/seq_len =/' "$tmp/p/train.toml"
+    check train.toml
+    is 2 "a key without a value: status 2"
+    says out 'has no value' "a key without a value: said"
+}
+
 test_scenario() {
     cat >"$tmp/p/layouts/train.yaml" <<'END'
 version: 1
@@ -168,5 +187,6 @@ END
 mkdir -p "$tmp/p/layouts"
 test_script
 test_toml
+test_unplanned
 test_scenario
 done_testing

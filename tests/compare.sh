@@ -120,7 +120,7 @@ PY
         >"$tmp/twice.yaml"
     shardsim compare -q --seconds 1 "$tmp/twice.yaml" -S data-and-tensor -S once-more
     is 0 "the same strategy twice: status 0"
-    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .*, .* within noise of each other'
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .* come to the same in every figure'
     ok $? "the same strategy twice: neither is the fastest"
     shardsim compare -q --seconds 1 --columns=all "$tmp/twice.yaml" -S data-and-tensor -S once-more
     says out 'within noise$' "the same strategy twice: within noise of the base"

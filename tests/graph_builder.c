@@ -6,6 +6,7 @@
 
 #include <shd/graph.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
@@ -166,6 +167,25 @@ static void test_no_output(void)
     shd_mesh_destroy(mesh);
 }
 
+/* What a caller may do after an error, or without wanting figures. */
+static void test_stats(void)
+{
+    struct shd_graph *graph;
+    struct shd_graph_stats stats;
+    struct shd_error err;
+
+    memset(&stats, 0xff, sizeof stats);
+    if (shd_graph_create(&graph, &err) != SHD_OK)
+        exit(99);
+    ok(shd_graph_run(graph, NULL, NULL, 0, NULL, &stats, &err) != SHD_OK && !stats.received_bytes,
+       "figures of a run that failed are zeros");
+    shd_graph_stats_fini(&stats);
+    shd_graph_stats_fini(NULL);
+    ok(shd_graph_map(graph, "x", NULL, 0, SHD_GRAPH_NONE, 0) == SHD_GRAPH_NONE,
+       "no function is no function");
+    shd_graph_destroy(graph);
+}
+
 int main(void)
 {
     plan(0);
@@ -173,5 +193,6 @@ int main(void)
     test_bad_specs();
     test_bad_graphs();
     test_no_output();
+    test_stats();
     return done();
 }

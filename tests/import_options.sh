@@ -732,8 +732,8 @@ needs_shell() {
         'torchrun --lr 1;  torchrun --lr 2'
     needs_shell 1:1 'no other file is read, and common.sh (line 1) may set what is missing' \
         '. ./common.sh; torchrun --num-layers $N'
-    needs_shell 2:1 'no command with options of Megatron-LM' 'TP=2; ls '
-    needs_shell 3:1 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
+    needs_shell 1:9 'no command with options of Megatron-LM' 'TP=2; ls '
+    needs_shell 2:15 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
 torchrun --lr 1'
     needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
     needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
@@ -994,12 +994,12 @@ titan_cannot 7:15 'expected one of tensorwise, rowwise' '[model]' 'converters = 
 titan_cannot 5:24 '8 bits' '[float8]' 'enable_float8_linear = true'
 titan_cannot 5:14 '8 bits' '[training]' 'fp8_linear = "dynamic"'
 titan_cannot 6:1 'is given twice' '[training]' 'seq_len = 8' 'seq_len = 16'
-titan_cannot 6:1 'a list that does not end' '[float8]' 'filter_fqns = ["a",'
+titan_cannot 5:1 'a list that does not end' '[float8]' 'filter_fqns = ["a",'
 titan_cannot 5:15 'several lines' '[job]' 'description = """a'
 titan_cannot 5:30 'torchtitan has no schedule 2F2B; expected GPipe, 1F1B, .* or DualPipeV' '[parallelism]' \
     'pipeline_parallel_schedule = "2F2B"'
 titan_cannot 5:30 'torchtitan has no schedule ZBH1' '[parallelism]' 'pipeline_parallel_schedule = "ZBH1"'
-titan_cannot 7:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
+titan_cannot 6:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
     'context_parallel_load_balancer = "ptrr"'
 # experts TEXT...: import torchtitan's file for DeepSeek-V2-Lite on 32 devices, with these degrees
 experts() {

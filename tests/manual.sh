@@ -96,6 +96,11 @@ cat >"$tmp/here/models/mine/config.json" <<'JSON'
  "num_attention_heads": 4, "vocab_size": 256, "max_position_embeddings": 4096}
 JSON
 cp -r "$tmp/here" "$tmp/checked"
+cat >"$tmp/checked/train.sh" <<'END'
+torchrun --nproc_per_node 8 --nnodes $NNODES pretrain_gpt.py --num-layers 8 --hidden-size 1024 \
+    --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --padded-vocab-size 32768 \
+    --micro-batch-size 1 --global-batch-size 128 --bf16 --tensor-model-parallel-size 4
+END
 cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"
 cp "$scenarios/llama3.yaml" "$tmp/here/scenarios"
 "$shardsim" export --to megatron "$scenarios/llama3.yaml" -o "$tmp/here/pretrain.sh"

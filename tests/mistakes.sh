@@ -196,7 +196,7 @@ test_others() {
     no "did you mean 'llama3-8b'?" init --model llama-3-8B
     no "expected a whole number from 1 to" init --devices 0
     no "expected a multiple of them, such as 64" init --devices 64 --batch 10
-    no "The new one is --output FILE" init mine.yaml
+    no "The new file is --output FILE" init mine.yaml
     no "expected 'hardware: NAME', as 'shardsim show hardware' lists them" search "$good"
     no "of no cluster; expected hardware=NAME before it" plan "$good" -s hardware.infiniband.rate=25GB/s
     no "each of 8 microbatches has 2 of 16 sequences" plan scenarios/train_zero.yaml -S zero-3 \

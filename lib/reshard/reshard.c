@@ -276,5 +276,5 @@ const char *shd_reshard_kind_name(enum shd_reshard_kind kind)
         [SHD_RESHARD_EXCHANGE] = "exchange",
     };
 
-    return names[kind];
+    return (unsigned)kind < SHD_RESHARD_NKINDS ? names[kind] : "no kind";
 }

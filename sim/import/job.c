@@ -122,6 +122,15 @@ static void add_names(struct text *out, const struct import_option *table)
         }
 }
 
+void import_job_unplanned(struct import_job *job, const char *name, const char *why)
+{
+    for (size_t i = job->noptions; i-- > 0;)
+        if (!strcmp(job->options[i].name, name)) {
+            job->options[i].unplanned = why;
+            return;
+        }
+}
+
 void import_job_unknown(struct import_job *job, const struct import_option *table, const char *name,
                         struct place place, struct diag *diag)
 {
@@ -136,6 +145,8 @@ void import_job_unknown(struct import_job *job, const struct import_option *tabl
         diag_error(diag, place, "there is no option '%.60s'%s", name, nearest_hint(&near).text);
     else
         text_addf(&job->unknown, " %s", name);
+    import_job_note(job, name, "", place, place, diag);
+    import_job_unplanned(job, name, "it is not known here");
     job->unknown.failed |= names.failed;
     text_fini(&names);
 }
@@ -232,14 +243,16 @@ static void refuse(const struct import_option *o, const char *name, const char *
 static void add_unsaid(struct import_job *job, const struct import_option *option, const char *name,
                        const char *value)
 {
-    if (!is_planned(option, value))
-        text_addf(&job->unsaid, "# Otherwise than there, %.60s: %s.\n", name, option->refused);
+    if (is_planned(option, value))
+        return;
+    text_addf(&job->unsaid, "# Otherwise than there, %.60s: %s.\n", name, option->refused);
+    import_job_unplanned(job, name, option->refused);
 }
 
 void import_job_note(struct import_job *job, const char *name, const char *value,
                      struct place name_place, struct place place, struct diag *diag)
 {
-    struct import_given made = {strdup(name), strdup(value), name_place, place};
+    struct import_given made = {strdup(name), strdup(value), name_place, place, NULL};
     struct import_given *item = NULL;
     size_t i = 0;
 

@@ -40,6 +40,7 @@ struct import_text {
 struct import_given {
     char *name, *value;             /* owned; "" for a flag */
     struct place name_place, place; /* of the value, which may come from a variable elsewhere */
+    const char *unplanned; /* why it is not planned as it is there, not owned; NULL: it is */
 };
 
 /* Options of a server that generates tokens, in the words of vLLM and SGLang. */
@@ -216,6 +217,9 @@ void import_job_set(struct import_job *job, const struct import_option *table,
  * are copied as they are, and their file must outlive the job. */
 void import_job_note(struct import_job *job, const char *name, const char *value,
                      struct place name_place, struct place place, struct diag *diag);
+
+/* Say why an option that was noted is not planned as it is there; `why` must outlive the job. */
+void import_job_unplanned(struct import_job *job, const char *name, const char *why);
 
 /* Note an option without a row: the option is left out, and named in a comment.  A name one letter
  * from a row's name is reported as a slip, which is an error. */

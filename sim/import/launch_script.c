@@ -478,6 +478,16 @@ static void give_variables(struct import_job *job, struct shell *s)
                        job->given[i]);
 }
 
+/* Where the last line of a text begins its end: what is missing is told there. */
+static uint32_t end_of(const char *text)
+{
+    size_t length = strlen(text);
+
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]))
+        length--;
+    return (uint32_t)length;
+}
+
 void launch_script_read(struct import_job *job, const struct launch_system *system,
                         struct place first, const char *text, struct diag *diag)
 {
@@ -492,7 +502,7 @@ void launch_script_read(struct import_job *job, const struct launch_system *syst
         if (!shell_add_file(&s, job->files[i].path, job->files[i].text))
             break;
     shell_run(&s, read_command, note_operand, &script);
-    job->end = shell_place_at(&s, (uint32_t)strlen(text));
+    job->end = shell_place_at(&s, end_of(text));
     if (script.launched.length == 0 && diag->nerrors == 0)
         offer_variables(&script, &s);
     shell_check_given(&s);

@@ -86,6 +86,22 @@ static void find_dtype(struct import_job *job, struct scenario_model *model)
                                                                                   : SHD_F32;
 }
 
+/* Weights of fewer bits than are planned: where they are asked for, or the model is. */
+static void tell_weights(struct import_job *job, struct diag *diag)
+{
+    const struct import_server *o = &job->server;
+    struct place place = o->quantization.text ? o->quantization.place
+                         : o->model.text      ? o->model.place
+                                              : job->end;
+
+    text_addf(&job->unsaid,
+              "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
+              "in model.dtype.\n",
+              job->size);
+    import_job_note(job, "weights", "", place, place, diag);
+    import_job_unplanned(job, "weights", "they have fewer bits there");
+}
+
 static void find_model(struct serving *out, struct import_job *job, struct diag *diag)
 {
     const char *size = find_size(job, diag);
@@ -109,10 +125,7 @@ static void find_model(struct serving *out, struct import_job *job, struct diag 
         text_addf(&job->notes, "# Weights of fewer bits are planned without zero points, as "
                                "products.weights says.\n");
     else if (out->weights.narrow)
-        text_addf(&job->unsaid,
-                  "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
-                  "in model.dtype.\n",
-                  job->size);
+        tell_weights(job, diag);
 }
 
 void serving_read(struct serving *out, struct import_job *job, const struct launch_system *system,
@@ -241,7 +254,9 @@ void serving_find_load(struct import_job *job, const struct serving *v, int64_t 
                    "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
                    "expected --batch N that does",
                    job->batch, parts);
-    if (cache && !serving_cache_code(cache) && !is_computed(cache, v->model.dtype))
+    if (cache && !serving_cache_code(cache) && !is_computed(cache, v->model.dtype)) {
         text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
                                "model.dtype.\n");
+        import_job_unplanned(job, "--kv-cache-dtype", "the cache is planned in model.dtype");
+    }
 }

@@ -130,6 +130,8 @@ static void read_pair(struct toml *t, const struct line *l, const char *equals)
         add_to_list(t, &value);
     } else if (name.failed || text.failed)
         diag_no_memory(t->diag);
+    else if (value.from == value.to)
+        diag_error(t->diag, key.place, "'%.60s' has no value", text_get(&name));
     else if (value.to - value.from >= 3 && !strncmp(value.from, "\"\"\"", 3))
         diag_error(t->diag, value.place, "a string of several lines; expected one line");
     else
@@ -370,6 +372,8 @@ static void read_toml(struct import_job *job, struct place first, const char *te
         text += length + (text[length] == '\n');
         job->end.line++;
     }
+    if (job->end.line > first.line)
+        job->end.line--; /* the last line */
     if (t.depth > 0)
         diag_error(diag, job->end, "a list that does not end");
     if (t.section.failed)

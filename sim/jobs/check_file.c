@@ -84,7 +84,8 @@ static void append_reasons(const struct file_check *f, struct diag *out, const s
         const struct diag_message *m = &reasons->messages[i];
         struct place place = {m->file, m->line, m->column};
 
-        if (f->imported && m->file && !strcmp(m->file, f->imported))
+        if (f->is_script && m->file && strcmp(m->file, f->path) != 0 &&
+            strcmp(m->file, f->baseline_path) != 0)
             place = (struct place){f->path, 0, 0};
         diag_error(out, place, "%s", m->text);
     }
@@ -263,7 +264,8 @@ static int check_strategies(struct file_check *f, struct work *w)
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct strategy_check *s = &f->done[f->ndone++];
         struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
-        const struct check_before before = {was, f->is_script ? &f->script.lines : NULL};
+        const struct check_before before = {was, f->is_script ? &f->script.lines : NULL,
+                                            f->is_script ? &f->script.unplanned : NULL};
         int64_t begin_ns = wait_clock_ns();
 
         s->scenario = w->items[i].scenario;

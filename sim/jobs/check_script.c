@@ -96,7 +96,7 @@ static int add_word(struct baseline *lines, const char *word)
 /* ---- the file ---- */
 
 struct taker {
-    struct baseline *lines;
+    struct check_script *script;
     struct diag *diag;
 };
 
@@ -104,7 +104,11 @@ static bool take_option(void *arg, const struct import_given *option)
 {
     struct taker *t = arg;
 
-    if (baseline_add_line(t->lines, option->name, option->value, option->name_place,
+    if (option->unplanned)
+        diag_error(&t->script->unplanned, option->name_place, "%s is not planned: %s", option->name,
+                   option->unplanned);
+    if (!t->script->unplanned.no_memory &&
+        baseline_add_line(&t->script->lines, option->name, option->value, option->name_place,
                           option->place) == SHD_OK)
         return true;
     diag_no_memory(t->diag);
@@ -113,7 +117,7 @@ static bool take_option(void *arg, const struct import_given *option)
 
 static void convert(struct check_script *s, struct conversion *o, struct diag *diag)
 {
-    struct taker taker = {&s->lines, diag};
+    struct taker taker = {s, diag};
     struct text file = TEXT_INIT;
     struct shd_error err;
     int status = file_read(&file, o->path, IMPORT_JOB_BYTES_MAX, &err);
@@ -136,7 +140,7 @@ void check_script_init(struct check_script *out, const char *path, const char *c
 {
     struct conversion o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}, .path = path};
 
-    *out = (struct check_script){.scenario = TEXT_INIT};
+    *out = (struct check_script){.scenario = TEXT_INIT, .unplanned = DIAG_INIT};
     out->lines.has_lines = true;
     for (size_t i = 0; i < nwords; i++) {
         if (o.ngiven == IMPORT_GIVEN_MAX - 1 || o.nwith == IMPORT_FILES_MAX - 1) {
@@ -155,4 +159,5 @@ void check_script_fini(struct check_script *script)
 {
     text_fini(&script->scenario);
     baseline_fini(&script->lines);
+    diag_fini(&script->unplanned);
 }

@@ -30,6 +30,7 @@ struct check_script {
     struct text scenario;  /* as import writes it */
     struct baseline lines; /* only the lines: the words, then the options of the file */
     const char *hardware;  /* of the words; NULL: none */
+    struct diag unplanned; /* options that the scenario does not say, at their places */
 };
 
 /* Read a script.  Faults go to `diag`, at their places in the script.  Free with

@@ -167,18 +167,21 @@ static void find_idle_axes(struct diag *findings, const struct work_item *item)
 }
 
 static int find_findings(struct check_strategy *c, const struct work_item *item,
-                         uint64_t whole_bytes, const struct baseline *was, struct diag *changes)
+                         uint64_t whole_bytes, const struct check_before *before,
+                         struct diag *changes)
 {
     struct diag findings = DIAG_INIT;
     int status = model_lint(&findings, item->scenario, item->trial.graph, &item->trial.shardings,
                             whole_bytes);
 
     find_idle_axes(&findings, item);
+    if (before->unplanned)
+        diag_append(&findings, before->unplanned);
     for (size_t i = 0; i < findings.nmessages && status == SHD_OK; i++) {
         const struct diag_message *m = &findings.messages[i];
 
         status = baseline_add_finding(&c->now, m->text);
-        if (!is_accepted(was, m->text))
+        if (!is_accepted(before->was, m->text))
             diag_error(changes, (struct place){m->file, m->line, m->column}, "lint: %s", m->text);
     }
     diag_fini(&findings);
@@ -317,11 +320,12 @@ static int find_now(struct check_strategy *c, const struct work_item *item,
 
 /* Compare a strategy that was tried with its baseline. */
 static int compare(struct check_strategy *c, const struct work_item *item,
-                   const struct check_wish *wish, const struct baseline *was)
+                   const struct check_wish *wish, const struct check_before *before)
 {
+    const struct baseline *was = before->was;
     struct place place = item->scenario->place;
     struct diag changes = DIAG_INIT, lint = DIAG_INIT;
-    int status = find_findings(c, item, wish->whole_bytes, was, &lint);
+    int status = find_findings(c, item, wish->whole_bytes, before, &lint);
 
     baseline_sort(&c->now);
     if (was) {
@@ -377,7 +381,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     }
     place_given(was, item->scenario);
     if (status == SHD_OK)
-        status = compare(out, item, wish, was);
+        status = compare(out, item, wish, before);
     record_destroy(plan);
     if (status == SHD_OK)
         return CMD_OK;

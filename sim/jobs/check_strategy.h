@@ -28,6 +28,8 @@ struct check_wish {
 struct check_before {
     struct baseline *was;
     const struct baseline *lines;
+    const struct diag
+        *unplanned; /* options of a script that the scenario does not say; NULL: none */
 };
 
 struct check_strategy {

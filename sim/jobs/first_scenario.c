@@ -69,6 +69,9 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
         o->config = NULL;
         return SHD_OK;
     }
+    if (text_ends_with(word, ".yaml") || text_ends_with(word, ".yml"))
+        return shd_error_set(err, SHD_EINVAL, "'%.60s' is no model. The new file is --output FILE",
+                             word);
     if (is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
         return take_config(o, word, err);
     return shd_error_set(err, SHD_ENOTFOUND,

@@ -178,16 +178,29 @@ static bool is_soon(const struct serving_wants *wants, double seconds)
     return wants->ttft_s <= 0 || (seconds >= 0 && seconds <= wants->ttft_s);
 }
 
+/* A token's time, with a prompt in between for each sequence that ends; 0: prompts do not fit. */
+static double mean_of(const struct finder *f, const struct serving_layout *layout)
+{
+    double prompts = (double)layout->batch / (double)layout->groups;
+
+    if (f->out->wants.use != SERVING_BOTH)
+        return layout->token_s;
+    if (f->prompt_s < 0)
+        return 0;
+    return layout->token_s + prompts / (double)(f->out->wants.answer - 1) * f->prompt_s;
+}
+
 static int keep(struct finder *f, struct serving_layout *layout)
 {
     struct serving_search *s = f->out;
 
     layout->prompt_s = f->prompt_s;
     layout->groups = groups_of(f);
-    layout->within = s->wants.prefill
+    layout->mean_s = mean_of(f, layout);
+    layout->within = s->wants.use == SERVING_PREFILL
                          ? is_soon(&s->wants, layout->token_s)
-                         : (s->wants.tpot_s <= 0 || layout->token_s <= s->wants.tpot_s) &&
-                               is_soon(&s->wants, f->prompt_s);
+                         : layout->mean_s > 0 && is_soon(&s->wants, f->prompt_s) &&
+                               (s->wants.tpot_s <= 0 || layout->mean_s <= s->wants.tpot_s);
     if (!array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts))
         return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
     s->layouts[s->nlayouts] = *layout;
@@ -203,7 +216,8 @@ static int find_prompt(struct finder *f, int64_t groups)
     int status;
 
     f->prompt_s = -1;
-    if (f->out->wants.prefill || (f->out->wants.ttft_s <= 0 && !f->out->wants.prompts))
+    if (f->out->wants.use == SERVING_PREFILL ||
+        (f->out->wants.ttft_s <= 0 && f->out->wants.use != SERVING_BOTH))
         return SHD_OK;
     status = plan(&outcome, &prompt, f, groups, true);
     if (outcome == FITS)
@@ -215,7 +229,7 @@ static int find_prompt(struct finder *f, int64_t groups)
 static int plan_batch(enum outcome *outcome, bool *within, struct finder *f, int64_t batch)
 {
     struct serving_layout layout;
-    int status = plan(outcome, &layout, f, batch, f->out->wants.prefill);
+    int status = plan(outcome, &layout, f, batch, f->out->wants.use == SERVING_PREFILL);
 
     *within = false;
     if (*outcome != FITS || status != SHD_OK)
@@ -257,7 +271,7 @@ static bool is_full(struct finder *f, int64_t groups, int64_t batch)
     double before = f->rate;
 
     f->rate = f->out->nlayouts > 0 ? f->out->layouts[f->out->nlayouts - 1].tokens_per_s : 0;
-    return f->out->wants.prefill && batch > groups && f->rate < (1 + GAIN) * before;
+    return f->out->wants.use == SERVING_PREFILL && batch > groups && f->rate < (1 + GAIN) * before;
 }
 
 /* Double the batch for as long as it fits; then look where the limits are reached. */
@@ -283,7 +297,7 @@ static int plan_mesh(struct finder *f)
             break;
     }
     f->out->nlarge += batch > BATCH_MAX && outcome == FITS && status == SHD_OK;
-    return !f->out->wants.prefill && good > 0 && bad > good && status == SHD_OK
+    return f->out->wants.use != SERVING_PREFILL && good > 0 && bad > good && status == SHD_OK
                ? refine(f, good, bad, groups)
                : status;
 }

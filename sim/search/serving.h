@@ -14,11 +14,15 @@
 
 #include "trial/trial.h"
 
+/* What devices do: a decode; the prefill, whose step is the first token; or both, so that between
+ * tokens come the prompts of those that are answered. */
+enum serving_use { SERVING_DECODE, SERVING_PREFILL, SERVING_BOTH, SERVING_NUSES };
+
 struct serving_wants {
     int64_t devices;       /* 0: the mesh's number */
     double ttft_s, tpot_s; /* most seconds to the first token, and of each other one; 0: any */
-    bool prefill;          /* layouts of the prefill instead, whose step is the first token */
-    bool prompts;          /* the time of a prompt is found even if it is not limited */
+    enum serving_use use;
+    int64_t answer;        /* for both steps: tokens of an answer, from 2 */
     const int *stop;       /* ends the search when set */
     void (*progress)(void *arg, size_t nplanned);
     void *arg;
@@ -28,6 +32,7 @@ struct serving_layout {
     char *mesh; /* "dp=2, tp=4" */
     int64_t batch, groups; /* of devices that share sequences */
     double token_s, tokens_per_s, device_tokens_per_s;
+    double mean_s;       /* of a token, with the prompts that come in between; else token_s */
     double prompt_s;     /* to the first token; negative: not asked for */
     double memory_bytes; /* of a device, the runtime's own included */
     uint128 cache_bytes; /* of a device */

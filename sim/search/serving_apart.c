@@ -30,18 +30,19 @@ static void tell(void *arg, size_t nplanned)
         p->apart->wants.progress(p->apart->wants.arg, p->before + nplanned);
 }
 
-/* Layouts of one step on so many devices. */
-static int search(struct serving_apart *a, struct progress *progress, int64_t devices, bool prefill,
-                  struct shd_error *err)
+/* Layouts of one step on so many devices; of a decode for both steps on each, whose limits are of
+ * tokens and prompts together. */
+static int search(struct serving_apart *a, struct progress *progress, int64_t devices,
+                  enum serving_use use, struct shd_error *err)
 {
     struct serving_search *s = &a->searches[a->nsearches++];
     struct serving_wants wants = a->wants;
     int status;
 
     wants.devices = devices;
-    wants.prefill = prefill;
-    wants.prompts = true;
-    wants.ttft_s = prefill ? a->wants.ttft_s : 0; /* else of both steps together */
+    wants.use = use;
+    wants.answer = a->tokens;
+    wants.ttft_s = use == SERVING_DECODE ? 0 : a->wants.ttft_s;
     wants.progress = tell;
     wants.arg = progress;
     status = serving_search_run(s, a->trial, &wants, err);
@@ -55,26 +56,31 @@ static int search_all(struct serving_apart *a, struct shd_error *err)
     int status = SHD_OK;
 
     for (int64_t devices = 1; devices <= a->wants.devices && devices <= REPLICA_MAX; devices *= 2)
-        for (int prefill = 0; prefill < 2 && status == SHD_OK; prefill++)
-            status = search(a, &progress, devices, prefill, err);
+        for (int use = 0; use < SERVING_NUSES && status == SHD_OK; use++)
+            status = search(a, &progress, devices, (enum serving_use)use, err);
     a->nplans = progress.before;
     return status;
 }
 
 /* ---- pairs ---- */
 
-/* Seconds in which a decode's device receives what it holds of one prompt.  The replicas of the
- * prefill are the first devices. */
-static double seconds_of_way(const struct serving_apart *a, const struct serving_pool *decode,
-                             int64_t prefills)
+/* What a device holds of one sequence. */
+static double bytes_of_sequence(const struct serving_layout *l)
+{
+    return (double)l->cache_bytes * (double)l->groups / (double)l->batch;
+}
+
+/* Seconds in which what is kept of one prompt is sent: what a device of the decode holds of it, or
+ * of the prefill, whichever is more.  The replicas of the prefill are the first devices. */
+static double seconds_of_way(const struct serving_apart *a, const struct serving_split *split)
 {
     const struct scenario *s = a->trial->scenario;
-    int64_t groups = decode->layout.groups;
     double part = (double)scenario_kept_tokens(s) / (double)scenario_sequence_tokens(s);
-    double bytes =
-        (double)decode->layout.cache_bytes * part * (double)groups / (double)decode->layout.batch;
+    double received = bytes_of_sequence(&split->decode.layout) * part;
+    int64_t prefills = split->prefill.replicas * split->prefill.devices;
 
-    return hardware_message_seconds(a->trial->hardware, 0, prefills, bytes);
+    return hardware_message_seconds(a->trial->hardware, 0, prefills,
+                                    fmax(received, bytes_of_sequence(&split->prefill.layout)));
 }
 
 /* Requests a second of all replicas of a pool. */
@@ -98,7 +104,7 @@ static void set_split(struct serving_split *out, const struct serving_apart *a, 
         fmin(requests_of(a, &out->prefill, true), requests_of(a, &out->decode, false));
     out->tokens_per_s = out->requests_per_s * (double)a->tokens;
     out->device_tokens_per_s = out->tokens_per_s / (double)a->wants.devices;
-    out->sent_s = seconds_of_way(a, &out->decode, prefills * out->prefill.devices);
+    out->sent_s = seconds_of_way(a, out);
     out->first_s = out->prefill.layout.token_s + out->sent_s;
     out->token_s = out->decode.layout.token_s;
 }
@@ -147,13 +153,10 @@ static void try_together(struct serving_apart *a, const struct serving_pool *poo
 {
     struct serving_split split = {.decode = *pool};
     const struct serving_layout *l = &pool->layout;
-    double prompts = (double)l->batch / (double)l->groups / (double)(a->tokens - 1);
 
-    if (l->prompt_s < 0)
-        return;
     split.decode.replicas = a->wants.devices / pool->devices;
     split.first_s = l->prompt_s;
-    split.token_s = l->token_s + prompts * l->prompt_s;
+    split.token_s = l->mean_s;
     split.requests_per_s = (double)split.decode.replicas * (double)l->batch /
                            ((double)(a->tokens - 1) * split.token_s);
     split.tokens_per_s = split.requests_per_s * (double)a->tokens;
@@ -174,7 +177,8 @@ static int add_best(struct serving_apart *a, const struct serving_pool *decode,
     struct serving_split best = {.tokens_per_s = 0};
 
     for (size_t p = 0; p < a->nsearches; p++)
-        for (size_t i = 0; a->searches[p].wants.prefill && i < a->searches[p].nwithin; i++) {
+        for (size_t i = 0;
+             a->searches[p].wants.use == SERVING_PREFILL && i < a->searches[p].nwithin; i++) {
             struct serving_pool prefill = pool_of(&a->searches[p], i);
 
             try_pair(&best, a, &prefill, decode);
@@ -203,12 +207,13 @@ static int pair_all(struct serving_apart *a, struct shd_error *err)
     int status = SHD_OK;
 
     for (size_t d = 0; d < a->nsearches; d++)
-        for (size_t i = 0;
-             !a->searches[d].wants.prefill && i < a->searches[d].nwithin && status == SHD_OK; i++) {
-            struct serving_pool decode = pool_of(&a->searches[d], i);
+        for (size_t i = 0; i < a->searches[d].nwithin && status == SHD_OK; i++) {
+            struct serving_pool pool = pool_of(&a->searches[d], i);
 
-            try_together(a, &decode);
-            status = add_best(a, &decode, err);
+            if (a->searches[d].wants.use == SERVING_BOTH)
+                try_together(a, &pool);
+            else if (a->searches[d].wants.use == SERVING_DECODE)
+                status = add_best(a, &pool, err);
         }
     if (a->nsplits > 0)
         qsort(a->splits, a->nsplits, sizeof *a->splits, by_tokens);
@@ -230,7 +235,7 @@ int serving_apart_run(struct serving_apart *out, const struct trial *trial,
                              "[decode] and decode.tokens, from 2");
     if (scenario_kept_tokens(s) < 1)
         return shd_error_set(err, SHD_EINVAL, "a decode behind no prompt; expected batch.seq");
-    out->searches = calloc(2 * 64, sizeof *out->searches);
+    out->searches = calloc(SERVING_NUSES * 64, sizeof *out->searches);
     status = out->searches ? search_all(out, err)
                            : shd_error_set(err, SHD_ENOMEM, "no memory for layouts");
     if (status == SHD_OK)

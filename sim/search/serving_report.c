@@ -58,6 +58,7 @@ static void print_best(struct text *out, const struct serving_search *s)
               units_print_seconds(best->token_s).text, best->bound);
     if (best->prompt_s >= 0)
         text_addf(&line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
+    text_add(&line, ". Taking prompts in is not counted in tokens a second: --apart counts it");
     print_line("best", &line, out);
     text_drop(out, &limits);
 }

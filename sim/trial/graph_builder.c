@@ -153,6 +153,8 @@ int32_t shd_graph_map(struct shd_graph *graph, const char *name, const char *fun
     struct graph *g = graph->graph;
     int fn = 0;
 
+    if (!function)
+        function = "";
     while (fn < KERN_NSAME &&
            (kern_fns[fn].noperands > 2 || strcmp(kern_fns[fn].name, function) != 0))
         fn++;
@@ -292,7 +294,7 @@ static int execute(struct shd_graph_stats *stats, const struct graph *g, struct 
         status = verify_run(record, &reference, &run, err);
         verify_reference_fini(&reference);
     }
-    if (status == SHD_OK)
+    if (status == SHD_OK && stats)
         status = collect_stats(stats, record, err);
     record_destroy(record);
     return status;
@@ -310,6 +312,8 @@ int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
     struct program *program = NULL;
     int status = graph_status(g, err);
 
+    if (stats)
+        memset(stats, 0, sizeof *stats);
     if (status == SHD_OK && !mesh)
         status = shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     if (status == SHD_OK && g->noutputs == 0)
@@ -336,6 +340,8 @@ int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
 
 void shd_graph_stats_fini(struct shd_graph_stats *stats)
 {
+    if (!stats)
+        return;
     free(stats->received_bytes); /* the allocation of all arrays */
     memset(stats, 0, sizeof *stats);
 }

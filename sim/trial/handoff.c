@@ -38,6 +38,7 @@ struct handoff {
     uint32_t nitems;
     struct item *items;
     uint64_t *received; /* by device of the decode */
+    uint64_t *sent;     /* by device of the prefill */
     /* Of the array that is moved, by device of the prefill: what it has, and whether it is the
      * first that has it. */
     struct part *parts;
@@ -99,9 +100,10 @@ static int init(struct handoff *h, const struct trial *prefill, const struct tri
         .prefill = prefill, .decode = decode, .apart = prefill->scenario->apart};
     h->items = calloc((size_t)to->nresults + 1, sizeof *h->items);
     h->received = calloc((size_t)shd_mesh_size(to->mesh) + 1, sizeof *h->received);
+    h->sent = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->sent);
     h->parts = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->parts);
     h->first = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->first);
-    if (!h->items || !h->received || !h->parts || !h->first)
+    if (!h->items || !h->received || !h->sent || !h->parts || !h->first)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what a prefill leaves");
     for (uint32_t r = 0; r < to->nresults; r++)
         h->nitems += to->results[r].kind == PROGRAM_NEXT &&
@@ -113,6 +115,7 @@ static void fini(struct handoff *h)
 {
     free(h->items);
     free(h->received);
+    free(h->sent);
     free(h->parts);
     free(h->first);
 }
@@ -282,14 +285,15 @@ static uint64_t move(const struct handoff *h, const struct item *item, int32_t s
 
 /* ---- on paper ---- */
 
-static uint64_t received_by(const struct handoff *h, const struct item *item, int32_t d)
+/* Count what a device of the decode receives of `same` arrays that are moved alike. */
+static void count_received(struct handoff *h, const struct item *item, int32_t d, uint32_t same)
 {
-    uint64_t bytes = 0;
+    for (int32_t s = 0; s < shd_mesh_size(h->prefill->mesh); s++) {
+        uint64_t bytes = h->apart || s != d ? same * move(h, item, s, d, NULL, NULL) : 0;
 
-    for (int32_t s = 0; s < shd_mesh_size(h->prefill->mesh); s++)
-        if (h->apart || s != d)
-            bytes += move(h, item, s, d, NULL, NULL);
-    return bytes;
+        h->received[d] += bytes;
+        h->sent[s] += bytes;
+    }
 }
 
 /* Whether two arrays are moved alike: those of equal layers are. */
@@ -311,7 +315,7 @@ static void count(struct handoff *h)
         for (same = 1; i + same < h->nitems && alike(&h->items[i], &h->items[i + same]);)
             same++;
         for (int32_t d = 0; d < n; d++)
-            h->received[d] += same * received_by(h, &h->items[i], d);
+            count_received(h, &h->items[i], d, same);
     }
 }
 
@@ -322,13 +326,17 @@ static struct record_handoff sum(const struct handoff *h)
                                  .apart = h->apart,
                                  .ndevices = shd_mesh_size(h->prefill->mesh)};
     int32_t n = shd_mesh_size(h->decode->mesh);
+    uint64_t busiest; /* of either side */
 
     for (int32_t d = 0; d < n; d++) {
         out.bytes += h->received[d];
         out.most = h->received[d] > out.most ? h->received[d] : out.most;
     }
-    if (hardware && out.most > 0)
-        out.seconds = hardware_message_seconds(hardware, 0, h->apart ? n : n - 1, (double)out.most);
+    busiest = out.most;
+    for (int32_t s = 0; s < out.ndevices; s++)
+        busiest = h->sent[s] > busiest ? h->sent[s] : busiest;
+    if (hardware && busiest > 0)
+        out.seconds = hardware_message_seconds(hardware, 0, h->apart ? n : n - 1, (double)busiest);
     return out;
 }
 
@@ -363,6 +371,7 @@ static bool bring(struct handoff *h, struct item *item, const void *const *const
             uint64_t moved = move(h, item, s, d, results[s][item->result], landing);
 
             h->received[d] += h->apart || s != d ? moved : 0;
+            h->sent[s] += h->apart || s != d ? moved : 0;
         }
         place(item, d, landing);
         free(landing);

@@ -111,8 +111,8 @@ struct shd_graph_stats {
  * none, `opts` NULL for the defaults.  Numbers that are wrong are no error: look at `within`.
  *
  * SHD_ENOMESH (mesh is NULL), SHD_ENOTFOUND (a spec for a name that the graph lacks),
- * SHD_EINDIVISIBLE, the statuses of specs and of shd_run(), and the graph's own.  Free `stats` with
- * shd_graph_stats_fini(). */
+ * SHD_EINDIVISIBLE, the statuses of specs and of shd_run(), and the graph's own.  `stats` may be
+ * NULL; it is zeros after an error, and is freed with shd_graph_stats_fini() either way. */
 SHD_API SHD_MUST_CHECK int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
                                          const struct shd_graph_spec *specs, size_t nspecs,
                                          const struct shd_graph_opts *opts,
