@@ -733,7 +733,7 @@ needs_shell() {
     needs_shell 1:1 'no other file is read, and common.sh (line 1) may set what is missing' \
         '. ./common.sh; torchrun --num-layers $N'
     needs_shell 1:9 'no command with options of Megatron-LM' 'TP=2; ls '
-    needs_shell 2:15 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
+    needs_shell 2:16 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
 torchrun --lr 1'
     needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
     needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
