@@ -49,7 +49,7 @@ def linked(page, text, wrong):
     for found in PATH.finditer(FENCE.sub(blank, text)):
         path = found.group(1)
         to = target(page, path) if "/" in path or "." in path else None
-        if not to or to == page:
+        if not to or to == page or path.startswith(".git/"):
             continue
         line = text.count("\n", 0, found.start()) + 1
         wrong.append("%s:%d: `%s` is no link" % (page, line, path))

@@ -82,8 +82,11 @@ test_check() {
     for n in $few $some; do
         on "$n" check --plan --baselines "$tmp/base" --junit "$tmp/junit.xml" "$tmp/layouts"
         same "check --plan on $n ranks"
-        cmp "$tmp/junit.xml" "$tmp/one.xml" >/dev/null
-        ok $? "and the same JUnit XML"
+        for file in junit one; do
+            sed 's/ time="[^"]*"//' "$tmp/$file.xml" >"$tmp/$file.same"
+        done
+        cmp "$tmp/junit.same" "$tmp/one.same" >/dev/null
+        ok $? "and the same JUnit XML, but for times"
         says err "tasks on rank 0, .* on rank $((n - 1))" "and how many files each did"
     done
     small_size && return 0

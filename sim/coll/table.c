@@ -7,6 +7,7 @@
 #include "coll/table.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct coll_algo *const coll_algos[] = {
@@ -46,4 +47,16 @@ const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
             return coll_algos[i];
     }
     return NULL;
+}
+
+const char *coll_names(enum coll_kind kind, char buf[COLL_NAMES_MAX])
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind && used < COLL_NAMES_MAX)
+            used += (size_t)snprintf(buf + used, COLL_NAMES_MAX - used, "%s%s", used ? ", " : "",
+                                     coll_algos[i]->name);
+    return buf;
 }

@@ -209,15 +209,12 @@ int asked_collective(const char *name)
 const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
 {
     const struct coll_algo *algo = coll_find(kind, name);
-    struct nearest near;
+    char names[COLL_NAMES_MAX];
 
     if (algo)
         return algo;
-    nearest_init(&near, name);
-    for (size_t i = 0; coll_algos[i]; i++)
-        if (coll_algos[i]->kind == kind)
-            nearest_add(&near, coll_algos[i]->name);
-    cmd_error("%s has no algorithm '%s'%s", coll_kind_name(kind), name, nearest_hint(&near).text);
+    cmd_error("%s has no algorithm '%s'; expected %s", coll_kind_name(kind), name,
+              coll_names(kind, names));
     return NULL;
 }
 

@@ -27,23 +27,11 @@
 #define ALGO_TEXT_MAX 64
 /* How often a thread yields its core before it sleeps, see linger() in base/wait.c. */
 #define NYIELDS 4
-#define NAMES_MAX 160 /* bytes of all collectives, or of the algorithms of one, in a message */
+#define NAMES_MAX COLL_NAMES_MAX /* bytes of all collectives in a message */
 
 /* ---- options ---- */
 
-/* "direct, ring, tree": what there is to be chosen. */
-static const char *list_algos(enum coll_kind kind, char buf[NAMES_MAX])
-{
-    size_t used = 0;
-
-    for (size_t i = 0; coll_algos[i]; i++)
-        if (coll_algos[i]->kind == kind && used < NAMES_MAX)
-            used += (size_t)snprintf(buf + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
-                                     coll_algos[i]->name);
-    return buf;
-}
-
-/* Likewise the collectives. */
+/* All collectives. */
 static const char *list_kinds(char buf[NAMES_MAX])
 {
     size_t used = 0;
@@ -79,7 +67,7 @@ static int choose_algo(struct run *run, const char *text, size_t length, struct 
     algo = coll_find((enum coll_kind)kind, name);
     if (!algo)
         return shd_error_set(err, SHD_EINVAL, "%s has no algorithm '%s'; expected %s", entry, name,
-                             list_algos((enum coll_kind)kind, names));
+                             coll_names((enum coll_kind)kind, names));
     run->algos[kind] = algo;
     return SHD_OK;
 }

@@ -31,6 +31,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
         const struct scenario_algorithm *a = &scenario->algorithms[i];
         int kind = coll_kind_parse(a->kind);
         struct nearest near;
+        char names[COLL_NAMES_MAX];
 
         if (kind < 0) {
             nearest_init(&near, a->kind);
@@ -43,12 +44,8 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
         algos[kind] = coll_find((enum coll_kind)kind, a->name);
         if (algos[kind])
             continue;
-        nearest_init(&near, a->name);
-        for (int k = 0; coll_algos[k]; k++)
-            if ((int)coll_algos[k]->kind == kind)
-                nearest_add(&near, coll_algos[k]->name);
-        diag_error(diag, a->place, "%s has no algorithm '%s'%s", a->kind, a->name,
-                   nearest_hint(&near).text);
+        diag_error(diag, a->place, "%s has no algorithm '%s'; expected %s", a->kind, a->name,
+                   coll_names((enum coll_kind)kind, names));
     }
 }
 
