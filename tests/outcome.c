@@ -114,35 +114,46 @@ static void test_junit(const struct outcome *list)
 {
     static const char want[] =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<testsuites name=\"shardsim check\" tests=\"6\" failures=\"2\" errors=\"1\">\n"
-        "  <testsuite name=\"a.yaml\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\">\n"
-        "    <testcase classname=\"a.yaml\" name=\"dp\">\n"
+        "<testsuites name=\"shardsim check\" tests=\"6\" failures=\"2\" errors=\"1\" "
+        "time=\"0.000\">\n"
+        "  <testsuite name=\"a.yaml\" tests=\"3\" failures=\"1\" errors=\"0\" "
+        "time=\"0.000\" skipped=\"1\">\n"
+        "    <testcase classname=\"a.yaml\" name=\"dp\" file=\"d/a.yaml\" line=\"1\" "
+        "time=\"0.000\">\n"
         "      <properties>\n"
         "        <property name=\"planned\" value=\"of many devices\"/>\n"
         "        <property name=\"baseline\" value=\"no &quot;busy&quot;\"/>\n"
         "      </properties>\n"
         "    </testcase>\n"
-        "    <testcase classname=\"a.yaml\" name=\"t&lt;p&gt;&amp;&quot;#1\">\n"
+        "    <testcase classname=\"a.yaml\" name=\"t&lt;p&gt;&amp;&quot;#1\" file=\"d/a.yaml\" "
+        "line=\"7\" "
+        "time=\"0.000\">\n"
         "      <properties>\n"
         "        <property name=\"baseline\" value=\"old\"/>\n"
         "      </properties>\n"
         "      <failure message=\"bytes: 1 &lt; 2, 50 %\" type=\"changed\">"
         "d/other.yaml:3: bytes: 1 &lt; 2, 50 %\nline 7: peak: 3\n</failure>\n"
         "    </testcase>\n"
-        "    <testcase classname=\"a.yaml\" name=\"wide\">\n"
+        "    <testcase classname=\"a.yaml\" name=\"wide\" file=\"d/a.yaml\" line=\"9\" "
+        "time=\"0.000\">\n"
         "      <skipped message=\"3 does not divide 4\"></skipped>\n"
         "    </testcase>\n"
         "  </testsuite>\n"
-        "  <testsuite name=\"b.yaml\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
-        "    <testcase classname=\"b.yaml\" name=\"b.yaml\">\n"
+        "  <testsuite name=\"b.yaml\" tests=\"1\" failures=\"1\" errors=\"0\" "
+        "time=\"0.000\" skipped=\"0\">\n"
+        "    <testcase classname=\"b.yaml\" name=\"b.yaml\" file=\"d/a,b:%.yaml\" line=\"1\" "
+        "time=\"0.000\">\n"
         "      <failure message=\"needs 2\" type=\"does-not-fit\">needs 2\n</failure>\n"
         "    </testcase>\n"
         "  </testsuite>\n"
-        "  <testsuite name=\"c.yaml\" tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"
-        "    <testcase classname=\"c.yaml\" name=\"c.yaml\">\n"
+        "  <testsuite name=\"c.yaml\" tests=\"2\" failures=\"0\" errors=\"1\" "
+        "time=\"0.000\" skipped=\"0\">\n"
+        "    <testcase classname=\"c.yaml\" name=\"c.yaml\" file=\"d/c.yaml\" line=\"1\" "
+        "time=\"0.000\">\n"
         "      <error message=\"no map\" type=\"unreadable-scenario\">line 1: no map\n</error>\n"
         "    </testcase>\n"
-        "    <testcase classname=\"c.yaml\" name=\"accepted\">\n"
+        "    <testcase classname=\"c.yaml\" name=\"accepted\" file=\"d/c.yaml\" line=\"1\" "
+        "time=\"0.000\">\n"
         "    </testcase>\n"
         "  </testsuite>\n"
         "</testsuites>\n";
@@ -166,7 +177,7 @@ int main(void)
         nfailures += outcome_is_failure((enum outcome_kind)kind);
         nerrors += outcome_is_error((enum outcome_kind)kind);
     }
-    ok(nfailures == 6 && nerrors == 2, "failures are not errors, nor either of them what passed");
+    ok(nfailures == 7 && nerrors == 2, "failures are not errors, nor either of them what passed");
     for (size_t i = 0; i < NOUTCOMES; i++)
         outcome_fini(&list[i]);
     return done();

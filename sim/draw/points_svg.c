@@ -387,7 +387,7 @@ static double draw_legend(const struct numbers *n, double y, struct text *out)
 {
     double longest = 0, width;
     size_t ncolumns, nrows;
-    char number[16];
+    char number[24];
 
     for (size_t k = 0; k < n->n; k++)
         longest = fmax(longest, svg_length(n->points->points[n->of[k]].name, SVG_CHAR_WIDTH));

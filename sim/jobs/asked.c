@@ -210,11 +210,16 @@ const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
 {
     const struct coll_algo *algo = coll_find(kind, name);
     char names[COLL_NAMES_MAX];
+    struct nearest near;
 
     if (algo)
         return algo;
-    cmd_error("%s has no algorithm '%s'; expected %s", coll_kind_name(kind), name,
-              coll_names(kind, names));
+    nearest_init(&near, name);
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind)
+            nearest_add(&near, coll_algos[i]->name);
+    cmd_error("%s has no algorithm '%s'; expected %s%s", coll_kind_name(kind), name,
+              coll_names(kind, names), nearest_hint(&near).text);
     return NULL;
 }
 
