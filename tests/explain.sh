@@ -348,7 +348,7 @@ test_bad_input() {
     bad "op beyond" 'from 1 to 16' "$course/tensor.yaml" --op 17
     bad "no such device" 'from 0 to 1' "$course/tensor.yaml" --device 2
     bad "no such collective" "'all-reduc'; did you mean 'all-reduce'?" collective all-reduc
-    bad "no such algorithm" "'rnig'; did you mean 'ring'?" collective all-reduce --algorithm rnig
+    bad "no such algorithm" "'rnig'; expected direct, ring, .*; did you mean 'ring'?" collective all-reduce --algorithm rnig
     bad "too many devices" 'from 1 to 64' collective all-reduce --devices 65
     bad "three for a pair" 'does not serve 3' collective send-recv --devices 3
     bad "reshard: no mesh" 'expected --mesh' reshard --shape 8

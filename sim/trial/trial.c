@@ -44,8 +44,12 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
         algos[kind] = coll_find((enum coll_kind)kind, a->name);
         if (algos[kind])
             continue;
-        diag_error(diag, a->place, "%s has no algorithm '%s'; expected %s", a->kind, a->name,
-                   coll_names((enum coll_kind)kind, names));
+        nearest_init(&near, a->name);
+        for (int k = 0; coll_algos[k]; k++)
+            if ((int)coll_algos[k]->kind == kind)
+                nearest_add(&near, coll_algos[k]->name);
+        diag_error(diag, a->place, "%s has no algorithm '%s'; expected %s%s", a->kind, a->name,
+                   coll_names((enum coll_kind)kind, names), nearest_hint(&near).text);
     }
 }
 
