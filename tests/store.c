@@ -125,7 +125,10 @@ static void test_killed(void)
     ok(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status),
        "killed: in the middle of it");
     if (nameless < 0) { /* what was begun has a hidden name, another one each time */
-        ok(holds(path_of("kill/a.yaml"), "one"), "killed: the old file");
+        ok(holds(path_of("kill/a.yaml"), "one") &&
+               write_words(path_of("kill/.a.yaml.XXXXXX"), "stale") &&
+               write_words(path_of("kill/a.yaml"), "two") && holds(path_of("kill/a.yaml"), "two"),
+           "killed: the old file, and the next one");
         return;
     }
     close(nameless);
