@@ -138,8 +138,8 @@ def parts(mesh, axis):
 
 
 def kept_by(layer, model, kept, unit):
-    """Tokens that a layer keeps in a step behind `kept` and TOKENS new ones: those that some query
-    sees, in whole pages and parts."""
+    """Tokens for which a layer has room in a step behind `kept` and TOKENS new ones: those that some
+    query sees, of a chunk that has begun all, in whole pages and parts."""
     tokens = -(-(kept + TOKENS) // unit) * unit
     kind = model.get("layer_types", ["window" if "window" in model else "full"])
     kind, first = kind[layer % len(kind)], 0
@@ -150,7 +150,8 @@ def kept_by(layer, model, kept, unit):
     each = model["chunk"] if kind == "chunk" else 1
     while first > 0 and (first % unit or first % each):
         first -= 1
-    return tokens - max(first, 0)
+    room = tokens - max(first, 0)
+    return max(room, -(-each // unit) * unit) if first > 0 else room
 
 
 def growth_of(strategy):

@@ -14,7 +14,7 @@
 
 /* The tokens that layers keep from one on, in a room of their own. */
 struct room {
-    int64_t from;
+    int64_t from, tokens;
     const struct kern_pages *pages; /* NULL: the cache is contiguous */
     struct attention_cache *cache;
     uint32_t *positions, table; /* as in struct attention_sight */
@@ -29,7 +29,8 @@ static int64_t shared_pages(const struct scenario *s, int64_t from)
     return tokens / scenario_cache_parts(s) / s->decode.page;
 }
 
-static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s, int64_t from)
+static const struct kern_pages *make_pages(struct graph *g, const struct scenario *s,
+                                           const struct room *room)
 {
     struct kern_pages *pages = s->decode.page > 0 ? graph_memory(g, 1, sizeof *pages) : NULL;
     int64_t pools = scenario_batch_shards(s), parts = scenario_cache_parts(s);
@@ -40,8 +41,8 @@ static const struct kern_pages *make_pages(struct graph *g, const struct scenari
                                  .pools = pools,
                                  .rows = s->batch.size / pools,
                                  .parts = parts,
-                                 .tokens = (scenario_cache_tokens(s) - from) / parts,
-                                 .shared = shared_pages(s, from)};
+                                 .tokens = room->tokens / parts,
+                                 .shared = shared_pages(s, room->from)};
     kern_pages_init(pages);
     return pages;
 }
@@ -54,7 +55,7 @@ static const struct kern_sight *make_sight(struct graph *g, const struct scenari
                                            int64_t first, int64_t count)
 {
     const struct kern_sight sight = {
-        .order = context_order(s, scenario_cache_tokens(s) - room->from),
+        .order = context_order(s, room->tokens),
         .causal = true,
         .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
         .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
@@ -165,7 +166,8 @@ static void make_room(struct room *room, struct graph *g, const struct scenario 
 
     room->from = scenario_cache_from(s, type);
     room->suffix = room->from > 0 ? graph_text(g, "/%s", scenario_layer_type_name(type)) : "";
-    room->pages = make_pages(g, s, room->from);
+    room->tokens = scenario_cache_room(s, type);
+    room->pages = make_pages(g, s, room);
     room->table = GRAPH_NONE;
     skipped = not_kept(s, room);
     sight = make_sight(g, s, room, SCENARIO_LAYER_FULL, kept + skipped,
@@ -173,7 +175,7 @@ static void make_room(struct room *room, struct graph *g, const struct scenario 
     if (!cache || !room->suffix || !sight)
         return;
     *cache = (struct attention_cache){
-        .kept = {room->from, context_order(s, scenario_cache_tokens(s) - room->from), room->pages},
+        .kept = {room->from, context_order(s, room->tokens), room->pages},
         .fresh = skipped > 0 ? graph_dim(g, graph_text(g, "fresh%s", room->suffix),
                                          scenario_new_tokens(s) - skipped)
                              : seq,
@@ -190,7 +192,7 @@ static void make_room(struct room *room, struct graph *g, const struct scenario 
 /* The positions of new tokens in their whole sequences. */
 static uint32_t add_queries(struct graph *g, const struct scenario *s, uint32_t seq)
 {
-    const struct room all = {.from = 0};
+    const struct room all = {.tokens = scenario_cache_tokens(s)};
     const struct kern_sight *sight = make_sight(g, s, &all, SCENARIO_LAYER_FULL,
                                                 scenario_kept_tokens(s), scenario_new_tokens(s));
 

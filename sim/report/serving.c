@@ -14,31 +14,28 @@
 
 #define VALUE_COLUMN 14 /* as in result_text.c */
 
-/* Add an array of the cache, [batch, tokens, ..], as every device has it.  Layers that see a window
- * keep fewer tokens than others: *tokens becomes the most that any keeps. */
-static void add_array(struct serving *out, uint128 *tokens, const struct program_buffer *b,
-                      int32_t ndevices)
+/* Add an array of the cache, [batch, tokens, ..], as every device has it.  What a token takes is of
+ * all arrays, whether or not their layers keep as many tokens. */
+static void add_array(struct serving *out, const struct program_buffer *b, int32_t ndevices)
 {
-    uint64_t bytes = program_buffer_filled(b);
-    uint128 these = (uint128)b->shape[0] * (uint128)b->shape[1];
+    uint128 bytes = (uint128)program_buffer_filled(b) * (uint128)ndevices;
+    uint128 tokens = (uint128)b->shape[0] * (uint128)b->shape[1];
 
-    out->cache_bytes_most += bytes;
-    out->cache_bytes += (uint128)bytes * (uint128)ndevices;
-    *tokens = these > *tokens ? these : *tokens;
+    out->cache_bytes_most += program_buffer_filled(b);
+    out->cache_bytes += bytes;
+    out->token_bytes += tokens > 0 ? bytes / tokens : 0;
 }
 
 void serving_of(struct serving *out, const struct result *result)
 {
     const struct record *r = result->record;
     const struct record_modelled *m = r->modelled;
-    uint128 tokens = 1;
     double step_s;
 
     *out = (struct serving){.cache_bytes_most = 0};
     for (uint32_t i = 0; i < r->program->nbuffers; i++)
         if (r->program->buffers[i].use == PROGRAM_CACHE && r->program->buffers[i].argument)
-            add_array(out, &tokens, &r->program->buffers[i], r->ndevices);
-    out->token_bytes = out->cache_bytes / tokens;
+            add_array(out, &r->program->buffers[i], r->ndevices);
     if (!m || !result->serves)
         return;
     step_s = (double)m->timeline->step_ns * 1e-9;

@@ -912,6 +912,10 @@ int64_t scenario_cache_tokens(const struct scenario *scenario);
  * one.  Others keep all. */
 int64_t scenario_cache_from(const struct scenario *scenario, enum scenario_layer_type sees);
 
+/* The tokens, from that one on, for which they have room: of a chunk that has just begun all of it,
+ * as the sequence will fill it. */
+int64_t scenario_cache_room(const struct scenario *scenario, enum scenario_layer_type sees);
+
 /* Tokens that a step of a decode makes of each sequence on average, and the number of steps. */
 double scenario_step_tokens(const struct scenario *scenario);
 int64_t scenario_decode_steps(const struct scenario *scenario);

@@ -125,3 +125,12 @@ int64_t scenario_cache_from(const struct scenario *scenario, enum scenario_layer
         from = (from - 1) / each * each;
     return from > 0 ? from : 0;
 }
+
+int64_t scenario_cache_room(const struct scenario *scenario, enum scenario_layer_type sees)
+{
+    int64_t from = scenario_cache_from(scenario, sees), unit = cache_unit(scenario);
+    int64_t room = scenario_cache_tokens(scenario) - from;
+    int64_t chunk = (scenario->model.chunk + unit - 1) / unit * unit;
+
+    return sees == SCENARIO_LAYER_CHUNK && from > 0 && room < chunk ? chunk : room;
+}

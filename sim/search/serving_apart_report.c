@@ -82,11 +82,14 @@ static void print_verdict(struct text *out, const struct serving_apart *a)
 
     if (!(apart > 0) || !(together > 0))
         return;
-    text_addf(&line,
-              "%s, by %.0f %%; requests that come unevenly wait in queues, which this does not "
-              "count: 'shardsim serve' does",
-              apart > together ? "apart makes more" : "together makes more",
-              100 * (apart > together ? apart / together - 1 : together / apart - 1));
+    text_addf(
+        &line,
+        "%s, by %.0f %%, and a token takes %s apart, %s together; requests that come unevenly "
+        "wait in queues, which this does not count: 'shardsim serve' does",
+        apart > together ? "apart makes more" : "together makes more",
+        100 * (apart > together ? apart / together - 1 : together / apart - 1),
+        units_print_seconds(a->splits[0].token_s).text,
+        units_print_seconds(a->together.token_s).text);
     print_line("verdict", &line, out);
 }
 

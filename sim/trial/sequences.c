@@ -14,7 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define GROUPS_MAX (INT64_C(1) << 24) /* sequences of each group of devices that shares them */
+#define TOKENS_MAX \
+    (INT64_C(1) << 24) /* new ones, of the sequences that a group of devices shares */
 #define PLANS_MAX 40                  /* halving alone takes fewer */
 
 struct search {
@@ -22,7 +23,8 @@ struct search {
     struct text text;              /* the scenario as text */
     int64_t unit;                  /* groups of devices: a batch is a multiple */
     double room;                   /* bytes of the program on a device */
-    int64_t fits, fails;           /* in units: 0: none is known to fit; GROUPS_MAX: none not to */
+    int64_t most;                  /* that is tried, in units */
+    int64_t fits, fails;           /* in units: 0: none is known to fit; `most`: none not to */
     double last[2], last_bytes[2]; /* the two last plans */
 };
 
@@ -129,10 +131,11 @@ int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *e
                        .text = TEXT_INIT,
                        .unit = scenario_batch_shards(trial->scenario),
                        .room = room_of(trial),
-                       .fails = GROUPS_MAX};
+                       .most = TOKENS_MAX / scenario_new_tokens(trial->scenario) + 1};
     int status = SHD_OK;
 
     *out = -1;
+    s.fails = s.most;
     if (!scenario_serves(trial->scenario) || isinf(s.room))
         return SHD_OK;
     scenario_print(trial->scenario, &s.text);
@@ -140,7 +143,7 @@ int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *e
         status = shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches");
     else
         status = look(&s, err);
-    if (s.fails - s.fits == 1)
+    if (s.fails - s.fits == 1 && s.fails < s.most)
         *out = s.fits * s.unit;
     text_fini(&s.text);
     return status;

@@ -14,7 +14,8 @@
 #include "trial/trial.h"
 
 /* Find the largest batch.size whose plan fits the cluster's devices and limits.memory; *out is 0
- * where not one fits, and -1 where nothing limits it, or the step does not serve.  SHD_ENOMEM. */
+ * where not one fits, and -1 where nothing limits it up to 2^24 new tokens of each group of
+ * devices, or the step does not serve.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *err);
 
 #endif /* TRIAL_SEQUENCES_H */
