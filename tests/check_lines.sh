@@ -88,6 +88,12 @@ test_script() {
     changed train.sh 's/pretrain_gpt.py .$/pretrain_gpt.py --my-own-option 3 \\/' "an option that nobody knows"
     check train.sh --set NNODES=8
     says out '"--set=NNODES is 8, was 4"' "a value that is given otherwise than the baseline keeps: said"
+    check --update train.sh --set NNODES=8
+    is 0 "a value in place of one that the baseline keeps, --update: status 0"
+    check train.sh --hardware h200-sxm
+    says out '"--hardware is h200-sxm, was h100-sxm"' "another value beside it: what was kept is still given"
+    check --update train.sh --set NNODES=4
+    is 0 "the value as before: status 0"
     mkdir "$tmp/p/launch"
     cp "$tmp/p/train.sh" "$tmp/p/launch/mine.sh"
     check launch
@@ -96,6 +102,11 @@ test_script() {
     check launch
     is 0 "a folder of a script with a baseline: the script is checked, too"
     says out '^ok 1 - mine.sh: default$' "a folder of a script with a baseline: told"
+    check -q "$tmp/p/launch/mine.sh"
+    is 0 "an absolute path: the baseline by the path from a folder above"
+    (cd "$tmp/p/launch" && exec timeout "$LIMIT" "$shardsim" check --plan -q mine.sh) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    is 0 "in the folder of a script: the baseline by the path from a folder above"
     rm "$tmp/p/launch/mine.sh"
     cp "$scenarios/fsdp.yaml" "$tmp/p/launch"
     check launch

@@ -40,6 +40,8 @@ struct file_check {
     const char *suite; /* below the folder */
     char *path, *baseline_path;
     bool is_script;
+    const char **words; /* for a script: those of the baseline, with those of the command line */
+    size_t nwords;
     struct check_script script; /* of such a file; zeroed until it is read */
     struct text hardware;       /* as a value of --set */
     char *imported;             /* the name of its scenario in places, which are no lines of it */
@@ -319,22 +321,12 @@ static int check_left_over(struct file_check *f)
     return exit;
 }
 
-/* What was given for a script: on the command line, else as in its baseline. */
-static const char *const *words_of(const struct file_check *f, size_t *n)
-{
-    bool given = f->wish->nwords > 0;
-
-    *n = !f->is_script ? 0 : given ? f->wish->nwords : f->was.nwords;
-    return given ? f->wish->words : (const char *const *)f->was.words;
-}
-
 /* Print the baseline as it is to be stored: with the version that wrote the stored one, where
  * nothing else would change. */
 static void print_baseline(const struct file_check *f, const struct baseline *now, struct text *out)
 {
-    struct baseline_head head = {.of = f->suite, .by = f->was.by};
+    struct baseline_head head = {f->suite, f->was.by, f->words, f->nwords};
 
-    head.words = words_of(f, &head.nwords);
     if (f->was.by)
         baseline_print(now, f->ndone, &head, out);
     if (f->was.by && !strcmp(text_get(out), text_get(&f->before)))
@@ -382,11 +374,16 @@ static int check_loaded(struct file_check *f, struct work *w)
 /* Make the scenario of a script, for `w` to load.  False: `diag` says why not. */
 static bool import_script(struct file_check *f, struct work *w, struct diag *diag)
 {
-    size_t nwords;
-    const char *const *words = words_of(f, &nwords);
     struct text name = TEXT_INIT;
 
-    check_script_init(&f->script, f->path, words, nwords, diag);
+    f->words = calloc(f->was.nwords + f->wish->nwords + 1, sizeof *f->words);
+    if (!f->words) {
+        diag_no_memory(diag);
+        return false;
+    }
+    f->nwords = check_script_merge(f->words, (const char *const *)f->was.words, f->was.nwords,
+                                   f->wish->words, f->wish->nwords);
+    check_script_init(&f->script, f->path, f->words, f->nwords, diag);
     text_addf(&name, "%s, imported", f->path);
     f->imported = text_take(&name);
     if (!f->imported)
@@ -465,6 +462,7 @@ static void file_check_fini(struct file_check *f)
         check_strategy_fini(&f->done[i].check);
     free(f->done);
     check_script_fini(&f->script);
+    free(f->words);
     baseline_file_fini(&f->was);
     text_fini(&f->hardware);
     free(f->imported);

@@ -288,8 +288,44 @@ static void take_folder_above(struct check *c, const char *path)
     memcpy(dir, path, length); /* whole again */
 }
 
+static bool has_baseline(const char *folder, const char *suite)
+{
+    char *path = check_join_baseline(folder, suite);
+    bool found = path && access(path, F_OK) == 0;
+
+    free(path);
+    return found;
+}
+
+/* Take the lowest folder above a script that has its baseline, made by a check from there; if none
+ * has, all stays as it is. */
+static void take_baseline_above(struct check *c)
+{
+    char *real = realpath(c->dir, NULL), *path = real ? check_join(real, c->only) : NULL, *folder;
+
+    for (char *slash, *cut = NULL; path && (slash = strrchr(path, '/')); cut = slash) {
+        *slash = '\0';
+        if (cut)
+            *cut = '/';
+        folder = check_join(path[0] ? path : "/", BASELINES_ROOT);
+        if (folder && has_baseline(folder, slash + 1)) {
+            free(c->folder);
+            free(c->own_dir);
+            c->folder = folder;
+            c->own_dir = path;
+            c->dir = path[0] ? path : "/";
+            c->only = slash + 1;
+            path = NULL;
+        } else {
+            free(folder);
+        }
+    }
+    free(path);
+    free(real);
+}
+
 /* Take a script, alone: its baseline is below results/baselines by the path as given, so that
- * `check` of a folder above the script finds both. */
+ * `check` of a folder above the script finds both; or it is where it was made from elsewhere. */
 static int take_script(struct check *c)
 {
     const char *path = c->dir, *slash = strrchr(path, '/');
@@ -311,7 +347,11 @@ static int take_script(struct check *c)
     text_addf(&folder, "%s%s%s", c->baselines || is_below ? "" : c->dir,
               c->baselines || is_below ? "" : "/", c->baselines ? c->baselines : BASELINES_ROOT);
     c->folder = text_take(&folder);
-    return c->folder ? CMD_OK : check_no_memory();
+    if (!c->folder)
+        return check_no_memory();
+    if (!c->baselines && !has_baseline(c->folder, c->only))
+        take_baseline_above(c);
+    return CMD_OK;
 }
 
 /* Take a single file, which is checked as part of its folder. */

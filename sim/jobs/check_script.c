@@ -32,6 +32,20 @@ bool check_is_job(const char *path)
 
 /* ---- words ---- */
 
+/* The length of what a word gives a value to: "hardware", or a variable: "set=NODES". */
+static size_t key_length(const char *word)
+{
+    size_t name = strcspn(word, "=");
+
+    return strncmp(word, "set=", 4) ? name : name + 1 + strcspn(word + name + 1, "=");
+}
+
+/* What follows a key of so many characters; "": nothing does. */
+static const char *value_of(const char *word, size_t length)
+{
+    return word + length + (word[length] == '=');
+}
+
 static int64_t read_number(const char *word, const char *value, struct diag *diag)
 {
     char *end;
@@ -50,7 +64,7 @@ static void read_word(struct check_script *s, struct conversion *o, const char *
                       struct diag *diag)
 {
     size_t length = strcspn(word, "=");
-    const char *value = word + length + (word[length] == '=');
+    const char *value = value_of(word, length);
     const struct {
         const char *name;
         int64_t *number;
@@ -76,19 +90,58 @@ static void read_word(struct check_script *s, struct conversion *o, const char *
     diag_error(diag, (struct place){NULL, 0, 0}, "--%.60s is no option of a script", word);
 }
 
+static const char *file_of(const char *word, size_t length)
+{
+    const char *value = value_of(word, length), *slash = strrchr(value, '/');
+
+    return slash ? slash + 1 : value;
+}
+
+/* Whether a word takes the place of another.  Scripts know other files by their names alone. */
+static bool replaces(const char *word, const char *other)
+{
+    size_t length = key_length(word);
+
+    return length == key_length(other) && !strncmp(word, other, length) &&
+           (strncmp(word, "with=", 5) != 0 ||
+            !strcmp(file_of(word, length), file_of(other, length)));
+}
+
+/* The last of the words that takes the place of another; NULL: none does. */
+static const char *find_word(const char *const *words, size_t n, const char *other)
+{
+    while (n-- > 0)
+        if (replaces(words[n], other))
+            return words[n];
+    return NULL;
+}
+
+size_t check_script_merge(const char **out, const char *const *kept, size_t nkept,
+                          const char *const *given, size_t ngiven)
+{
+    size_t n = nkept;
+
+    for (size_t i = 0; i < nkept; i++) {
+        const char *word = find_word(given, ngiven, kept[i]);
+
+        out[i] = word ? word : kept[i];
+    }
+    for (size_t i = 0; i < ngiven; i++)
+        if (!find_word(kept, nkept, given[i]))
+            out[n++] = given[i];
+    return n;
+}
+
 /* Add a word as a line of its own, "--set NODES" with its value: it has no place in any file. */
 static int add_word(struct baseline *lines, const char *word)
 {
     const struct place nowhere = {NULL, 0, 0};
-    bool several = !strncmp(word, "set=", 4);
-    size_t name = strcspn(word, "=");
-    size_t length = several ? name + 1 + strcspn(word + name + 1, "=") : name;
+    size_t length = key_length(word);
     struct text key = TEXT_INIT;
     int status;
 
     text_addf(&key, "--%.*s", (int)length, word);
-    status = baseline_add_line(lines, text_get(&key), word + length + (word[length] == '='),
-                               nowhere, nowhere);
+    status = baseline_add_line(lines, text_get(&key), value_of(word, length), nowhere, nowhere);
     text_fini(&key);
     return status;
 }

@@ -26,6 +26,12 @@ bool check_is_script(const char *name);
 /* Whether a file is one of those that can be checked so, by what is in it. */
 bool check_is_job(const char *path);
 
+/* Merge the words that a baseline keeps with those that are given, which take the place of kept
+ * ones of the same option, variable or file.  `out` has room for all; returns how many there are.
+ */
+size_t check_script_merge(const char **out, const char *const *kept, size_t nkept,
+                          const char *const *given, size_t ngiven);
+
 struct check_script {
     struct text scenario;  /* as import writes it */
     struct baseline lines; /* only the lines: the words, then the options of the file */

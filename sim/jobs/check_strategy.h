@@ -17,8 +17,8 @@ struct check_wish {
     bool plan, update, quiet, verbose;
     uint64_t whole_bytes;
     const char *memory; /* NULL: the default */
-    const char
-        *words[CHECK_WORDS_MAX]; /* for a script, "devices=64"; none: those of its baseline */
+    const char *words[CHECK_WORDS_MAX]; /* for a script, "devices=64", beside those that its
+                                           baseline keeps */
     size_t nwords;
 };
 
