@@ -112,6 +112,13 @@ test_script() {
     check launch
     is 1 "a script that is gone: status 1"
     says out 'a baseline without a scenario' "a script that is gone: told"
+    printf 'export TP=4\n' >"$tmp/p/env.sh"
+    sed 's/^TP=4/source env.sh/' "$tmp/p/train.sh" >"$tmp/p/sourced.sh"
+    check --update sourced.sh --set NNODES=4 --with env.sh
+    is 0 "a script that reads another file: status 0"
+    printf 'export TP=2\n' >"$tmp/p/env.sh"
+    check sourced.sh
+    says out '"env.sh:1: --tensor-model-parallel-size is 2, was 4"' "a variable of the other file: its line there"
     echo "echo hello" >"$tmp/p/other.sh"
     check other.sh
     is 2 "a script that launches no job: status 2"

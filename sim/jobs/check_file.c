@@ -78,6 +78,16 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
+/* Whether a file was given: the script, its baseline, or one that the script reads. */
+static bool is_given(const struct file_check *f, const char *file)
+{
+    bool given = !strcmp(file, f->path) || !strcmp(file, f->baseline_path);
+
+    for (size_t i = 0; i < f->nwords && !given; i++)
+        given = !strncmp(f->words[i], "with=", 5) && !strcmp(f->words[i] + 5, file);
+    return given;
+}
+
 /* Append reasons; those at a line of the scenario that a script became have no line in the script.
  */
 static void append_reasons(const struct file_check *f, struct diag *out, const struct diag *reasons)
@@ -86,8 +96,7 @@ static void append_reasons(const struct file_check *f, struct diag *out, const s
         const struct diag_message *m = &reasons->messages[i];
         struct place place = {m->file, m->line, m->column};
 
-        if (f->is_script && m->file && strcmp(m->file, f->path) != 0 &&
-            strcmp(m->file, f->baseline_path) != 0)
+        if (f->is_script && m->file && !is_given(f, m->file))
             place = (struct place){f->path, 0, 0};
         diag_error(out, place, "%s", m->text);
     }
