@@ -193,21 +193,16 @@ static int check_value(const struct export_serving *e, const struct scenario *pl
                        const struct option *option)
 {
     const struct scenario *s = e->layout->source;
-    struct text value = TEXT_INIT, own = TEXT_INIT;
-    int status = SHD_OK;
+    bool same;
 
-    option->type->print(s, option, &value);
-    option->type->print(plain, option, &own);
-    if (value.failed || own.failed)
-        status = shd_error_set(e->err, SHD_ENOMEM, "no memory for a model's options");
-    else if (strcmp(text_get(&value), text_get(&own)) != 0)
-        status = shd_error_set(
-            e->err, SHD_EUNSUPPORTED, "%s loads a model as %s; expected no %s beside %s", e->system,
-            s->model.from ? "its config.json says" : "it was published", option_path(option).text,
-            s->model.from ? "model.from" : "model.size");
-    text_fini(&value);
-    text_fini(&own);
-    return status;
+    if (option_is_same(&same, s, plain, option) != SHD_OK)
+        return shd_error_set(e->err, SHD_ENOMEM, "no memory for a model's options");
+    if (same)
+        return SHD_OK;
+    return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                         "%s loads a model as %s; expected no %s beside %s", e->system,
+                         s->model.from ? "its config.json says" : "it was published",
+                         option_path(option).text, s->model.from ? "model.from" : "model.size");
 }
 
 /* Read the model of `size` or `from` by itself, its weights as published, for sequences of the same

@@ -104,17 +104,19 @@ bool option_is_default(const struct scenario *scenario, const struct option *opt
     return standard;
 }
 
-bool option_is_same(const struct scenario *a, const struct scenario *b, const struct option *option)
+int option_is_same(bool *out, const struct scenario *a, const struct scenario *b,
+                   const struct option *option)
 {
     struct text values[2] = {TEXT_INIT, TEXT_INIT};
-    bool same;
+    bool failed;
 
     print_value(a, option, &values[0]);
     print_value(b, option, &values[1]);
-    same = !strcmp(text_get(&values[0]), text_get(&values[1]));
+    failed = values[0].failed || values[1].failed;
+    *out = !failed && !strcmp(text_get(&values[0]), text_get(&values[1]));
     text_fini(&values[0]);
     text_fini(&values[1]);
-    return same;
+    return failed ? SHD_ENOMEM : SHD_OK;
 }
 
 int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn, void *arg)

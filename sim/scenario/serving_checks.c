@@ -183,8 +183,12 @@ void check_halves(const struct scenario *prefill, const struct scenario *decode,
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
+        bool same = true;
 
-        if (is_shared(o) && prefill->places[i].file && !option_is_same(prefill, decode, o))
+        if (is_shared(o) && prefill->places[i].file &&
+            option_is_same(&same, prefill, decode, o) != SHD_OK)
+            diag_no_memory(diag);
+        else if (!same)
             diag_error(diag, prefill->places[i],
                        "%s of the prefill is not that of the decode, which reads what it kept; "
                        "expected the same",

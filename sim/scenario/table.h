@@ -35,9 +35,9 @@ const struct option_section *option_find_section(const char *key);
 /* Whether an option has its default value. */
 bool option_is_default(const struct scenario *scenario, const struct option *option);
 
-/* Whether an option has the same value in two scenarios. */
-bool option_is_same(const struct scenario *a, const struct scenario *b,
-                    const struct option *option);
+/* Whether an option has the same value in two scenarios.  SHD_ENOMEM. */
+SHD_MUST_CHECK int option_is_same(bool *out, const struct scenario *a, const struct scenario *b,
+                                  const struct option *option);
 
 /* The index of an option's, or a section's, place in struct scenario's `places`. */
 size_t option_id(const struct option *option);
