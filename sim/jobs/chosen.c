@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "base/nearest.h"
-#include "base/yaml.h"
 #include "jobs/command.h"
 
 /* The strategy asked for, or NULL with an error. */
@@ -47,27 +45,19 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
     return NULL;
 }
 
-static const char *name_of(const struct chosen *c)
-{
-    return strcmp(c->path, "-") == 0 ? "<stdin>" : c->path;
-}
-
 int chosen_keep(struct chosen *c, struct text *text, struct diag *diag)
 {
-    struct shd_error err;
-    int status = file_read(text, c->path, YAML_DOC_BYTES_MAX, &err);
+    int status = scenario_read(text, c->path, diag);
 
     if (status == SHD_OK)
         c->text = text;
-    else
-        diag_failure(diag, (struct place){name_of(c), 1, 1}, status, "%s", err.text);
     return status;
 }
 
 int chosen_read(struct chosen *c, const struct scenario **out, struct diag *diag)
 {
     struct scenario_choice choice = {&c->strategy, c->strategy != NULL};
-    int status = c->text ? scenario_parse_chosen(&c->file, name_of(c), text_get(c->text),
+    int status = c->text ? scenario_parse_chosen(&c->file, c->path, text_get(c->text),
                                                  c->text->length, c->sets, c->nsets, choice, diag)
                          : scenario_load_chosen(&c->file, c->path, c->sets, c->nsets, choice, diag);
 

@@ -295,16 +295,22 @@ static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text,
     return status;
 }
 
-static int parse(struct scenario_file **out, const char *path, const char *text, size_t length,
-                 const char *const *sets, size_t nsets, struct scenario_choice choice,
-                 struct diag *diag)
+/* The name of a file in places and messages. */
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "<stdin>" : path;
+}
+
+int scenario_parse_chosen(struct scenario_file **out, const char *path, const char *text,
+                          size_t length, const char *const *sets, size_t nsets,
+                          struct scenario_choice choice, struct diag *diag)
 {
     size_t nerrors = diag->nerrors;
     struct yaml_doc *doc = NULL;
     struct scenario_file *file = calloc(1, sizeof(*file));
 
     if (file)
-        file->path = strdup(path);
+        file->path = strdup(name_of(path));
     if (!file || !file->path) {
         free(file);
         diag_no_memory(diag);
@@ -328,7 +334,8 @@ static int parse(struct scenario_file **out, const char *path, const char *text,
 int scenario_parse(struct scenario_file **out, const char *path, const char *text, size_t length,
                    const char *const *sets, size_t nsets, struct diag *diag)
 {
-    return parse(out, path, text, length, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
+    return scenario_parse_chosen(out, path, text, length, sets, nsets,
+                                 (struct scenario_choice){NULL, 0}, diag);
 }
 
 int scenario_load(struct scenario_file **out, const char *path, const char *const *sets,
@@ -337,25 +344,25 @@ int scenario_load(struct scenario_file **out, const char *path, const char *cons
     return scenario_load_chosen(out, path, sets, nsets, (struct scenario_choice){NULL, 0}, diag);
 }
 
+int scenario_read(struct text *out, const char *path, struct diag *diag)
+{
+    struct shd_error err;
+    int status = file_read(out, path, YAML_DOC_BYTES_MAX, &err);
+
+    if (status != SHD_OK)
+        diag_failure(diag, (struct place){name_of(path), 1, 1}, err.status, "%s", err.text);
+    return status;
+}
+
 int scenario_load_chosen(struct scenario_file **out, const char *path, const char *const *sets,
                          size_t nsets, struct scenario_choice choice, struct diag *diag)
 {
     struct text text = TEXT_INIT;
-    struct shd_error err;
-    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    int status = scenario_read(&text, path, diag);
 
-    int status = file_read(&text, path, YAML_DOC_BYTES_MAX, &err);
     if (status == SHD_OK)
-        status = parse(out, name, text_get(&text), text.length, sets, nsets, choice, diag);
-    else
-        diag_failure(diag, (struct place){name, 1, 1}, err.status, "%s", err.text);
+        status = scenario_parse_chosen(out, path, text_get(&text), text.length, sets, nsets, choice,
+                                       diag);
     text_fini(&text);
     return status;
-}
-
-int scenario_parse_chosen(struct scenario_file **out, const char *path, const char *text,
-                          size_t length, const char *const *sets, size_t nsets,
-                          struct scenario_choice choice, struct diag *diag)
-{
-    return parse(out, path, text, length, sets, nsets, choice, diag);
 }

@@ -796,6 +796,9 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
                                   size_t length, const char *const *sets, size_t nsets,
                                   struct diag *diag);
 
+/* Read the text of a file ("-": standard input); a failure is reported to `diag`. */
+SHD_MUST_CHECK int scenario_read(struct text *out, const char *path, struct diag *diag);
+
 /* Both: scenario_load_chosen() for a text. */
 SHD_MUST_CHECK int scenario_parse_chosen(struct scenario_file **out, const char *path,
                                          const char *text, size_t length, const char *const *sets,
