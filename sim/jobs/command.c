@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -104,16 +103,23 @@ static void *halt_later(void *seconds)
     return NULL;
 }
 
-int cmd_halt_after(int seconds)
+int cmd_start_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
 {
-    pthread_t thread;
     sigset_t all, before;
     int failed;
 
-    sigfillset(&all); /* signals are for the thread that works */
+    sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread, NULL, halt_later, (void *)(intptr_t)seconds);
+    failed = pthread_create(out, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+int cmd_halt_after(int seconds)
+{
+    pthread_t thread;
+    int failed = cmd_start_thread(&thread, halt_later, (void *)(intptr_t)seconds);
+
     if (!failed) {
         pthread_detach(thread);
         return CMD_OK;

@@ -7,6 +7,7 @@
 #ifndef JOBS_COMMAND_H
 #define JOBS_COMMAND_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include <shd/error.h>
@@ -34,6 +35,9 @@ void cmd_stop_within(int seconds);
  * cmd_halt_after().  CMD_OK, or CMD_CANNOT with a message. */
 extern int cmd_halt;
 int cmd_halt_after(int seconds);
+
+/* Start a thread beside the one that works, which alone takes signals.  0, or what errno has. */
+int cmd_start_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 
 /* Print on stderr that the program was interrupted, once, whichever part ends it. */
 void cmd_say_interrupted(void);

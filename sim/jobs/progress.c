@@ -7,10 +7,11 @@
 #include "jobs/progress.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "jobs/command.h"
 
 #define LOOK_NS INT64_C(100000000)
 
@@ -72,8 +73,6 @@ struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal
                                 const char *what)
 {
     struct progress *p = log->quiet ? NULL : calloc(1, sizeof *p);
-    sigset_t all, before;
-    int failed;
 
     if (!p)
         return NULL;
@@ -85,11 +84,7 @@ struct progress *progress_start(struct log *log, uint64_t ndone, uint64_t ntotal
     p->began_ns = log->now();
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->changed, NULL);
-    sigfillset(&all); /* signals are for the thread that works */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&p->thread, NULL, show, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
+    if (cmd_start_thread(&p->thread, show, p) == 0)
         return p;
     free(p);
     return NULL;
