@@ -34,16 +34,13 @@ const struct conversion_source *conversion_source_find(const char *name)
 
 const struct conversion_source *conversion_source_guess(const char *text, size_t length)
 {
-    switch (file_kind_guess(text, length)) {
-    case FILE_MEGATRON:
-        return conversion_source_find("megatron");
-    case FILE_TORCHTITAN:
-        return conversion_source_find("torchtitan");
-    case FILE_SERVER:
-        return conversion_source_find(memmem(text, length, "sglang", 6) ? "sglang" : "vllm");
-    default:
-        return NULL;
-    }
+    enum file_kind kind = file_kind_guess(text, length);
+
+    for (const struct conversion_source *s = conversion_sources; s->name; s++)
+        if (s->read_job && s->kind == kind &&
+            (kind != FILE_SERVER || memmem(text, length, s->name, strlen(s->name))))
+            return s;
+    return NULL;
 }
 
 /* Returns whether something in the file is not known here, or is planned otherwise, which the first
