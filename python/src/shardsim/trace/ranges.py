@@ -13,6 +13,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .arrays import Array, is_float, uniform
+from .texts import FOLDED
 
 #: A range with its ends.
 Range = Tuple[float, float]
@@ -26,12 +27,8 @@ DEPTH_MOST = 60
 EXACT = ("max", "min", "floor", "ceil", "round", "convert", "select")
 
 #: Functions of elements of which known ids are worked out.
-WORKED_OUT: Dict[str, Callable[..., np.ndarray]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
-    "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal,
-    "equal": np.equal, "not_equal": np.not_equal, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
-    "select": lambda which, yes, no: np.where(which, yes, no), "rem": np.fmod,
-}  # fmt: skip
+WORKED_OUT = ("add", "sub", "mul", "max", "min", "neg", "rem", "less", "less_equal", "greater", "greater_equal", "equal",
+              "not_equal", "and", "or", "not", "select")  # fmt: skip
 
 
 def given(x: Array) -> Optional[np.ndarray]:
@@ -59,7 +56,7 @@ def _given(x: Array, found: Dict[int, Optional[np.ndarray]], depth: int) -> Opti
 def _made(x: Array, parts: List[np.ndarray]) -> Optional[np.ndarray]:
     if x.op == "map":
         with np.errstate(all="ignore"):
-            made = WORKED_OUT[x.attrs["fn"]](*(v.astype(np.int64) for v in parts))
+            made = FOLDED[x.attrs["fn"]](*(v.astype(np.int64) for v in parts))
         fits = made.size == 0 or (made.min() >= -(2**31) and made.max() < 2**31)
         return np.broadcast_to(made, x.shape) if fits else None
     if x.op == "concat":
