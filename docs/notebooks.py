@@ -29,8 +29,11 @@ def relink(found):
     return found[0] if to.startswith("http") else text
 
 
-def markdown(text):
+def markdown(text, answer=False):
+    """A cell of text, if there is any; that of an answer is folded under the answer's summary."""
     text = re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", relink, text.strip())
+    if text and answer:
+        text = "<details><summary>%s</summary>\n\n%s\n\n</details>" % (answer, text)
     return [{"cell_type": "markdown", "metadata": {}, "source": text}] if text else []
 
 
@@ -48,10 +51,7 @@ def cells(text, with_answers, answer=False):
     out, end = [], 0
     for found in PART.finditer(text):
         language, block, picture, drawn_by, summary, hidden = found.groups()
-        before = text[end:found.start()].strip()
-        if before and answer: # the text of an answer is folded, too
-            before = "<details><summary>%s</summary>\n\n%s\n\n</details>" % (answer, before)
-        out += markdown(before)
+        out += markdown(text[end:found.start()], answer)
         end = found.end()
         if language == "console":
             out += commands(block, answer)
@@ -63,10 +63,7 @@ def cells(text, with_answers, answer=False):
             out += cells(hidden, True, summary)
         else:
             out += code("# Your answer\n")
-    rest = text[end:].strip()
-    if rest and answer:
-        rest = "<details><summary>%s</summary>\n\n%s\n\n</details>" % (answer, rest)
-    return out + markdown(rest)
+    return out + markdown(text[end:], answer)
 
 
 def notebook(page, with_answers):
