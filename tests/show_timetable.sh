@@ -153,6 +153,23 @@ assert len({b.get("fill") for b in boxes}) > 9
 PY
     ok $? "picture: a box and a label for each action, pairs in half the height"
     diag <"$tmp/wrong"
+    # The first has room for all letters, the second for none.
+    for size in "4 -m 8" "32 -m 256"; do
+        # shellcheck disable=SC2086
+        shardsim show timetable ZBH1 -r $size -o "$tmp/a.svg"
+        PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 - "$tmp/a.svg" "${size%% *}" >"$tmp/wrong" 2>&1 <<'PY'
+import sys
+from picture import Picture
+picture = Picture(sys.argv[1])
+used, explained = set(), set()
+for style in "xyz":
+    for box in picture.styled(style):
+        (explained if box[0].get("height") == "14.0" else used).add(style)
+assert explained == used and len(used) == (0 if sys.argv[2] == "4" else 2), (explained, used)
+PY
+        ok $? "picture of $size: the legend has the patterns that bars have, and no others"
+        diag <"$tmp/wrong"
+    done
     shardsim show timetable 1F1B -r 4 -m 8 -o "$tmp/a.svg"
     cmp "$tmp/a.svg" "$top_srcdir/docs/timetable_1f1b.svg" >"$tmp/wrong" 2>&1
     ok $? "picture: the one in docs"

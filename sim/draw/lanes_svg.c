@@ -102,14 +102,15 @@ static double bar_height(const struct layout *l)
 
 /* ---- bars ---- */
 
-/* How much lighter than the number's colour a tone is, and its pattern. */
+/* How much lighter than the number's colour a tone is, its pattern, and that with an edge for
+ * the legend. */
 static const struct {
     double part;
-    const char *style;
-} tones[] = {[LANES_LIGHT] = {0.6, ""},
-             [LANES_MIDDLE] = {0.3, "z"},
-             [LANES_DARK] = {0, "x"},
-             [LANES_HATCHED] = {0.3, "y"}};
+    const char *style, *key_styles;
+} tones[] = {[LANES_LIGHT] = {0.6, "", "e"},
+             [LANES_MIDDLE] = {0.3, "z", "ze"},
+             [LANES_DARK] = {0, "x", "xe"},
+             [LANES_HATCHED] = {0.3, "y", "ye"}};
 
 /* Draw a bar's box, in the colour of its number and the tone of its kind. */
 static void add_box(struct text *out, double x, double y, double width, double height,
@@ -123,18 +124,33 @@ static void add_box(struct text *out, double x, double y, double width, double h
               x, y, width, height, c.red, c.green, c.blue);
 }
 
+static double width_of(const struct layout *l, const struct lanes_bar *bar)
+{
+    return (bar->end - bar->start) * l->scale;
+}
+
+static double height_of(const struct layout *l, const struct lanes_bar *bar)
+{
+    return bar_height(l) / (bar->part == LANES_WHOLE ? 1 : 2);
+}
+
+/* Whether a bar has room for its label, which is filled in; otherwise it has its tone's pattern. */
+static bool has_room(const struct layout *l, const struct lanes_bar *bar, struct label *label)
+{
+    label_of(label, l->lanes, bar);
+    return label->width <= width_of(l, bar) + 0.5 && height_of(l, bar) >= LABEL_HEIGHT;
+}
+
 static void add_bar(struct text *out, const struct layout *l, const struct lanes_bar *bar)
 {
     double x = l->left + bar->start * l->scale, y = lane_y(l, bar->lane);
-    double width = (bar->end - bar->start) * l->scale;
-    double height = bar_height(l) / (bar->part == LANES_WHOLE ? 1 : 2);
+    double width = width_of(l, bar), height = height_of(l, bar);
     struct label label;
 
     if (bar->part == LANES_LOWER)
         y += height;
     add_box(out, x, y, width, height, bar->number, bar->tone);
-    label_of(&label, l->lanes, bar);
-    if (label.width > width + 0.5 || height < LABEL_HEIGHT) { /* a pattern instead of the letter */
+    if (!has_room(l, bar, &label)) {
         if (*tones[bar->tone].style)
             svg_styled_box(out, x, y, width, height, tones[bar->tone].style);
         return;
@@ -185,10 +201,24 @@ static void add_axis(struct text *out, const struct layout *l, double y)
     text_drop(out, &time);
 }
 
-/* Draw the legend of tones and marks, in a neutral colour; returns where it ends. */
+/* Whether the pattern of a mark's tone is anywhere in the picture. */
+static bool is_patterned(const struct layout *l, char mark)
+{
+    struct label label;
+
+    for (size_t i = 0; i < l->lanes->nbars; i++) {
+        const struct lanes_bar *bar = &l->lanes->bars[i];
+
+        if (bar->mark == mark && bar->end > bar->start && !has_room(l, bar, &label))
+            return true;
+    }
+    return false;
+}
+
+/* Draw the legend of tones and marks, in a neutral colour; returns where it ends.  A pattern that
+ * no bar has is left out: it would be looked for in vain. */
 static double add_keys(struct text *out, const struct layout *l, double y, double width)
 {
-    static const char *const styles[] = {"e", "ze", "xe", "ye"};
     const struct colour grey = {150, 150, 150};
     struct svg_key keys[KEYS_MAX + 1];
     struct text names[KEYS_MAX];
@@ -199,9 +229,10 @@ static double add_keys(struct text *out, const struct layout *l, double y, doubl
 
         text_init(&names[i]);
         text_addf(&names[i], "%c %s", key->mark, key->desc);
-        keys[i] = (struct svg_key){.name = text_get(&names[i]),
-                                   .colour = colour_lighter(grey, tones[key->tone].part),
-                                   .styles = styles[key->tone]};
+        keys[i] = (struct svg_key){
+            .name = text_get(&names[i]),
+            .colour = colour_lighter(grey, tones[key->tone].part),
+            .styles = is_patterned(l, key->mark) ? tones[key->tone].key_styles : "e"};
     }
     keys[n] = (struct svg_key){.name = "idle", .styles = "i"};
     y = svg_keys(out, l->left, y, width - l->left, keys, n + 1);
