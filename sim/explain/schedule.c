@@ -14,10 +14,7 @@
                          reads */
 #define KEYS_MAX 6    /* of the legend of sums */
 #define LETTERS 26    /* more members are named by number */
-#define NAMED_MAX                                                                                 \
-    12              /* up to this many members cells have the names of sums; of more, numbers and \
-                       shades */
-#define STEPS_MAX 8 /* of more steps, those that are alike are folded */
+#define NAMED_MAX 12  /* with more members, cells have numbers and shades instead of names */
 
 /* Contents of an element: the members whose operands were added up in it, and the index of the
  * element in their operands. */
@@ -154,15 +151,6 @@ static bool is_compact(const struct state *s)
     return s->steps.shape.nmembers > NAMED_MAX;
 }
 
-static uint32_t count_bits(uint64_t bits)
-{
-    uint32_t n = 0;
-
-    for (; bits; bits &= bits - 1)
-        n++;
-    return n;
-}
-
 #define SHADE_MIN 0.2 /* of what is there at all */
 
 /* Shade a cell by how many operands are in its sum, or else by the member that it comes from; that
@@ -171,7 +159,8 @@ static void shade_cell(struct figure *f, const struct state *s, const struct hol
                        struct figure_cell *cell)
 {
     uint64_t lowest = h->members & -h->members;
-    uint32_t number = s->steps.algo->reduces ? count_bits(h->members) : count_bits(lowest - 1);
+    uint64_t counted = s->steps.algo->reduces ? h->members : lowest - 1;
+    uint32_t number = (uint32_t)__builtin_popcountll(counted);
     uint32_t least = s->steps.algo->reduces ? 1 : 0;
 
     if (h->members)
@@ -408,19 +397,6 @@ static void apply_step(struct state *s, uint32_t step)
         }
 }
 
-static bool combines(const struct state *s, uint32_t step)
-{
-    for (uint32_t m = 0; m < s->steps.shape.nmembers; m++)
-        for (uint32_t i = 0; i < s->steps.algo->nmoves(&s->steps.shape, m, step); i++) {
-            struct coll_move move;
-
-            s->steps.algo->move(&s->steps.shape, m, step, i, &move);
-            if (move.act == COLL_COMBINE)
-                return true;
-        }
-    return false;
-}
-
 /* Whether each chunk's complete sum is at exactly one member. */
 static bool is_scattered(struct state *s)
 {
@@ -444,7 +420,7 @@ static void find_parts(struct state *s)
 
     if (s->steps.algo->kind != COLL_ALL_REDUCE)
         return;
-    while (n > 0 && !combines(s, n - 1))
+    while (n > 0 && !steps_count(&s->steps, n - 1).sums)
         n--;
     if (n == nsteps)
         return;
