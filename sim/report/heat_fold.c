@@ -20,7 +20,7 @@ struct fold {
     const struct shd_mesh *mesh;
     uint32_t n; /* devices */
     size_t naxes;
-    uint128 *bytes;       /* [distance]: of a pair, whose distances along the axes are row-major */
+    uint128 *bytes;       /* [distance]: of a pair; a distance is the position of that many steps */
     uint128 *sums;        /* [distance]: of all pairs */
     uint128 total, small; /* differences up to `small` are left out */
     bool exact;           /* there are none */
@@ -37,25 +37,21 @@ struct row {
 /* The distance of a sender from a receiver: modulo the size of each axis. */
 static uint32_t distance_of(const struct fold *f, uint32_t to, uint32_t from)
 {
-    uint32_t distance = 0, stride = 1;
+    int32_t there[SHD_MESH_AXES_MAX], steps[SHD_MESH_AXES_MAX];
 
-    for (size_t a = f->naxes; a-- > 0;) {
-        uint32_t size = (uint32_t)shd_mesh_axis_size(f->mesh, a);
-
-        distance += (from % size + size - to % size) % size * stride;
-        stride *= size;
-        to /= size;
-        from /= size;
+    shd_mesh_coords(f->mesh, (int32_t)to, there);
+    shd_mesh_coords(f->mesh, (int32_t)from, steps);
+    for (size_t a = 0; a < f->naxes; a++) {
+        steps[a] -= there[a];
+        steps[a] += steps[a] < 0 ? shd_mesh_axis_size(f->mesh, a) : 0;
     }
-    return distance;
+    return (uint32_t)shd_mesh_position(f->mesh, steps);
 }
 
 /* Steps along an axis in a distance. */
 static uint32_t steps_along(const struct fold *f, uint32_t distance, size_t axis)
 {
-    for (size_t a = f->naxes; a-- > axis + 1;)
-        distance /= (uint32_t)shd_mesh_axis_size(f->mesh, a);
-    return distance % (uint32_t)shd_mesh_axis_size(f->mesh, axis);
+    return (uint32_t)shd_mesh_coord(f->mesh, (int32_t)distance, axis);
 }
 
 static bool same_axes(const struct fold *f, uint32_t p, uint32_t q)
