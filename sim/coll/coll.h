@@ -116,9 +116,10 @@ extern const struct coll_algo *const coll_algos[];
 /* The algorithm of a kind by name; NULL name: the default.  NULL if unknown. */
 const struct coll_algo *coll_find(enum coll_kind kind, const char *name);
 
-/* The algorithms of a kind, "direct, ring, tree", for a message. */
+/* The algorithms of a kind, "direct, ring, tree", and all kinds, for a message. */
 #define COLL_NAMES_MAX 160
 const char *coll_names(enum coll_kind kind, char buf[COLL_NAMES_MAX]);
+const char *coll_kind_names(char buf[COLL_NAMES_MAX]);
 
 /* Whether an algorithm serves groups of n members. */
 bool coll_serves(const struct coll_algo *algo, uint32_t nmembers);

@@ -60,3 +60,13 @@ const char *coll_names(enum coll_kind kind, char buf[COLL_NAMES_MAX])
                                      coll_algos[i]->name);
     return buf;
 }
+
+const char *coll_kind_names(char buf[COLL_NAMES_MAX])
+{
+    size_t used = 0;
+
+    for (int k = 0; k < COLL_NKINDS && used < COLL_NAMES_MAX; k++)
+        used += (size_t)snprintf(buf + used, COLL_NAMES_MAX - used, "%s%s", used ? ", " : "",
+                                 coll_kind_name((enum coll_kind)k));
+    return buf;
+}

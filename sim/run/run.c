@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,20 +26,8 @@
 #define ALGO_TEXT_MAX 64
 /* How often a thread yields its core before it sleeps, see linger() in base/wait.c. */
 #define NYIELDS 4
-#define NAMES_MAX COLL_NAMES_MAX /* bytes of all collectives in a message */
 
 /* ---- options ---- */
-
-/* All collectives. */
-static const char *list_kinds(char buf[NAMES_MAX])
-{
-    size_t used = 0;
-
-    for (int k = 0; k < COLL_NKINDS && used < NAMES_MAX; k++)
-        used += (size_t)snprintf(buf + used, NAMES_MAX - used, "%s%s", used ? ", " : "",
-                                 coll_kind_name((enum coll_kind)k));
-    return buf;
-}
 
 /* Parse one "kind=name" of `length` bytes. */
 static int choose_algo(struct run *run, const char *text, size_t length, struct shd_error *err)
@@ -49,7 +36,7 @@ static int choose_algo(struct run *run, const char *text, size_t length, struct 
     char *name;
     int kind;
     const struct coll_algo *algo;
-    char names[NAMES_MAX] = "";
+    char names[COLL_NAMES_MAX];
 
     if (length >= sizeof(entry))
         return shd_error_set(err, SHD_EINVAL, "algorithm choice is too long");
@@ -63,7 +50,7 @@ static int choose_algo(struct run *run, const char *text, size_t length, struct 
     kind = coll_kind_parse(entry);
     if (kind < 0)
         return shd_error_set(err, SHD_EINVAL, "no collective is called '%s'; expected %s", entry,
-                             list_kinds(names));
+                             coll_kind_names(names));
     algo = coll_find((enum coll_kind)kind, name);
     if (!algo)
         return shd_error_set(err, SHD_EINVAL, "%s has no algorithm '%s'; expected %s", entry, name,
