@@ -40,7 +40,7 @@ static int read_module(struct capture *out, const json_t *in, struct shd_error *
     if (status != SHD_OK)
         status =
             shd_error_set(err, status, "line %d: %s", diag.nmessages ? diag.messages[0].line : 0,
-                          diag.nmessages ? diag.messages[0].text : "no memory");
+                          diag_first(&diag, "no memory"));
     diag_fini(&diag);
     return status;
 }
