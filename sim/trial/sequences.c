@@ -130,14 +130,14 @@ int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *e
     struct search s = {.trial = trial,
                        .text = TEXT_INIT,
                        .unit = scenario_batch_shards(trial->scenario),
-                       .room = room_of(trial),
-                       .most = TOKENS_MAX / scenario_new_tokens(trial->scenario) + 1};
+                       .room = room_of(trial)};
     int status = SHD_OK;
 
     *out = -1;
-    s.fails = s.most;
     if (!scenario_serves(trial->scenario) || isinf(s.room))
         return SHD_OK;
+    s.most = TOKENS_MAX / scenario_new_tokens(trial->scenario) + 1;
+    s.fails = s.most;
     scenario_print(trial->scenario, &s.text);
     if (s.text.failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches");
