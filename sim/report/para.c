@@ -41,3 +41,11 @@ void para_print(struct text *out, size_t columns, size_t indent, const char *sen
     }
     text_add(out, "\n");
 }
+
+void para_print_titled(struct text *out, size_t columns, size_t indent, const char *title,
+                       struct text *line)
+{
+    text_addf(out, "%-*s", (int)indent, title);
+    para_print(out, columns, indent, text_get(line));
+    text_drop(out, line);
+}

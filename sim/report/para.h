@@ -26,4 +26,8 @@ void para_add(struct para *para, const char *item, size_t nbytes);
  * line. `columns` as above. */
 void para_print(struct text *out, size_t columns, size_t indent, const char *sentence);
 
+/* The same behind a title, which is shorter than the indent; drops the line. */
+void para_print_titled(struct text *out, size_t columns, size_t indent, const char *title,
+                       struct text *line);
+
 #endif /* REPORT_PARA_H */

@@ -49,14 +49,6 @@ void serving_of(struct serving *out, const struct result *result)
     out->mbu = m->moved_bytes / m->hardware->memory_bytes_per_s / step_s;
 }
 
-static void print_line(const struct result *result, const char *title, struct text *line,
-                       struct text *out)
-{
-    text_addf(out, "%-*s", VALUE_COLUMN, title);
-    para_print(out, result->columns, VALUE_COLUMN, text_get(line));
-    text_drop(out, line);
-}
-
 static void print_times(const struct result *result, const struct serving *s, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -72,10 +64,10 @@ static void print_times(const struct result *result, const struct serving *s, st
         text_addf(&line, " of %" PRId64 " sequence%s", result->sequences,
                   result->sequences == 1 ? "" : "s");
     text_addf(&line, ", %s of each device", units_print_number(s->device_tokens_per_s, 1).text);
-    print_line(result, "serving", &line, out);
+    para_print_titled(out, result->columns, VALUE_COLUMN, "serving", &line);
     text_addf(&line, "%s (%.0f %% of the step); MBU %.0f %%", s->bound.what, 100 * s->bound.share,
               100 * s->mbu);
-    print_line(result, "  bound by", &line, out);
+    para_print_titled(out, result->columns, VALUE_COLUMN, "  bound by", &line);
 }
 
 static void print_sequences(const struct result *result, struct text *out)
@@ -92,7 +84,7 @@ static void print_sequences(const struct result *result, struct text *out)
         text_addf(&line,
                   "%" PRId64 " of %" PRId64 " tokens fit in the devices' memory with the weights",
                   result->sequences_that_fit, result->kept);
-    print_line(result, "  sequences", &line, out);
+    para_print_titled(out, result->columns, VALUE_COLUMN, "  sequences", &line);
 }
 
 static void print_untimed(const struct result *result, struct text *out)
@@ -103,7 +95,7 @@ static void print_untimed(const struct result *result, struct text *out)
               "%" PRId64
               " sequence%s; 'shardsim plan -s hardware=h100-sxm' tells what a token takes",
               result->sequences, result->sequences == 1 ? "" : "s");
-    print_line(result, "serving", &line, out);
+    para_print_titled(out, result->columns, VALUE_COLUMN, "serving", &line);
 }
 
 void serving_text(const struct result *result, struct text *out)
@@ -121,5 +113,5 @@ void serving_text(const struct result *result, struct text *out)
     text_addf(&line, "%s on each device, %s in all; %s a token",
               units_print_bytes(s.cache_bytes_most).text, units_print_bytes(s.cache_bytes).text,
               units_print_bytes(s.token_bytes).text);
-    print_line(result, "  cache", &line, out);
+    para_print_titled(out, result->columns, VALUE_COLUMN, "  cache", &line);
 }

@@ -16,13 +16,6 @@
 
 /* ---- for people ---- */
 
-static void print_line(const char *title, struct text *line, struct text *out)
-{
-    text_addf(out, "%-*s", VALUE_COLUMN, title);
-    para_print(out, 0, VALUE_COLUMN, text_get(line));
-    text_drop(out, line);
-}
-
 static void add_pool(struct text *line, const struct serving_pool *pool)
 {
     text_addf(line, "%" PRId64 " replica%s of %s with %" PRId64, pool->replicas,
@@ -46,7 +39,7 @@ static void print_apart(struct text *out, const struct serving_apart *a)
 
     if (a->nsplits == 0) {
         text_add(&line, "none: no two layouts fit, and keep to the times");
-        print_line("apart", &line, out);
+        para_print_titled(out, 0, VALUE_COLUMN, "apart", &line);
         return;
     }
     add_pool(&line, &best->prefill);
@@ -56,7 +49,7 @@ static void print_apart(struct text *out, const struct serving_apart *a)
     add_figures(&line, best);
     text_addf(&line, "; what is kept of a prompt is sent in %s",
               units_print_seconds(best->sent_s).text);
-    print_line("apart", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "apart", &line);
 }
 
 static void print_together(struct text *out, const struct serving_apart *a)
@@ -71,7 +64,7 @@ static void print_together(struct text *out, const struct serving_apart *a)
         add_figures(&line, &a->together);
         text_add(&line, " on average, prompts that are taken in between included");
     }
-    print_line("together", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "together", &line);
 }
 
 static void print_verdict(struct text *out, const struct serving_apart *a)
@@ -90,7 +83,7 @@ static void print_verdict(struct text *out, const struct serving_apart *a)
         100 * (apart > together ? apart / together - 1 : together / apart - 1),
         units_print_seconds(a->splits[0].token_s).text,
         units_print_seconds(a->together.token_s).text);
-    print_line("verdict", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "verdict", &line);
 }
 
 static void print_counts(struct text *out, const struct serving_apart *a)
@@ -107,7 +100,7 @@ static void print_counts(struct text *out, const struct serving_apart *a)
               a->tokens);
     if (!a->over)
         text_add(&line, ", until the search was interrupted");
-    print_line("of", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "of", &line);
 }
 
 static void add_row(struct table *table, const struct serving_split *s)

@@ -20,13 +20,6 @@
 
 /* ---- for people ---- */
 
-static void print_line(const char *title, struct text *line, struct text *out)
-{
-    text_addf(out, "%-*s", VALUE_COLUMN, title);
-    para_print(out, 0, VALUE_COLUMN, text_get(line));
-    text_drop(out, line);
-}
-
 static void add_limits(struct text *line, const struct serving_wants *wants)
 {
     if (wants->ttft_s > 0)
@@ -46,7 +39,7 @@ static void print_best(struct text *out, const struct serving_search *s)
     if (s->nwithin == 0) {
         text_addf(&line, "none: of %zu layouts that fit in memory not one has%s", s->nlayouts,
                   limits.length ? text_get(&limits) : " any");
-        print_line("best", &line, out);
+        para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
         text_drop(out, &limits);
         return;
     }
@@ -59,7 +52,7 @@ static void print_best(struct text *out, const struct serving_search *s)
     if (best->prompt_s >= 0)
         text_addf(&line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
     text_add(&line, ". Taking prompts in is not counted in tokens a second: --apart counts it");
-    print_line("best", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
     text_drop(out, &limits);
 }
 
@@ -85,12 +78,12 @@ static void print_counts(struct text *out, const struct serving_search *s)
                   s->batch_max, s->nlarge);
     if (!s->over)
         text_add(&line, ", until the search was interrupted");
-    print_line("of", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "of", &line);
     if (s->nrefused == 0)
         return;
     text_addf(&line, "%zu mesh%s that the model cannot have: %s", s->nrefused,
               s->nrefused == 1 ? "" : "es", s->refused);
-    print_line("without", &line, out);
+    para_print_titled(out, 0, VALUE_COLUMN, "without", &line);
 }
 
 static void add_row(struct table *table, const struct serving_layout *l)
