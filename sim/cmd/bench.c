@@ -49,7 +49,7 @@ static void add_op(const struct args_line *line, struct bench *bench, const char
     int kind = coll_kind_parse(name);
 
     if (kind < 0)
-        args_error(line, "there is no collective '%s'%s", name, asked_collective_hint(name).text);
+        args_error(line, "there is no collective '%s'%s", name, coll_kind_hint(name).text);
     if (bench->nops == BENCH_OPS_MAX)
         args_error(line, "more than %d collectives", BENCH_OPS_MAX);
     bench->ops[bench->nops++] = kind;

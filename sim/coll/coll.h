@@ -44,6 +44,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/nearest.h"
 #include "base/uint128.h"
 
 enum coll_kind {
@@ -120,6 +121,11 @@ const struct coll_algo *coll_find(enum coll_kind kind, const char *name);
 #define COLL_NAMES_MAX 160
 const char *coll_names(enum coll_kind kind, char buf[COLL_NAMES_MAX]);
 const char *coll_kind_names(char buf[COLL_NAMES_MAX]);
+
+/* "; did you mean 'all-reduce'?" or "", for a name that no kind has, and one that no algorithm of
+ * the kind has. */
+struct nearest_text coll_kind_hint(const char *name);
+struct nearest_text coll_algo_hint(enum coll_kind kind, const char *name);
 
 /* Whether an algorithm serves groups of n members. */
 bool coll_serves(const struct coll_algo *algo, uint32_t nmembers);

@@ -70,3 +70,24 @@ const char *coll_kind_names(char buf[COLL_NAMES_MAX])
                                  coll_kind_name((enum coll_kind)k));
     return buf;
 }
+
+struct nearest_text coll_kind_hint(const char *name)
+{
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (int k = 0; k < COLL_NKINDS; k++)
+        nearest_add(&near, coll_kind_name((enum coll_kind)k));
+    return nearest_hint(&near);
+}
+
+struct nearest_text coll_algo_hint(enum coll_kind kind, const char *name)
+{
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind)
+            nearest_add(&near, coll_algos[i]->name);
+    return nearest_hint(&near);
+}

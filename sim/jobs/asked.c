@@ -187,22 +187,12 @@ long asked_number(const char *what, const char *text, long first, long last, con
     return -1;
 }
 
-struct nearest_text asked_collective_hint(const char *name)
-{
-    struct nearest near;
-
-    nearest_init(&near, name);
-    for (int k = 0; k < COLL_NKINDS; k++)
-        nearest_add(&near, coll_kind_name((enum coll_kind)k));
-    return nearest_hint(&near);
-}
-
 int asked_collective(const char *name)
 {
     int kind = coll_kind_parse(name);
 
     if (kind < 0)
-        cmd_error("there is no collective '%s'%s", name, asked_collective_hint(name).text);
+        cmd_error("there is no collective '%s'%s", name, coll_kind_hint(name).text);
     return kind;
 }
 
@@ -210,16 +200,11 @@ const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
 {
     const struct coll_algo *algo = coll_find(kind, name);
     char names[COLL_NAMES_MAX];
-    struct nearest near;
 
     if (algo)
         return algo;
-    nearest_init(&near, name);
-    for (size_t i = 0; coll_algos[i]; i++)
-        if (coll_algos[i]->kind == kind)
-            nearest_add(&near, coll_algos[i]->name);
     cmd_error("%s has no algorithm '%s'; expected %s%s", coll_kind_name(kind), name,
-              coll_names(kind, names), nearest_hint(&near).text);
+              coll_names(kind, names), coll_algo_hint(kind, name).text);
     return NULL;
 }
 

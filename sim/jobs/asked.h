@@ -46,9 +46,6 @@ bool asked_size(long *out, const char *text, long least, long most);
 /* The kind of collective of a name; an unknown one is told: -1. */
 int asked_collective(const char *name);
 
-/* A suggestion for an unknown name, as nearest_hint() has them. */
-struct nearest_text asked_collective_hint(const char *name);
-
 /* The algorithm of a name, or the default one (NULL); an unknown one is told: NULL. */
 const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name);
 

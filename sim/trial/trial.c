@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/array_file.h"
-#include "base/nearest.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
 #include "model/offload_marks.h"
@@ -30,26 +29,19 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     for (size_t i = 0; i < scenario->nalgorithms; i++) {
         const struct scenario_algorithm *a = &scenario->algorithms[i];
         int kind = coll_kind_parse(a->kind);
-        struct nearest near;
         char names[COLL_NAMES_MAX];
 
         if (kind < 0) {
-            nearest_init(&near, a->kind);
-            for (int k = 0; k < COLL_NKINDS; k++)
-                nearest_add(&near, coll_kind_name((enum coll_kind)k));
             diag_error(diag, a->kind_place, "there is no collective '%s'%s", a->kind,
-                       nearest_hint(&near).text);
+                       coll_kind_hint(a->kind).text);
             continue;
         }
         algos[kind] = coll_find((enum coll_kind)kind, a->name);
         if (algos[kind])
             continue;
-        nearest_init(&near, a->name);
-        for (int k = 0; coll_algos[k]; k++)
-            if ((int)coll_algos[k]->kind == kind)
-                nearest_add(&near, coll_algos[k]->name);
         diag_error(diag, a->place, "%s has no algorithm '%s'; expected %s%s", a->kind, a->name,
-                   coll_names((enum coll_kind)kind, names), nearest_hint(&near).text);
+                   coll_names((enum coll_kind)kind, names),
+                   coll_algo_hint((enum coll_kind)kind, a->name).text);
     }
 }
 
