@@ -1,7 +1,9 @@
-/* base/hash.h - FNV-1a, a hash of texts that is equal on every machine.
+/* base/hash.h - FNV-1a, a hash of texts, and SplitMix64, random numbers of counters: equal on every
+ * machine.
  *
- * For tables and for our own files; not secure against deliberate collisions.
- * Source: http://www.isthe.com/chongo/tech/comp/fnv/
+ * For tables, for data, and for our own files; not secure against deliberate collisions.
+ * Sources: http://www.isthe.com/chongo/tech/comp/fnv/; Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", 2014
  *
  * Thread class: pure functions.
  *
@@ -30,6 +32,17 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     for (size_t i = 0; i < n; i++)
         hash = hash_word(hash, at[i]);
     return hash;
+}
+
+/* By what the counter of SplitMix64 advances for each random number. */
+#define HASH_MIX_STEP UINT64_C(0x9e3779b97f4a7c15)
+
+/* The random number of a value of the counter. */
+static inline uint64_t hash_mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
 }
 
 #endif /* BASE_HASH_H */

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define NORDERS 16u
 #define ONE (UINT64_C(1) << 32)
 #define GOLDEN 2654435769u /* 2^32 / golden ratio: its multiples fill 0..2^32 evenly */
@@ -117,14 +119,10 @@ static void find_lengths(const struct kern_routing_spec *s, double *weight, uint
 
 /* ---- drawing ---- */
 
-/* The next random number of a sequence (Steele, Lea and Flood's SplitMix64). */
+/* The next random number of a sequence. */
 static uint64_t draw(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return hash_mix(*state += HASH_MIX_STEP);
 }
 
 static void shuffle(uint32_t *expert, uint32_t n, uint64_t *state)

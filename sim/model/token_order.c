@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 struct kern_order context_order(const struct scenario *s, int64_t extent)
 {
     static const enum kern_order_kind kinds[] = {[SCENARIO_CONTIGUOUS] = KERN_CONTIGUOUS,
@@ -37,14 +39,10 @@ bool context_has_type(const struct scenario *s, enum scenario_layer_type type)
 
 /* ---- documents ---- */
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), applied to a counter: a random number for
- * each index. */
+/* A random number for each index. */
 static uint64_t mixed(uint64_t x)
 {
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
+    return hash_mix(x + HASH_MIX_STEP);
 }
 
 /* The length of the document that begins at a position.  Each token ends its document with

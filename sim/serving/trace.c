@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "serving/trace_fields.h"
 
 #define SECOND_NS 1e9
@@ -144,18 +145,13 @@ int trace_scale(struct request_trace *t, double rate, struct shd_error *err)
 
 /* ---- at random ---- */
 
-/* A number between 0 and 1, both excluded, of a counter: the finalizer of SplitMix64 (Steele, Lea
- * and Flood 2014), whose high 52 bits are used. */
+/* A number between 0 and 1, both excluded, of a counter: the high 52 bits of what is mixed twice.
+ */
 static double draw(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    uint64_t z =
-        (seed * 4 + stream) * UINT64_C(0x2545f4914f6cdd1d) + counter * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t begin = (seed * 4 + stream) * UINT64_C(0x2545f4914f6cdd1d);
+    uint64_t z = hash_mix(hash_mix(begin + counter * HASH_MIX_STEP));
 
-    for (int i = 0; i < 2; i++) {
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        z ^= z >> 31;
-    }
     return ((double)(z >> 12) + 0.5) / 0x1p52;
 }
 
