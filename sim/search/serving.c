@@ -146,13 +146,11 @@ static int plan(enum outcome *outcome, struct serving_layout *out, struct finder
 static int64_t groups_of(const struct finder *f)
 {
     const struct scenario *s = f->out->trial->scenario;
-    const struct scenario_logical *batch = scenario_find_logical(s, "batch");
     int64_t groups = 1;
 
-    for (size_t b = 0; batch && b < batch->naxes; b++)
-        for (size_t a = 0; a < s->nmesh; a++)
-            if (!strcmp(s->mesh[a].name, batch->axes[b]))
-                groups *= f->sizes[a];
+    for (size_t a = 0; a < s->nmesh; a++)
+        if (scenario_shards_batch(s, s->mesh[a].name))
+            groups *= f->sizes[a];
     return groups;
 }
 
