@@ -17,6 +17,7 @@
 /* Where the elements of a row, the last dimension, have their codes and scales. */
 struct row {
     const struct kern_dequantize *desc;
+    const float *levels; /* NULL: codes are their own */
     const int64_t *offsets;
     int64_t at[KERN_QUANT_DIMS_MAX]; /* of the row's first element */
 };
@@ -47,22 +48,21 @@ static int64_t scale_of(const struct row *r, int64_t i)
 static double level_of(const struct row *r, const void *codes, int64_t i)
 {
     const struct kern_dequantize *k = r->desc;
-    const float *levels = kern_quant_levels(k->type);
     int64_t index = 0, half = 0;
 
     for (uint32_t d = 0; d < k->ndims; d++) {
         int64_t at = d + 1 < k->ndims ? r->at[d] : i, extent = k->extent[d];
 
-        if (levels && d == k->pair_dim) {
+        if (r->levels && d == k->pair_dim) {
             half = at % 2;
             at /= 2;
             extent /= 2;
         }
         index = index * extent + at;
     }
-    if (!levels)
+    if (!r->levels)
         return ((const int8_t *)codes)[index];
-    return levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
+    return r->levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
 }
 
 /* The scale of that element. */
@@ -71,6 +71,11 @@ static double scale_at(const struct row *r, const void *scales, int64_t i)
     double kept = kern_load_one(r->desc->scale_dtype, scales, scale_of(r, i));
 
     return r->desc->type == KERN_MXFP4 ? kern_quant_scale(kept) : kept;
+}
+
+static struct row rows_of(const struct kern_dequantize *desc, const int64_t *offsets)
+{
+    return (struct row){.desc = desc, .levels = kern_quant_levels(desc->type), .offsets = offsets};
 }
 
 /* Begin the row of number `n`. */
@@ -96,7 +101,7 @@ static uint64_t make_row(void *arg, int64_t n)
 {
     const struct dequantize_run *task = arg;
     const struct kern_args *args = task->args;
-    struct row r = {.desc = task->desc, .offsets = args->offsets};
+    struct row r = rows_of(task->desc, args->offsets);
     const struct kern_dequantize *k = r.desc;
     int64_t width = width_of(k);
     size_t size = kern_size(k->dtype);
@@ -146,7 +151,7 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 /* The error of a scale times its level, and the rounding of the product. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
-    struct row r = {.desc = &desc->dequantize, .offsets = e->args->offsets};
+    struct row r = rows_of(&desc->dequantize, e->args->offsets);
     double roundoff = kern_compute_roundoff(e->type);
     const double *out = e->args->out[0];
     int64_t width = width_of(r.desc);
