@@ -9,8 +9,8 @@
  *          are quantized themselves: the mean of all is taken off, and the rest are codes of 8 bits
  *          in boxes of their own (QLoRA, arXiv 2305.14314; the linear levels are those of torchao)
  *   INT4   -8..7; a scale is the largest size / 7 (symmetric, without zero points)
- *   MXFP4  the numbers of e2m1; a scale is a power of two, kept as its exponent + 127 in a byte:
- * that of the largest size, less 2; what is larger than 6 then saturates (OCP Microscaling
+ *   MXFP4  the numbers of e2m1; a scale is a power of two: that of the largest size, less 2, kept
+ * as its exponent + 127 in a byte; what is larger than 6 then saturates (OCP Microscaling
  *          Formats 1.0)
  *
  * Thread class: pure functions.
