@@ -195,7 +195,6 @@ static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t p
 
     if (ad->a[old] == GRAPH_NONE) {
         struct adapter_shape shape = adapter_shape(graph, n, kernel, ad->rank_dim);
-
         const struct kern_copies *copies = ad->nodes[old].source.copies;
 
         ad->a[old] = add_part(ad, graph, name, false, &shape, copies);
@@ -204,14 +203,14 @@ static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t p
     return layer_adapter(graph, product, k, ad->a[old], ad->b[old], factor);
 }
 
-/* The dimensions of a target that its product sums over: bit d for dimension d. */
-static uint32_t inputs_of(const struct adapting *ad, uint32_t target)
+/* The dimensions of a target that a product sums over: bit d for dimension d. */
+static uint32_t inputs_of(const struct adapting *ad, uint32_t target, uint32_t product)
 {
     const struct graph_node *kernel = &ad->nodes[target];
     uint32_t inputs = 0;
 
     for (uint32_t d = 0; d < kernel->rank; d++)
-        if (!graph_has_dim(&ad->nodes[ad->reader[target]], kernel->dims[d]))
+        if (!graph_has_dim(&ad->nodes[product], kernel->dims[d]))
             inputs |= UINT32_C(1) << d;
     return inputs;
 }
@@ -225,7 +224,8 @@ static uint32_t make_param(struct adapting *ad, struct graph *graph, uint32_t ol
     copy.frozen |= ad->adapts;
     if (!ad->target[old] || base_of(ad) == SCENARIO_BASE_COMPUTE)
         return graph_rebuild_copy(graph, &copy);
-    ad->stored[old] = quantized_add(graph, type_of(ad), block_of(ad), &copy, inputs_of(ad, old));
+    ad->stored[old] =
+        quantized_add(graph, type_of(ad), block_of(ad), &copy, inputs_of(ad, old, ad->reader[old]));
     return ad->stored[old].codes;
 }
 
@@ -294,17 +294,16 @@ static bool find_kept(struct adapting *ad, const struct graph *graph, struct dia
     find_kernels(ad->target, graph);
     for (uint32_t n = 0; n < graph->nnodes && status == SHD_OK; n++)
         for (uint32_t k = 0; k < graph->nodes[n].ninputs && status == SHD_OK; k++) {
-            uint32_t from = graph->nodes[n].inputs[k], inputs;
+            uint32_t from = graph->nodes[n].inputs[k], before = ad->reader[from], inputs;
             const struct scenario_rule *rule = NULL;
 
             if (!ad->target[from])
                 continue;
-            inputs = ad->reader[from] == GRAPH_NONE ? 0 : inputs_of(ad, from);
             status = match_find(&rule, &except, graph->nodes[n].name, diag);
-            ad->target[from] = !rule && is_product(&graph->nodes[n]);
+            inputs = inputs_of(ad, from, n);
+            ad->target[from] = !rule && is_product(&graph->nodes[n]) && inputs != 0 &&
+                               (before == GRAPH_NONE || inputs == inputs_of(ad, from, before));
             ad->reader[from] = n;
-            ad->target[from] &=
-                inputs_of(ad, from) != 0 && (!inputs || inputs == inputs_of(ad, from));
         }
     match_fini(&except);
     return status == SHD_OK;
@@ -347,9 +346,7 @@ void model_adapt(struct graph *graph, const struct scenario *scenario, struct di
     size_t n = graph->nnodes;
     uint32_t *numbers;
     struct quantized *stored;
-    bool *flags;
-
-    bool keeps = scenario->products.weights != SCENARIO_BASE_COMPUTE;
+    bool *flags, keeps = scenario->products.weights != SCENARIO_BASE_COMPUTE;
 
     if (graph->err.status != SHD_OK ||
         (scenario->frozen.n == 0 && scenario->lora.rank == 0 && !keeps))
