@@ -186,7 +186,8 @@ struct quantized quantized_add(struct graph *graph, enum kern_quant_type type, i
     set_blocks(&q, block, inputs);
     if (graph->err.status != SHD_OK)
         return out;
-    set_outer(quant, inputs);
+    if (type == KERN_NF4)
+        set_outer(quant, inputs);
     out.codes = add_codes(&q);
     add_scales(&q, &out);
     return out;
