@@ -26,6 +26,7 @@ struct finder {
     struct text text; /* the scenario as text */
     struct shd_error *err;
     int64_t sizes[SHD_MESH_AXES_MAX]; /* of the mesh's axes */
+    struct text mesh;                 /* "dp=2, tp=4" */
     double prompt_s;                  /* of this mesh */
     double rate;                      /* of this mesh: tokens a second of the batch before */
 };
@@ -103,8 +104,8 @@ static enum outcome read_plan(struct serving_layout *out, const struct trial *tr
     return trial_fits(trial) && figures.fits ? FITS : TOO_BIG;
 }
 
-static int plan(enum outcome *outcome, struct serving_layout *out, struct finder *f, int64_t batch,
-                bool prefill)
+static int plan_anew(enum outcome *outcome, struct serving_layout *out, struct finder *f,
+                     int64_t batch, bool prefill)
 {
     struct serving_search *s = f->out;
     struct scenario_file *file = NULL;
@@ -140,6 +141,30 @@ static int plan(enum outcome *outcome, struct serving_layout *out, struct finder
     return status;
 }
 
+/* What an earlier search has found of this mesh; NULL: nothing, or that it does not fit. */
+static const struct serving_layout *find_known(const struct finder *f, int64_t batch, bool prefill)
+{
+    const struct serving_search *s = prefill ? f->out->wants.prefills : f->out->wants.decodes;
+
+    for (size_t i = 0; s && i < s->nlayouts; i++)
+        if (s->layouts[i].batch == batch && !strcmp(s->layouts[i].mesh, text_get(&f->mesh)))
+            return &s->layouts[i];
+    return NULL;
+}
+
+static int plan(enum outcome *outcome, struct serving_layout *out, struct finder *f, int64_t batch,
+                bool prefill)
+{
+    const struct serving_layout *known = find_known(f, batch, prefill);
+
+    if (!known)
+        return plan_anew(outcome, out, f, batch, prefill);
+    *out = *known;
+    out->best_of_user = false; /* that was among its own */
+    *outcome = FITS;
+    return SHD_OK;
+}
+
 /* ---- the layouts of a mesh ---- */
 
 /* Groups of devices that share sequences: a batch is a multiple of their number. */
@@ -154,20 +179,14 @@ static int64_t groups_of(const struct finder *f)
     return groups;
 }
 
-static int print_mesh(struct serving_layout *layout, const struct finder *f)
+static int print_mesh(struct finder *f)
 {
     const struct scenario *s = f->out->trial->scenario;
-    struct text text = TEXT_INIT;
 
+    text_clear(&f->mesh);
     for (size_t a = 0; a < s->nmesh; a++)
-        text_addf(&text, "%s%s=%" PRId64, a ? ", " : "", s->mesh[a].name, f->sizes[a]);
-    layout->mesh = strdup(text_get(&text));
-    if (text.failed || !layout->mesh) {
-        text_fini(&text);
-        return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
-    }
-    text_fini(&text);
-    return SHD_OK;
+        text_addf(&f->mesh, "%s%s=%" PRId64, a ? ", " : "", s->mesh[a].name, f->sizes[a]);
+    return f->mesh.failed ? shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts") : SHD_OK;
 }
 
 /* Whether a first token comes in time; negative seconds: it was not found. */
@@ -199,11 +218,14 @@ static int keep(struct finder *f, struct serving_layout *layout)
                          ? is_soon(&s->wants, layout->token_s)
                          : layout->mean_s > 0 && is_soon(&s->wants, f->prompt_s) &&
                                (s->wants.tpot_s <= 0 || layout->mean_s <= s->wants.tpot_s);
-    if (!array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts))
+    layout->mesh = strdup(text_get(&f->mesh));
+    if (!layout->mesh || !array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts)) {
+        free(layout->mesh);
         return shd_error_set(f->err, SHD_ENOMEM, "no memory for layouts");
-    s->layouts[s->nlayouts] = *layout;
+    }
+    s->layouts[s->nlayouts++] = *layout;
     s->nwithin += layout->within;
-    return print_mesh(&s->layouts[s->nlayouts++], f);
+    return SHD_OK;
 }
 
 /* The time of a prompt, if it is limited; a prefill that does not fit has none. */
@@ -277,8 +299,10 @@ static int plan_mesh(struct finder *f)
 {
     int64_t groups = groups_of(f), batch = groups, good = 0, bad = 0;
     enum outcome outcome = FITS;
-    int status = find_prompt(f, groups);
+    int status = print_mesh(f);
 
+    if (status == SHD_OK)
+        status = find_prompt(f, groups);
     f->out->nmeshes++;
     for (; batch <= BATCH_MAX && outcome == FITS && status == SHD_OK; batch *= 2) {
         bool within;
@@ -355,7 +379,7 @@ static void mark_frontier(struct serving_search *s)
 int serving_search_run(struct serving_search *out, const struct trial *trial,
                        const struct serving_wants *wants, struct shd_error *err)
 {
-    struct finder f = {.out = out, .text = TEXT_INIT, .err = err};
+    struct finder f = {.out = out, .text = TEXT_INIT, .mesh = TEXT_INIT, .err = err};
     int64_t devices = wants->devices > 0 ? wants->devices : shd_mesh_size(trial->mesh);
     int status;
 
@@ -374,6 +398,7 @@ int serving_search_run(struct serving_search *out, const struct trial *trial,
     status = f.text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory to plan layouts")
                            : plan_meshes(&f, 0, devices);
     text_fini(&f.text);
+    text_fini(&f.mesh);
     out->over = !wants->stop || !*wants->stop;
     if (status != SHD_OK)
         return status;

@@ -23,6 +23,9 @@ struct serving_wants {
     double ttft_s, tpot_s; /* most seconds to the first token, and of each other one; 0: any */
     enum serving_use use;
     int64_t answer;        /* for both steps: tokens of an answer, from 2 */
+    /* Searches of the same trial and devices for one step, whose plans are not made again; NULL:
+     * none are known. */
+    const struct serving_search *decodes, *prefills;
     const int *stop;       /* ends the search when set */
     void (*progress)(void *arg, size_t nplanned);
     void *arg;

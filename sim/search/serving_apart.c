@@ -31,7 +31,7 @@ static void tell(void *arg, size_t nplanned)
 }
 
 /* Layouts of one step on so many devices; of a decode for both steps on each, whose limits are of
- * tokens and prompts together. */
+ * tokens and prompts together, the last of a size. */
 static int search(struct serving_apart *a, struct progress *progress, int64_t devices,
                   enum serving_use use, struct shd_error *err)
 {
@@ -41,6 +41,8 @@ static int search(struct serving_apart *a, struct progress *progress, int64_t de
 
     wants.devices = devices;
     wants.use = use;
+    wants.decodes = use == SERVING_BOTH ? s - 2 : NULL;
+    wants.prefills = use == SERVING_BOTH ? s - 1 : NULL;
     wants.answer = a->tokens;
     wants.ttft_s = use == SERVING_DECODE ? 0 : a->wants.ttft_s;
     wants.progress = tell;
@@ -94,6 +96,13 @@ static double requests_of(const struct serving_apart *a, const struct serving_po
     return (double)pool->replicas * each;
 }
 
+/* Set what follows from the requests a second. */
+static void set_rates(struct serving_split *out, const struct serving_apart *a)
+{
+    out->tokens_per_s = out->requests_per_s * (double)a->tokens;
+    out->device_tokens_per_s = out->tokens_per_s / (double)a->wants.devices;
+}
+
 /* What a number of prefills and the decodes on the devices left make. */
 static void set_split(struct serving_split *out, const struct serving_apart *a, int64_t prefills)
 {
@@ -102,8 +111,7 @@ static void set_split(struct serving_split *out, const struct serving_apart *a, 
         (a->wants.devices - prefills * out->prefill.devices) / out->decode.devices;
     out->requests_per_s =
         fmin(requests_of(a, &out->prefill, true), requests_of(a, &out->decode, false));
-    out->tokens_per_s = out->requests_per_s * (double)a->tokens;
-    out->device_tokens_per_s = out->tokens_per_s / (double)a->wants.devices;
+    set_rates(out, a);
     out->sent_s = seconds_of_way(a, out);
     out->first_s = out->prefill.layout.token_s + out->sent_s;
     out->token_s = out->decode.layout.token_s;
@@ -159,8 +167,7 @@ static void try_together(struct serving_apart *a, const struct serving_pool *poo
     split.token_s = l->mean_s;
     split.requests_per_s = (double)split.decode.replicas * (double)l->batch /
                            ((double)(a->tokens - 1) * split.token_s);
-    split.tokens_per_s = split.requests_per_s * (double)a->tokens;
-    split.device_tokens_per_s = split.tokens_per_s / (double)a->wants.devices;
+    set_rates(&split, a);
     if (is_within(a, &split) && is_better(&split, &a->together))
         a->together = split;
 }
