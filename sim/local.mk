@@ -686,6 +686,7 @@ libsim_la_SOURCES = \
 	%D%/kern/pick.c \
 	%D%/kern/quant.c \
 	%D%/kern/quant.h \
+	%D%/kern/quantize.c \
 	%D%/kern/reduce.c \
 	%D%/kern/reduce_error.c \
 	%D%/kern/repeat.c \

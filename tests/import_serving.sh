@@ -123,6 +123,8 @@ plans_cache() {
 plans_cache vllm 'vllm serve Qwen/Qwen3-8B --dtype bfloat16 --kv-cache-dtype bfloat16'
 plans_cache vllm 'vllm serve Qwen/Qwen3-8B --dtype half --kv-cache-dtype float16'
 plans_cache sglang "$serve Qwen/Qwen3-8B --kv-cache-dtype bf16"
+sees "a cache of 4 bits has the blocks of that system" '^decode: {cache: mxfp4, block: 16}' \
+    sglang "$serve Qwen/Qwen3-8B --kv-cache-dtype fp4_e2m1"
 sees "a length with a unit" 'seq: 2699}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 2.7k'
 sees "a length that binary fractions do not have" 'seq: 32299}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 32.3k'
 sees "an unknown option is told first" '^# Left out, as it is not known here.*--quite-new' \

@@ -1,5 +1,6 @@
 /* Tests kern/quant.h: the codes and scales of each type against plain loops over blocks of
- * consecutive inputs, what they are dequantized to, and the bytes that they take.
+ * consecutive inputs, what they are dequantized to, the bytes that they take, and how far codes
+ * move with values that are off.
  *
  * The plain loops take a matrix by its outputs, as PyTorch stores it, and know no boxes.
  *
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kern/error.h"
 #include "kern/kernel.h"
 #include "tap.h"
 
@@ -296,6 +298,139 @@ static void test_blocks(enum kern_quant_type type, const char *what)
         ok(nsaturated > 0, "%s: some saturate", what);
 }
 
+/* ---- rows that are quantized as they are made ---- */
+
+enum { ROWS = 6, WIDTH = 64, EACH = 16 };
+
+static void quantize(uint8_t *codes, void *scales, enum kern_quant_type type, enum shd_dtype dtype,
+                     const void *x)
+{
+    const union kern_desc desc = {
+        .quantize = {dtype, type == KERN_MXFP4 ? SHD_U8 : dtype, type, ROWS, WIDTH, EACH}};
+
+    kern_kernel_quantize.run(&desc, &(const struct kern_args){.in = (const void *[]){x},
+                                                              .out = (void *[]){codes, scales},
+                                                              .nthreads = 2});
+}
+
+/* Codes and scales are those of the same values as a parameter. */
+static void test_rows(enum kern_quant_type type, const char *what)
+{
+    static const int64_t shape[2] = {ROWS, WIDTH}, none[2] = {0, 0};
+    static const int64_t of_codes[2] = {ROWS, WIDTH / 2}, of_scales[2] = {ROWS, WIDTH / EACH};
+    const struct kern_quant quant = {.of = &values,
+                                     .type = type,
+                                     .rank = 2,
+                                     .pair_dim = 1,
+                                     .shape = {ROWS, WIDTH},
+                                     .box = {1, EACH},
+                                     .outer = {1, 1}};
+    float x[ROWS * WIDTH], scales[ROWS * WIDTH / EACH] = {0}, wanted[ROWS * WIDTH / EACH] = {0};
+    uint8_t codes[ROWS * WIDTH / 2], want[ROWS * WIDTH / 2];
+
+    kern_fill(&values, SHD_F32, 2, shape, none, shape, x);
+    quantize(codes, scales, type, SHD_F32, x);
+    fill(want, SHD_U8, &quant, KERN_QUANT_CODES, of_codes, 2);
+    fill(wanted, type == KERN_MXFP4 ? SHD_U8 : SHD_F32, &quant, KERN_QUANT_SCALES, of_scales, 2);
+    ok(!memcmp(codes, want, sizeof codes) && !memcmp(scales, wanted, sizeof scales),
+       "%s: rows have the codes and scales of a parameter", what);
+}
+
+/* The variances of codes, and of what they are restored to, of values that are off by `off`. */
+struct bounds {
+    double x[ROWS * WIDTH], x_off[ROWS * WIDTH];
+    double scales[ROWS * WIDTH / EACH], codes_off[ROWS * WIDTH / 2];
+    double scales_off[ROWS * WIDTH / EACH], values[ROWS * WIDTH], off[ROWS * WIDTH];
+    uint8_t codes[ROWS * WIDTH / 2];
+};
+
+static void restore(double *out, enum kern_quant_type type, const uint8_t *codes,
+                    const double *scales, struct bounds *b)
+{
+    const union kern_desc desc = {
+        .dequantize = {.dtype = SHD_F64,
+                       .scale_dtype = type == KERN_MXFP4 ? SHD_U8 : SHD_F64,
+                       .type = type,
+                       .ndims = 2,
+                       .pair_dim = 1,
+                       .nboxed = 1,
+                       .boxed = {1},
+                       .extent = {ROWS, WIDTH},
+                       .scales = {ROWS, WIDTH / EACH},
+                       .box = {1, EACH}}};
+    static const int64_t offsets[2] = {0, 0};
+    const struct kern_args args = {.in = (const void *[]){codes, scales},
+                                   .out = (void *[]){out},
+                                   .offsets = offsets,
+                                   .nthreads = 1};
+    struct kern_error e = {.args = &args,
+                           .variances = (const double *[]){b->codes_off, b->scales_off},
+                           .out = (double *[]){b->off},
+                           .type = SHD_F64,
+                           .parts = 1};
+
+    kern_kernel_dequantize.run(&desc, &args);
+    if (out == b->values)
+        (void)kern_kernel_dequantize.error(&desc, &e);
+}
+
+static void bound(struct bounds *b, enum kern_quant_type type)
+{
+    const union kern_desc desc = {
+        .quantize = {SHD_F64, type == KERN_MXFP4 ? SHD_U8 : SHD_F64, type, ROWS, WIDTH, EACH}};
+    const struct kern_args args = {
+        .in = (const void *[]){b->x}, .out = (void *[]){b->codes, b->scales}, .nthreads = 1};
+    struct kern_error e = {.args = &args,
+                           .variances = (const double *[]){b->x_off},
+                           .out = (double *[]){b->codes_off, b->scales_off},
+                           .type = SHD_F64,
+                           .parts = 1};
+
+    kern_kernel_quantize.run(&desc, &args);
+    (void)kern_kernel_quantize.error(&desc, &e);
+    restore(b->values, type, b->codes, b->scales, b);
+}
+
+/* Values that are off by a few deviations have codes and values within the bounds, most of them
+ * without room for another code; nothing is said of a value of which nothing is known. */
+static void test_bounds(enum kern_quant_type type, const char *what)
+{
+    static const int64_t shape[2] = {ROWS, WIDTH}, none[2] = {0, 0};
+    const double off = 1e-4;
+    static struct bounds b;
+    double moved[ROWS * WIDTH], scales[ROWS * WIDTH / EACH], back[ROWS * WIDTH];
+    uint8_t codes[ROWS * WIDTH / 2];
+    int nout = 0, ncodes = 0, nmoved = 0;
+
+    kern_fill(&values, SHD_F64, 2, shape, none, shape, b.x);
+    b.x[5] = 0.25; /* the largest of its block is a power of two */
+    for (int i = 0; i < ROWS * WIDTH; i++)
+        b.x_off[i] = off * off;
+    bound(&b, type);
+    for (int trial = 0; trial < 200; trial++) {
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            moved[i] = b.x[i] + ((trial * 7919 + i * 104729) % 601 - 300) / 100.0 * off;
+        quantize(codes, scales, type, SHD_F64, moved);
+        restore(back, type, codes, scales, &b);
+        for (int i = 0; i < ROWS * WIDTH / 2; i++) {
+            nmoved += codes[i] != b.codes[i];
+            ncodes += abs(codes[i] - b.codes[i]) > 6 * sqrt(b.codes_off[i]);
+        }
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            nout += fabs(back[i] - b.values[i]) > 6 * sqrt(b.off[i]);
+    }
+    ok(nmoved > 0 && ncodes == 0, "%s: codes that move are said to", what);
+    ok(nout == 0, "%s: so are their values", what);
+    nmoved = 0;
+    for (int i = 0; i < ROWS * WIDTH / 2; i++)
+        nmoved += b.codes_off[i] == 0;
+    ok(nmoved > ROWS * WIDTH / 4, "%s: most codes cannot move", what);
+    b.x_off[0] = INFINITY;
+    bound(&b, type);
+    ok(isinf(b.codes_off[0]) && isinf(b.off[0]) && isinf(b.off[EACH - 1]) && !isinf(b.off[EACH]),
+       "%s: nothing is known of a block with an unknown value", what);
+}
+
 /* Any box of a shard, against the whole. */
 static void test_offsets(void)
 {
@@ -343,6 +478,10 @@ int main(void)
     test_nf4();
     test_blocks(KERN_INT4, "int4");
     test_blocks(KERN_MXFP4, "mxfp4");
+    test_rows(KERN_INT4, "int4");
+    test_rows(KERN_MXFP4, "mxfp4");
+    test_bounds(KERN_INT4, "int4");
+    test_bounds(KERN_MXFP4, "mxfp4");
     test_offsets();
     return done();
 }

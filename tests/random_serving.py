@@ -60,6 +60,9 @@ def program_of(rng, name):
         one["decode"].update(some(rng, 0.9, lambda: {"tokens": rng.choice([1, 2, 3, 9])}))
         one["decode"].update(some(rng, 0.3, lambda: rng.choice([
             {"draft": 1}, {"draft": 3, "accepted": 1.5}, {"draft": 2, "accepted": 2}])))
+    one["decode"].update(some(rng, 0.2, lambda: rng.choice([
+        {"cache": "float8_e4m3"}, {"cache": "int4"}, {"cache": "mxfp4"},
+        {"cache": "mxfp4", "block": 2}, {"cache": "int4", "block": 4}])))
     one["decode"].update(some(rng, 0.15, lambda: {"page": rng.choice([1, 4]),
                                                   "shared": rng.choice([1, 4, 8])}))
     if kind == "mixtral" or rng.random() < 0.3:
@@ -130,7 +133,7 @@ def is_exact(program):
             "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):
         return False
     types = [program["model"].get("dtype", "float32"), *program.get("types", {}).values()]
-    rounds = "recipe" in program.get("products", {})
+    rounds = "recipe" in program.get("products", {}) or "cache" in program["decode"]
     return program["model"]["norm"] == "rms" and not rounds and \
         set(types) <= {"float32", "float64"}
 
@@ -162,7 +165,7 @@ def caches_moved(ran, program):
     if axis and re.search(f'"{axis}"', json.dumps(program["params"])):
         return []
     return [c["op"] + ": " + c["why"] for c in ran["collectives"]
-            if re.search(r"needs \S+_cache(/append)? ", c["why"])]
+            if re.search(r"needs \S+_cache(/scales)?(/append|/restored)? ", c["why"])]
 
 
 def parts_of(pair):

@@ -7,6 +7,7 @@ a cache are those of the formula: they grow by so much for 32 further tokens.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import math
 import os
 import sys
 
@@ -49,6 +50,10 @@ FAMILIES = {
     "mla int8": {"model": DEEPSEEK, "products": {"weights": "int8"}, "mla": {
         "kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
     "mla": {"model": DEEPSEEK, "mla": {"kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
+    "a cache of int4": {"model": {**LLAMA, "d_model": 64}, "decode": {"cache": "int4"}},
+    "a cache of mxfp4": {"model": {**LLAMA, "head_dim": 64}, "decode": {"cache": "mxfp4"}},
+    "mla, a cache of mxfp4": {"model": DEEPSEEK, "decode": {"cache": "mxfp4"}, "mla": {
+        "kv_rank": 64, "q_rank": 8, "rope_dim": 32, "value_dim": 8}},
 }
 CUT = {"mesh": {"cp": 4}, "context": {"axis": "cp"}}
 STRIPED = {"mesh": {"tp": 2, "cp": 2}, "params": HEADS,
@@ -105,6 +110,16 @@ LAYOUTS = [
         "axis": "cp", "method": "ring", "order": "zigzag"}}),
     ("a later piece of a prompt", "sinks", {**STRIPED, **LATER}),
     ("a later piece of a prompt, compressed", "mla", {**CUT, **LATER}),
+    ("a cache of 4 bits, tp", "a cache of int4", {"mesh": {"tp": 4}, "params": HEADS}),
+    ("a cache of 4 bits, tp beyond key heads", "a cache of mxfp4", {
+        "mesh": {"tp": 8}, "params": QUERIES}),
+    ("a striped cache of 4 bits, dp", "a cache of mxfp4", {
+        "mesh": {"dp": 2, "cp": 2}, "axes": {"batch": "dp"},
+        "context": {"axis": "cp", "order": "striped"}}),
+    ("pages of 4 bits, disaggregated", "a cache of int4", {
+        "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "decode": {"page": 4},
+        "context": {"axis": "cp", "order": "striped"}, "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
+    ("compressed attention, a cut cache of 4 bits", "mla, a cache of mxfp4", CUT),
 ]
 
 
@@ -112,11 +127,13 @@ def strategies_of(number, family, layout):
     """A layout, the same on one device, and the layout with a longer cache."""
     steps = {"step": ["decode"], "decode": {}, **layout}
     tokens = {} if steps["step"] == ["prefill"] else {"tokens": TOKENS}
+    kept = FAMILIES[family].get("decode", {})
     one = {"name": f"one{number}", "mesh": {"one": 1}, "batch": {"size": BATCH, "seq": PROMPT},
            "params": WHOLE, **FAMILIES[family], "step": steps["step"],
-           "decode": {**tokens, **{key: value for key, value in steps["decode"].items()
-                                   if key == "context"}}}
-    own = {**one, **layout, "name": f"layout{number}", "decode": {**steps["decode"], **tokens}}
+           "decode": {**tokens, **kept, **{key: value for key, value in steps["decode"].items()
+                                           if key == "context"}}}
+    own = {**one, **layout, "name": f"layout{number}",
+           "decode": {**kept, **steps["decode"], **tokens}}
     kept = own["decode"].get("context", 0 if own["step"] == ["prefill"] else PROMPT)
     longer = {**own, "name": f"longer{number}",
               "decode": {**own["decode"], "context": kept + GROWTH}}
@@ -166,8 +183,20 @@ def growth_of(strategy):
         width = strategy["mla"]["kv_rank"] + strategy["mla"]["rope_dim"]
     else:
         heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else 1)
-        width = 2 * heads * (model["d_model"] // model["heads"])
-    return tokens // cut * 4 * rows * width
+        width = 2 * heads * model.get("head_dim", model["d_model"] // model["heads"])
+    return tokens // cut * rows * bytes_of(strategy, width)
+
+
+def bytes_of(strategy, width):
+    """Bytes of a token's numbers: of 4 bits, with the scales of blocks, a float or an exponent."""
+    cache, model = strategy["decode"].get("cache"), strategy["model"]
+    if not cache:
+        return 4 * width
+    row = model.get("head_dim", model["d_model"] // model["heads"])
+    if "mla" in strategy:
+        row = width
+    block = math.gcd(row, {"int4": 128, "mxfp4": 32}[cache])
+    return width // 2 + width // block * (4 if cache == "int4" else 1)
 
 
 def alone(program, path, strategy, name, known):

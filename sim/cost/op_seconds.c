@@ -230,7 +230,7 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
     }
 }
 
-/* ---- products of codes that are made numbers of ---- */
+/* ---- products of codes, and attention to codes, that are made numbers of ---- */
 
 /* The op that makes a buffer's numbers of codes, or the scales of such; PROGRAM_NONE: none does. */
 static uint32_t unpacker(const struct program *program, uint32_t buffer, bool scales)
@@ -268,12 +268,47 @@ static bool is_product(const struct program_op *op)
            (op->kernel == &kern_kernel_einsum || op->kernel == &kern_kernel_grouped);
 }
 
+/* Bytes of the keys and values that attention reads: those that it reads less with half or fewer
+ * bytes for each. */
+static double key_bytes(const struct op_seconds *s, const struct program_op *op)
+{
+    union kern_desc desc = op->desc;
+    int64_t offsets[KERN_OFFSETS_MAX];
+    double each = (double)shd_dtype_size(desc.attention.dtype), all;
+
+    program_op_offsets(s->program, op, program_doer(s->program, op, 0), offsets);
+    all = (double)op->kernel->bytes(&desc, offsets);
+    desc.attention.code = SHD_F8E4M3;
+    return (all - (double)op->kernel->bytes(&desc, offsets)) * each / (each - 1);
+}
+
+/* Let attention read the codes of its keys and values, as many of them as of the numbers. */
+static void read_codes(struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    double numbers = 0, codes = 0;
+    struct hardware_work work;
+
+    for (uint32_t k = 1; k < 3; k++) {
+        uint32_t from = unpacker(s->program, op->inputs[k], false);
+
+        if (from == PROGRAM_NONE)
+            return;
+        numbers += op_seconds_bytes(s, op->inputs[k]);
+        codes += unpacked_bytes(s, from);
+    }
+    if (numbers > 0 && set_work(&work, s, op, program_doer(s->program, op, 0)))
+        s->chain_bytes[i] = work.bytes - key_bytes(s, op) * (1 - codes / numbers);
+}
+
 static void find_unpacking(struct op_seconds *s)
 {
     for (uint32_t i = 0; i < s->program->nops; i++) {
         const struct program_op *op = &s->program->ops[i];
         struct hardware_work work;
 
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_attention)
+            read_codes(s, i);
         for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
             uint32_t from = unpacker(s->program, op->inputs[k], false);
 

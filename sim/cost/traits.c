@@ -92,7 +92,9 @@ static void see_kernel(struct finding *f, uint32_t i)
     if (op->kernel == &kern_kernel_attention)
         see_attention(f, &op->desc.attention);
     if (op->kernel == &kern_kernel_dequantize)
-        f->out->mask |= BIT(TRAIT_CODED_WEIGHTS);
+        f->out->mask |= BIT(f->seconds.program->buffers[op->inputs[0]].use == PROGRAM_CACHE
+                                ? TRAIT_CACHE4
+                                : TRAIT_CODED_WEIGHTS);
     if (!op_seconds_work(&work, &f->seconds, i, program_doer(f->seconds.program, op, 0)) ||
         work.kind != HARDWARE_MATMUL || op->part != PROGRAM_FORWARD || op->again)
         return;

@@ -273,10 +273,13 @@ static int find_model(struct export_serving *e)
 /* The options of the step that no command says; those of the model are compared with its own. */
 static int check_option(void *arg, const char *option, const char *value)
 {
-    static const char *const said[] = {
-        "model.",       "moe.",          "mla.",        "products.",      "batch.size",
-        "batch.seq",    "decode.tokens", "decode.page", "decode.context", "decode.cache",
-        "context.axis", "context.order", NULL};
+    static const char *const said[] = {"model.",         "moe.",
+                                       "mla.",           "products.",
+                                       "batch.size",     "batch.seq",
+                                       "decode.tokens",  "decode.page",
+                                       "decode.context", "decode.cache",
+                                       "decode.block",   "context.axis",
+                                       "context.order",  NULL};
     const struct export_serving *e = arg;
 
     for (size_t i = 0; said[i]; i++)
@@ -319,6 +322,22 @@ int export_serving_check_copies(const struct export_serving *e)
                                     "devices; expected rules that do, or no moe.redundant");
 }
 
+int export_serving_check_cache(const struct export_serving *e, int64_t block)
+{
+    const struct scenario_decode *d = &e->layout->source->decode;
+
+    if (d->cache != SCENARIO_CACHE_INT4 && d->cache != SCENARIO_CACHE_MXFP4)
+        return SHD_OK;
+    if (block == 0)
+        return export_serving_refuse(e, "has no cache of 4 bits; expected another decode.cache");
+    if (d->cache != SCENARIO_CACHE_MXFP4 || d->block != block)
+        return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                             "%s has a cache of 4 bits as mxfp4 with blocks of %" PRId64
+                             "; expected decode: {cache: mxfp4, block: %" PRId64 "}",
+                             e->system, block, block);
+    return SHD_OK;
+}
+
 void export_serving_begin(struct text *out, const struct export_serving *serving,
                           const char *target)
 {
@@ -350,7 +369,11 @@ void export_serving_add_number(struct text *out, const char *option, int64_t val
 
 void export_serving_add_cache(struct text *out, const struct scenario *scenario)
 {
-    if (scenario->decode.cache != SCENARIO_CACHE_COMPUTE)
-        text_addf(out, " \\\n    --kv-cache-dtype %s",
-                  scenario->decode.cache == SCENARIO_CACHE_E4M3 ? "fp8_e4m3" : "fp8_e5m2");
+    static const char *const names[SCENARIO_NCACHE_TYPES] = {[SCENARIO_CACHE_E4M3] = "fp8_e4m3",
+                                                             [SCENARIO_CACHE_E5M2] = "fp8_e5m2",
+                                                             [SCENARIO_CACHE_MXFP4] = "fp4_e2m1"};
+    const char *name = names[scenario->decode.cache];
+
+    if (name)
+        text_addf(out, " \\\n    --kv-cache-dtype %s", name);
 }

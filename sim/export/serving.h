@@ -60,6 +60,9 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
 /* Refuse copies of experts that are not dealt out over devices. */
 int export_serving_check_copies(const struct export_serving *serving);
 
+/* Refuse a cache of 4 bits that is not mxfp4 in blocks of so many elements; 0: any. */
+int export_serving_check_cache(const struct export_serving *serving, int64_t block);
+
 /* Add the model as a word. */
 void export_serving_add_model(struct text *out, const struct export_serving *serving);
 
@@ -67,7 +70,7 @@ void export_serving_add_model(struct text *out, const struct export_serving *ser
 void export_serving_add_number(struct text *out, const char *option, int64_t value,
                                int64_t standard);
 
-/* Add --kv-cache-dtype of a cache of 8 bits. */
+/* Add --kv-cache-dtype of a cache of 8 or 4 bits. */
 void export_serving_add_cache(struct text *out, const struct scenario *scenario);
 
 #endif /* EXPORT_SERVING_H */

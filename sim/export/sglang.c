@@ -7,6 +7,8 @@
 #include "export/serving.h"
 #include "export/targets.h"
 
+#define CACHE_BLOCK 16 /* elements of a cache of 4 bits that share a scale */
+
 struct server {
     struct export_serving axes;
     uint32_t copies; /* axes of the batch along which devices have the same parameters */
@@ -113,6 +115,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         find_copies(&v);
         status = check(&v);
     }
+    if (status == SHD_OK)
+        status = export_serving_check_cache(&v.axes, CACHE_BLOCK);
     if (status != SHD_OK)
         return status;
     export_serving_begin(out, &v.axes, "sglang");

@@ -50,6 +50,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
     if (status == SHD_OK)
         status = check(&e);
+    if (status == SHD_OK)
+        status = export_serving_check_cache(&e, 0);
     if (status != SHD_OK)
         return status;
     export_serving_begin(out, &e, "vllm");

@@ -298,8 +298,8 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
     uint32_t added;
 
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES &&
-        !((source.quant || source.modulus) && kern_is_whole(dtype)) && dtype != SHD_F8E4M3 &&
-        dtype != SHD_F8E5M2)
+        !((source.quant || source.modulus || source.bytes) && kern_is_whole(dtype)) &&
+        dtype != SHD_F8E4M3 && dtype != SHD_F8E5M2)
         return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
                           name);
     node.source.rounded = dtype; /* also when graph_in_dtype() changes the computed type */

@@ -52,7 +52,9 @@
     ROW(GRAPH_EMBED_GRAD, embed_grad)         /* ids, g -> d table */                             \
     ROW(GRAPH_PICK, pick)                     /* x, ids -> the element at each id */              \
     ROW(GRAPH_PICK_GRAD, pick_grad)           /* ids, g -> d x */                                 \
-    ROW(GRAPH_DEQUANTIZE, dequantize)         /* codes, scales of blocks -> floats */             \
+    ROW(GRAPH_DEQUANTIZE, dequantize)         /* codes, scales of a weight's blocks -> floats */  \
+    ROW(GRAPH_QUANTIZE, quantize)             /* floats -> codes, scales of blocks */             \
+    ROW(GRAPH_RESTORE, restore)               /* codes, scales that a step made -> floats */      \
     ROW(GRAPH_REPEAT, repeat)                 /* each element several times along a longer dim */ \
     ROW(GRAPH_REPEAT_SUM, repeat_sum)         /* back again: the copies summed */                 \
     ROW(GRAPH_WINDOW, window)                 /* slice, padding, concatenation along one dim */   \
@@ -157,7 +159,7 @@ union graph_attr {
         enum kern_quant_type type;
         uint32_t
             pair_dim; /* of the result: two of its elements are one of the codes'; GRAPH_NONE */
-    } dequantize;
+    } dequantize;     /* and restore; quantize has a type alone */
     struct {
         uint32_t to_dim;                  /* of the result */
         uint32_t dim[2];                  /* of each operand */
@@ -444,6 +446,15 @@ uint32_t graph_repeat(struct graph *graph, const char *name, uint32_t x, uint32_
 uint32_t graph_dequantize(struct graph *graph, const char *name, enum kern_quant_type type,
                           enum shd_dtype dtype, uint32_t codes, uint32_t scales,
                           const uint32_t *dims, uint32_t rank);
+
+/* x as codes of 4 bits with a scale of each `box` elements along its last dimension, which it
+ * divides into pairs: uint8, two to a byte.  Its extra are the scales, of MXFP4 uint8, else
+ * float32.  graph_restore() is graph_dequantize() of such, which are no weight's. */
+uint32_t graph_quantize(struct graph *graph, const char *name, enum kern_quant_type type,
+                        uint32_t x, int64_t box);
+uint32_t graph_restore(struct graph *graph, const char *name, enum kern_quant_type type,
+                       enum shd_dtype dtype, uint32_t codes, uint32_t scales, const uint32_t *dims,
+                       uint32_t rank);
 
 /* Elements [start, start + size of to_dim) of x along `dim`, which becomes `to_dim`. */
 uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,

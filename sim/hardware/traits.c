@@ -32,6 +32,7 @@ const struct hardware_trait_name hardware_traits[TRAIT_NTRAITS] = {
     [TRAIT_DECODE] = {"decode", "decoding"},
     [TRAIT_CODED_WEIGHTS] = {"coded-weights", "weights kept as codes"},
     [TRAIT_CODED_CACHE] = {"coded-cache", "caches of 8 bits"},
+    [TRAIT_CACHE4] = {"4-bit-cache", "caches of 4 bits"},
     [TRAIT_PARAMETERS] = {NULL, "the model's size"},
     [TRAIT_DEVICES] = {NULL, "the number of devices"},
     [TRAIT_LENGTH] = {NULL, "the length of sequences"},

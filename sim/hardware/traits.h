@@ -35,6 +35,7 @@ enum hardware_trait {
     TRAIT_DECODE,        /* or a token of each sequence beside a cache */
     TRAIT_CODED_WEIGHTS, /* of which products make numbers while they read them */
     TRAIT_CODED_CACHE,
+    TRAIT_CACHE4,
     TRAIT_NFILE, /* the following are no words of files, but follow from their ranges */
     TRAIT_PARAMETERS = TRAIT_NFILE,
     TRAIT_DEVICES,

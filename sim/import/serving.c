@@ -211,6 +211,8 @@ const char *serving_cache_code(const char *type)
 {
     if (!strcmp(type, "fp8") || !strcmp(type, "fp8_e4m3"))
         return "float8_e4m3";
+    if (!strcmp(type, "fp4_e2m1"))
+        return "mxfp4, block: 16";
     return strcmp(type, "fp8_e5m2") ? NULL : "float8_e5m2";
 }
 

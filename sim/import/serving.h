@@ -85,8 +85,8 @@ const char *serving_model_size(const char *name);
 void serving_find_load(struct import_job *job, const struct serving *serving, int64_t ways,
                        struct diag *diag);
 
-/* The type of cache, as decode.cache has it, that a server calls `type`; NULL: it is not of 8 bits,
- * or otherwise than here. */
+/* The type of cache that a server calls `type`, as decode.cache has it, and its block, if it has
+ * one; NULL: it is not of 8 or 4 bits, or otherwise than here. */
 const char *serving_cache_code(const char *type);
 
 /* Write the scenario, without its comments, to job->scenario.  Sizes that do not fit together are

@@ -13,6 +13,7 @@
 #include "kern/nest.h"
 
 #define BLOCK 256 /* elements made at a time */
+#define LARGEST 7 /* the code of e2m1's largest level */
 
 /* Where the elements of a row, the last dimension, have their codes and scales. */
 struct row {
@@ -44,25 +45,42 @@ static int64_t scale_of(const struct row *r, int64_t i)
     return index;
 }
 
-/* Level of the element with `i` along the last dimension. */
-static double level_of(const struct row *r, const void *codes, int64_t i)
+/* Index of the code of the element with `i` along the last dimension; *second: it is the second of
+ * a byte. */
+static int64_t code_index(const struct row *r, int64_t i, bool *second)
 {
     const struct kern_dequantize *k = r->desc;
-    int64_t index = 0, half = 0;
+    int64_t index = 0;
 
+    *second = false;
     for (uint32_t d = 0; d < k->ndims; d++) {
         int64_t at = d + 1 < k->ndims ? r->at[d] : i, extent = k->extent[d];
 
         if (r->levels && d == k->pair_dim) {
-            half = at % 2;
+            *second = at % 2;
             at /= 2;
             extent /= 2;
         }
         index = index * extent + at;
     }
-    if (!r->levels)
-        return ((const int8_t *)codes)[index];
-    return r->levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
+    return index;
+}
+
+/* The code of an element with levels. */
+static unsigned code_of(const struct row *r, const void *codes, int64_t i)
+{
+    bool second;
+    int64_t at = code_index(r, i, &second);
+
+    return (unsigned)((const uint8_t *)codes)[at] >> (second ? 0 : 4) & 15;
+}
+
+static double level_of(const struct row *r, const void *codes, int64_t i)
+{
+    bool second;
+
+    return r->levels ? (double)r->levels[code_of(r, codes, i)]
+                     : ((const int8_t *)codes)[code_index(r, i, &second)];
 }
 
 /* The scale of that element. */
@@ -148,23 +166,45 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
         kern_sat_mul(nelems(k, k->scales), kern_size(k->scale_dtype)));
 }
 
-/* The error of a scale times its level, and the rounding of the product. */
+/* The variance of a level whose code may be a neighbour's.  Where the scale may be another power of
+ * two, too, the same value was rounded with either: to within half the largest step of each. */
+static double level_variance(const struct row *r, const struct kern_error *e, int64_t i, bool jumps)
+{
+    bool second;
+    double variance, step;
+
+    if (!r->levels || !e->variances[0])
+        return 0;
+    variance = e->variances[0][code_index(r, i, &second)];
+    step = kern_quant_step(r->desc->type, jumps ? LARGEST : code_of(r, e->args->in[0], i));
+    return variance == 0 ? 0 : isinf(variance) && !jumps ? INFINITY : step * step / 4;
+}
+
+/* The error of a scale times its level, that of the level, and the rounding of the product. */
+static double variance_of(const struct row *r, const struct kern_error *e, int64_t i,
+                          double roundoff)
+{
+    double level = level_of(r, e->args->in[0], i), scale = scale_at(r, e->args->in[1], i);
+    double off = e->variances[1] ? e->variances[1][scale_of(r, i)] : 0;
+    bool jumps = r->desc->type == KERN_MXFP4 && off > 0;
+    double of_level = level_variance(r, e, i, jumps);
+
+    if (isinf(off))
+        return INFINITY;
+    return (jumps ? 0 : level * level * off) + (of_level > 0 ? scale * scale * of_level : 0) +
+           roundoff * roundoff * level * level * scale * scale;
+}
+
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     struct row r = rows_of(&desc->dequantize, e->args->offsets);
     double roundoff = kern_compute_roundoff(e->type);
-    const double *out = e->args->out[0];
     int64_t width = width_of(r.desc);
 
     for (int64_t n = nrows(r.desc); n-- > 0;) {
         set_row(&r, n);
-        for (int64_t i = 0; i < width; i++) {
-            double level = level_of(&r, e->args->in[0], i), value = out[n * width + i];
-            double variance = e->variances[1] ? e->variances[1][scale_of(&r, i)] : 0;
-
-            e->out[0][n * width + i] =
-                level * level * variance + roundoff * roundoff * value * value;
-        }
+        for (int64_t i = 0; i < width; i++)
+            e->out[0][n * width + i] = variance_of(&r, e, i, roundoff);
     }
     return true;
 }

@@ -42,6 +42,8 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
         desc->attention.code = 0;
     if (kernel == &kern_kernel_dequantize && !kern_is_whole(desc->dequantize.scale_dtype))
         desc->dequantize.scale_dtype = dtype;
+    if (kernel == &kern_kernel_quantize && !kern_is_whole(desc->quantize.scale_dtype))
+        desc->quantize.scale_dtype = dtype;
 }
 
 static uint64_t einsum_run(const union kern_desc *desc, const struct kern_args *args)

@@ -48,6 +48,7 @@ union kern_desc {
     struct kern_overlaps overlaps;
     struct kern_append append;
     struct kern_scan scan; /* and its carry */
+    struct kern_quantize quantize;
     struct kern_dequantize dequantize;
     struct kern_topk topk;
     struct kern_deal deal;
@@ -145,6 +146,7 @@ extern const struct kern_kernel kern_kernel_carry; /* in: the device's own scan,
                                                       scans before (shards - 1 rows); of a
                                                       recurrence also the products of a, and their
                                                       last rows */
+extern const struct kern_kernel kern_kernel_quantize;   /* out: codes, scales */
 extern const struct kern_kernel kern_kernel_dequantize; /* in: codes, scales */
 
 extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */

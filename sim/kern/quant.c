@@ -106,8 +106,7 @@ static void factor_shape(const struct kern_quant *k, int64_t *out)
         out[d] /= k->outer[d];
 }
 
-/* The scale of a block by the largest size in it. */
-static double scale_for(enum kern_quant_type type, double most)
+double kern_quant_scale_of(enum kern_quant_type type, double most)
 {
     switch (type) {
     case KERN_NF4:
@@ -134,7 +133,7 @@ static double find_scale(const struct quantizing *q, const int64_t *at)
             inside[d] += at[d] * k->box[d];
         most = fmax(most, fabs(element_at(q, inside)));
     }
-    return scale_for(k->type, most);
+    return kern_quant_scale_of(k->type, most);
 }
 
 static double scale_at(const struct quantizing *q, const int64_t *at)
@@ -199,9 +198,9 @@ static double code_of(double value, double scale)
     return fmax(-127, fmin(127, code));
 }
 
-/* The nearest of 16 levels; of two, the first one. */
-static unsigned level_of(const float *levels, double value, double scale)
+unsigned kern_quant_code(enum kern_quant_type type, double value, double scale)
 {
+    const float *levels = kern_quant_levels(type);
     float x = scale > 0 ? (float)value / (float)scale : 0;
     unsigned nearest = 0;
 
@@ -209,6 +208,22 @@ static unsigned level_of(const float *levels, double value, double scale)
         if (fabsf(levels[i] - x) < fabsf(levels[nearest] - x))
             nearest = i;
     return nearest;
+}
+
+double kern_quant_step(enum kern_quant_type type, unsigned code)
+{
+    const float *levels = kern_quant_levels(type);
+    double below = INFINITY, above = INFINITY;
+
+    for (unsigned i = 0; i < KERN_QUANT_LEVELS; i++) {
+        double to = (double)levels[i] - (double)levels[code];
+
+        if (to > 0)
+            above = fmin(above, to);
+        if (to < 0)
+            below = fmin(below, -to);
+    }
+    return isinf(below) || isinf(above) ? fmin(below, above) : fmax(below, above);
 }
 
 static double scale_of_element(const struct quantizing *q, const int64_t *at)
@@ -233,9 +248,10 @@ static double code_at(const struct quantizing *q, uint64_t index)
     if (!levels)
         return code_of(element_at(q, at), scale_of_element(q, at));
     at[k->pair_dim] *= 2;
-    first = level_of(levels, element_at(q, at), scale_of_element(q, at));
+    first = kern_quant_code(k->type, element_at(q, at), scale_of_element(q, at));
     at[k->pair_dim]++;
-    return first * KERN_QUANT_LEVELS + level_of(levels, element_at(q, at), scale_of_element(q, at));
+    return first * KERN_QUANT_LEVELS +
+           kern_quant_code(k->type, element_at(q, at), scale_of_element(q, at));
 }
 
 static double scale_code_at(struct quantizing *q, uint64_t index)
@@ -258,8 +274,7 @@ static double scale_code_at(struct quantizing *q, uint64_t index)
     return code_of(scale_at(q, at) - q->scales->mean, q->factor);
 }
 
-/* A scale as it is kept: a power of two by its exponent. */
-static double kept_scale(enum kern_quant_type type, double scale)
+double kern_quant_kept_scale(enum kern_quant_type type, double scale)
 {
     return type != KERN_MXFP4 ? scale : scale > 0 ? ilogb(scale) + EXPONENT_BIAS : 0;
 }
@@ -282,7 +297,7 @@ static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t
     default:
         scale_shape(q->quant, shape);
         split(index, q->quant->rank, shape, at);
-        return kept_scale(q->quant->type, scale_at(q, at));
+        return kern_quant_kept_scale(q->quant->type, scale_at(q, at));
     }
 }
 

@@ -35,8 +35,16 @@ enum kern_quant_type { KERN_INT8, KERN_NF4, KERN_INT4, KERN_MXFP4, KERN_NQUANT_T
 /* What the codes of a type of 4 bits stand for; NULL: of 8 bits. */
 const float *kern_quant_levels(enum kern_quant_type type);
 
-/* The scale of MXFP4 that a byte stands for. */
+/* The scale of a block by the largest size in it, and as it is kept: of MXFP4, where it is a power
+ * of two, by its exponent + 127, which kern_quant_scale() makes a number again. */
+double kern_quant_scale_of(enum kern_quant_type type, double most);
+double kern_quant_kept_scale(enum kern_quant_type type, double scale);
 double kern_quant_scale(double exponent);
+
+/* Of the types of 4 bits, the code of the level nearest to a value, of two the first; and how far
+ * the farther neighbour of a code's level is. */
+unsigned kern_quant_code(enum kern_quant_type type, double value, double scale);
+double kern_quant_step(enum kern_quant_type type, unsigned code);
 
 /* The arrays that stand for a quantized one. */
 enum kern_quant_part {
@@ -85,6 +93,16 @@ struct kern_dequantize {
     int64_t extent[KERN_QUANT_DIMS_MAX]; /* of out */
     int64_t scales[KERN_QUANT_DIMS_MAX]; /* extents of in[1] */
     int64_t box[KERN_QUANT_DIMS_MAX];
+};
+
+/* out[0] = codes of in[0], `rows` of `width` elements, with out[1], the scales of each `box` of
+ * them; of types of 4 bits, whose scales are of one number: INT4 and MXFP4.  The variance of a byte
+ * of codes is that of the byte as a number: finite where its codes may be their neighbours.  No
+ * flops, as a conversion. */
+struct kern_quantize {
+    enum shd_dtype dtype, scale_dtype;
+    enum kern_quant_type type;
+    int64_t rows, width, box;
 };
 
 #endif /* KERN_QUANT_H */

@@ -141,14 +141,17 @@ static void place_tokens(struct room *room, struct graph *g, const struct kern_s
     cache->places = add_array(g, places, sight, KERN_PLACES, dims, 3);
 }
 
-static enum shd_dtype code_of(const struct scenario *s)
-{
-    static const enum shd_dtype codes[] = {[SCENARIO_CACHE_COMPUTE] = SHD_NDTYPES,
-                                           [SCENARIO_CACHE_E4M3] = SHD_F8E4M3,
-                                           [SCENARIO_CACHE_E5M2] = SHD_F8E5M2};
-
-    return codes[s->decode.cache];
-}
+/* How a type of cache is kept: as codes of a type, or of 4 bits. */
+static const struct {
+    enum shd_dtype code;
+    enum kern_quant_type quant;
+} cache_codes[SCENARIO_NCACHE_TYPES] = {
+    [SCENARIO_CACHE_COMPUTE] = {SHD_NDTYPES, KERN_NQUANT_TYPES},
+    [SCENARIO_CACHE_E4M3] = {SHD_F8E4M3, KERN_NQUANT_TYPES},
+    [SCENARIO_CACHE_E5M2] = {SHD_F8E5M2, KERN_NQUANT_TYPES},
+    [SCENARIO_CACHE_INT4] = {SHD_NDTYPES, KERN_INT4},
+    [SCENARIO_CACHE_MXFP4] = {SHD_NDTYPES, KERN_MXFP4},
+};
 
 /* Of the new tokens of a cache that begins, those before the room's first one are not kept. */
 static int64_t not_kept(const struct scenario *s, const struct room *room)
@@ -179,7 +182,9 @@ static void make_room(struct room *room, struct graph *g, const struct scenario 
         .fresh = skipped > 0 ? graph_dim(g, graph_text(g, "fresh%s", room->suffix),
                                          scenario_new_tokens(s) - skipped)
                              : seq,
-        .code = code_of(s),
+        .code = cache_codes[s->decode.cache].code,
+        .quant = cache_codes[s->decode.cache].quant,
+        .block = s->decode.block,
         .begins = kept == 0,
         .seed = s->seed,
         .source = model_source};

@@ -35,6 +35,11 @@ static bool has_cache(const struct scenario *s)
     return scenario_serves(s);
 }
 
+static bool has_blocks(const struct scenario *s)
+{
+    return s->decode.cache == SCENARIO_CACHE_INT4 || s->decode.cache == SCENARIO_CACHE_MXFP4;
+}
+
 static bool has_draft(const struct scenario *s)
 {
     return s->decode.draft > 0;
@@ -63,6 +68,7 @@ static const struct dependent {
     {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, from 1"},
     {"lora", "start", "lora", "rank", has_adapters, "lora.rank, from 1"},
     {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
+    {"decode", "block", "decode", "cache", has_blocks, "decode.cache: int4 or mxfp4"},
     {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, from 1"},
     {"offload", "prefetch", "offload", "parameters", has_offload,
      "offload.parameters or offload.activations"},

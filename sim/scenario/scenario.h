@@ -402,11 +402,14 @@ struct scenario_step {
 /* A strategy with step: [prefill, decode] is read as two. */
 enum scenario_half { SCENARIO_WHOLE, SCENARIO_PREFILL, SCENARIO_DECODE };
 
-/* The type of what is kept: the model's, or codes of 8 bits whose scale is 1. */
+/* The type of what is kept: the model's, codes of 8 bits whose scale is 1, or of 4 bits with scales
+ * of blocks. */
 enum scenario_cache_type {
     SCENARIO_CACHE_COMPUTE,
     SCENARIO_CACHE_E4M3,
     SCENARIO_CACHE_E5M2,
+    SCENARIO_CACHE_INT4,
+    SCENARIO_CACHE_MXFP4,
     SCENARIO_NCACHE_TYPES
 };
 
@@ -416,6 +419,7 @@ struct scenario_decode {
     int64_t context; /* tokens kept before the first step */
     int64_t page;    /* tokens of a page of the cache; 0: it is contiguous */
     enum scenario_cache_type cache;
+    int64_t block;   /* elements of a row with a scale, of a cache of 4 bits; 0: its type's own */
     int64_t draft;   /* tokens that a draft proposes in each step, to be verified at once */
     double accepted; /* of these, on average */
     int64_t shared;  /* tokens that all sequences begin with, and which are kept once in a pool */

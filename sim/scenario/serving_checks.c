@@ -127,6 +127,11 @@ static void check_copies(struct reader *r)
               copies);
 }
 
+static bool has_codes_of_8_bits(const struct scenario *s)
+{
+    return s->decode.cache == SCENARIO_CACHE_E4M3 || s->decode.cache == SCENARIO_CACHE_E5M2;
+}
+
 void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -151,6 +156,10 @@ void check_serving(struct reader *r)
     if (!s->step.decode && is_given(s, "decode", "draft"))
         WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
     check_pages(r);
+    if (has_codes_of_8_bits(s) && s->model.dtype == SHD_F64)
+        WRONG(r, "decode.cache",
+              "keys in float64 are not rounded to 8 bits; expected a model.dtype of at most 32 "
+              "bits, or a cache of int4 or mxfp4");
     if (s->products.recipe == SCENARIO_NVFP4)
         WRONG(r, "products.recipe",
               "weights of 4 bits that are multiplied as they are would take a byte each here; "
@@ -166,7 +175,8 @@ void check_serving(struct reader *r)
 /* What a cache is of: options of a section, or one of them. */
 static const struct {
     const char *section, *key;
-} shared[] = {{"model", NULL}, {"mla", NULL}, {"moe", NULL}, {"batch", NULL}, {"decode", "shared"}};
+} shared[] = {{"model", NULL},      {"mla", NULL},       {"moe", NULL},      {"batch", NULL},
+              {"decode", "shared"}, {"decode", "cache"}, {"decode", "block"}};
 
 /* An axis of the mesh may be another one in a prefill of devices of its own, and experts may have
  * other copies. */

@@ -187,10 +187,9 @@ static const char *const amax_of[] = {
 };
 
 static const char *const cache_types[] = {
-    [SCENARIO_CACHE_COMPUTE] = "compute",
-    [SCENARIO_CACHE_E4M3] = "float8_e4m3",
-    [SCENARIO_CACHE_E5M2] = "float8_e5m2",
-    [SCENARIO_NCACHE_TYPES] = NULL,
+    [SCENARIO_CACHE_COMPUTE] = "compute",  [SCENARIO_CACHE_E4M3] = "float8_e4m3",
+    [SCENARIO_CACHE_E5M2] = "float8_e5m2", [SCENARIO_CACHE_INT4] = "int4",
+    [SCENARIO_CACHE_MXFP4] = "mxfp4",      [SCENARIO_NCACHE_TYPES] = NULL,
 };
 
 static const char *const products_kept[] = {
@@ -622,8 +621,13 @@ const struct option option_table[] = {
      .help = "The tokens of a page of the cache: sequences have pages of a pool, wherever they lie "
              "in it, and tables that name them. 0: each sequence lies in one piece."},
     {WORD(decode, cache, cache_types), .kinds = OF_DECODERS, .standard = "compute",
-     .help = "The type of the keys and values that are kept: that of the computation, or 8 bits, "
-             "rounded as they are and read so by attention."},
+     .help = "The type of the keys and values that are kept: that of the computation; 8 bits, "
+             "rounded as they are and read so by attention; or 4 bits, with a scale of each block "
+             "of a head's row."},
+    {INT(decode, block, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0",
+     .help =
+         "The elements of a head's row that have a scale, in a cache of 4 bits. 0 means 128 for "
+         "int4 and 32 for mxfp4, or the most of their halves that divide the row."},
     {INT(decode, draft, 0, 1024), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
      .help = "The tokens of each sequence that a draft proposes in each step of a decode, which "
              "verifies them all at once. What the draft itself takes is not counted."},

@@ -34,7 +34,8 @@ static bool has_unknown(const struct bound_op *bound)
     return false;
 }
 
-/* Whether an op reads places in an array that are not all known, such as the ids of a look-up. */
+/* Whether an op reads places in an array that are not all known, such as the ids of a look-up;
+ * codes of few bits are values. */
 static bool reads_unsure_places(const struct bound_op *bound)
 {
     const struct program_op *op = bound->op;
@@ -43,7 +44,7 @@ static bool reads_unsure_places(const struct bound_op *bound)
     if (op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce || op->ninputs < 2)
         return false;
     for (uint32_t k = 0; k < op->ninputs; k++)
-        unsure |= bound->in[k] && kern_is_whole(bound->program->buffers[op->inputs[k]].dtype);
+        unsure |= bound->in[k] && bound->program->buffers[op->inputs[k]].dtype == SHD_I32;
     return unsure;
 }
 

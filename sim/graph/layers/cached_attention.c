@@ -3,6 +3,11 @@
 
 #include "graph/layers/cached_attention.h"
 
+#include <string.h>
+
+#include "graph/layers/quantized.h"
+#include "kern/quant.h"
+
 /* More tokens than are kept of a sequence. */
 #define SEQUENCE (UINT64_C(1) << 32)
 
@@ -61,34 +66,90 @@ static uint32_t as_codes(struct graph *g, const char *name, uint32_t rows, enum 
     return codes.codes;
 }
 
-uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
-                     const struct attention_cache *cache, const char *like)
+/* What earlier steps filled an array of codes with: any of them, under scales of a quarter, which
+ * let values of e2m1 be within 1.5; or zeros. */
+static void fill_codes(struct kern_source *source, enum shd_dtype dtype, bool scales, bool begins)
+{
+    static const uint8_t none = 0, quarter = 125; /* 127 - 2: the exponent of MXFP4's scale */
+
+    source->scale = 0;
+    if (dtype != SHD_U8)
+        source->offset = begins ? 0 : 0.25;
+    else if (scales || begins) {
+        source->bytes = begins ? &none : &quarter;
+        source->nbytes = 1;
+    } else
+        source->modulus = UINT8_MAX + 1;
+}
+
+/* Write rows into one array of a cache. */
+static uint32_t keep(struct graph *g, const char *name, uint32_t rows,
+                     const struct attention_cache *cache, const char *like, bool scales)
 {
     struct graph_node n;
+    struct kern_source source;
     uint32_t input, kept;
 
-    if (graph->err.status != SHD_OK || rows == GRAPH_NONE)
+    if (g->err.status != SHD_OK || rows == GRAPH_NONE)
         return GRAPH_NONE;
-    rows = fresh_rows(graph, name, rows, cache);
-    if (cache->code != SHD_NDTYPES && rows != GRAPH_NONE)
-        rows = as_codes(graph, name, rows, cache->code);
-    if (rows == GRAPH_NONE)
-        return GRAPH_NONE;
-    n = graph->nodes[rows];
+    n = g->nodes[rows];
     n.dims[1] = cache->dim;
     if (cache->kept.pages) {
         n.dims[0] = cache->pools;
-        rows = by_pool(graph, name, rows, cache);
+        rows = by_pool(g, name, rows, cache);
     }
-    input = graph_input(graph, name, n.dtype, n.dims, n.rank, content(graph, name, &n, cache));
+    source = content(g, name, &n, cache);
+    if (cache->quant != KERN_NQUANT_TYPES)
+        fill_codes(&source, n.dtype, scales, cache->begins);
+    input = graph_input(g, name, n.dtype, n.dims, n.rank, source);
     if (input == GRAPH_NONE)
         return GRAPH_NONE;
-    graph->nodes[input].base = like;
-    graph->nodes[input].kept = &cache->kept;
-    kept = graph_append(graph, graph_text(graph, "%s/append", name), input, rows, cache->places,
-                        cache->dim);
-    graph_output(graph, GRAPH_NEXT, name, kept, input);
+    g->nodes[input].base = like;
+    g->nodes[input].kept = &cache->kept;
+    kept =
+        graph_append(g, graph_text(g, "%s/append", name), input, rows, cache->places, cache->dim);
+    graph_output(g, GRAPH_NEXT, name, kept, input);
     return kept;
+}
+
+/* Keep rows as codes of 4 bits. */
+static uint32_t keep_codes(struct graph *g, const char *name, uint32_t rows,
+                           const struct attention_cache *cache, const char *like)
+{
+    const struct graph_node n = g->nodes[rows];
+    int64_t width = g->dims[n.dims[n.rank - 1]].size;
+    int64_t box = cache->block > 0 ? cache->block : quantized_block(cache->quant);
+    uint32_t codes, scales, dims[GRAPH_RANK_MAX];
+
+    while (cache->block == 0 && width % box != 0)
+        box /= 2;
+    codes = graph_quantize(g, graph_text(g, "%s/codes", name), cache->quant, rows, box);
+    if (codes == GRAPH_NONE || g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    scales =
+        keep(g, graph_text(g, "%s/scales", name), g->nodes[codes].extras[0], cache, like, true);
+    codes = keep(g, name, codes, cache, like, false);
+    if (codes == GRAPH_NONE || cache->begins)
+        return codes;
+    memcpy(dims, g->nodes[codes].dims, sizeof dims);
+    dims[n.rank - 1] = n.dims[n.rank - 1];
+    return graph_restore(g, graph_text(g, "%s/restored", name), cache->quant, n.dtype, codes,
+                         scales, dims, n.rank);
+}
+
+uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
+                     const struct attention_cache *cache, const char *like)
+{
+    if (graph->err.status != SHD_OK || rows == GRAPH_NONE)
+        return GRAPH_NONE;
+    rows = fresh_rows(graph, name, rows, cache);
+    if (rows == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (cache->quant != KERN_NQUANT_TYPES)
+        return keep_codes(graph, name, rows, cache, like);
+    if (cache->code != SHD_NDTYPES)
+        rows = as_codes(graph, name, rows, cache->code);
+    return keep(graph, name, rows, cache, like, false);
 }
 
 /* q for each part: [batch, parts * seq, heads, head_dim]. */

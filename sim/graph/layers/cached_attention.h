@@ -19,8 +19,10 @@ struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
     uint32_t fresh;  /* of the new tokens that are kept, the last ones: seq, if all are */
     uint32_t places; /* int32 [fresh], with pages [pools, rows, fresh]: where they are written */
-    enum shd_dtype code; /* keys and values are kept as codes of this type; SHD_NDTYPES: as they
-                            are */
+    enum shd_dtype code;        /* keys and values are kept as codes of this type ... */
+    enum kern_quant_type quant; /* ... or of these 4 bits, with scales of blocks of a row;
+                                   SHD_NDTYPES, KERN_NQUANT_TYPES: as they are */
+    int64_t block;              /* elements that have a scale; 0: the type's own */
     bool begins;     /* there are no tokens before: the new ones see each other alone */
     struct graph_kept kept; /* how tokens lie */
     uint32_t pools, rows;   /* with pages: dimensions in place of the batch, and `dim` is that of
@@ -31,8 +33,9 @@ struct attention_cache {
 };
 
 /* Write rows[batch, seq, heads, width] of new tokens into the cache `name`, an input that shards
- * its heads like the parameter `like`; NULL: not sharded.  Returns what is kept afterwards: [batch,
- * cache, heads, width]. */
+ * its heads like the parameter `like`; NULL: not sharded; the scales of codes of 4 bits are another
+ * one, `name`/scales.  Returns what is kept afterwards, as attention reads it: [batch, cache,
+ * heads, width]. */
 uint32_t layer_cache(struct graph *graph, const char *name, uint32_t rows,
                      const struct attention_cache *cache, const char *like);
 

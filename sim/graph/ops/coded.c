@@ -48,6 +48,11 @@ void graph_encode(struct graph *graph, const char *name, uint32_t x, struct grap
     out->codes = GRAPH_NONE;
     if (!graph_usable(graph, x) || !graph_usable(graph, out->amax))
         return;
+    if (node.dtype == SHD_F64) { /* whose codes are numbers of the reference computation */
+        graph_fail(graph, SHD_EUNSUPPORTED, "'%.60s' is in float64, which is not rounded to codes",
+                   graph->nodes[x].name);
+        return;
+    }
     node.dtype = out->coding.code;
     node.attr.coded.coding[0] = out->coding;
     node.inputs[node.ninputs++] = out->amax;
