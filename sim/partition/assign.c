@@ -28,6 +28,18 @@ void assign_take_order(struct assign *assign, const struct shd_sharding *shardin
     }
 }
 
+void assign_put_first(struct assign *assign, const struct shd_dim_axes *axes)
+{
+    uint8_t order[SHD_MESH_AXES_MAX], n = 0;
+
+    for (; n < axes->naxes; n++)
+        order[n] = axes->axes[n];
+    for (int i = 0; i < SHD_MESH_AXES_MAX; i++)
+        if (!memchr(axes->axes, assign->order[i], axes->naxes))
+            order[n++] = assign->order[i];
+    memcpy(assign->order, order, sizeof order);
+}
+
 /* The axes assigned to a factor, in the assignment's order. */
 static void axes_on(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {

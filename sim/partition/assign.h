@@ -45,6 +45,9 @@ void assign_init(struct assign *assign);
 /* Reorder the axes, as little as needed for the sharding's order of axes within each dimension. */
 void assign_take_order(struct assign *assign, const struct shd_sharding *sharding);
 
+/* Put axes before all others, in their order. */
+void assign_put_first(struct assign *assign, const struct shd_dim_axes *axes);
+
 /* The sharding that the op needs of operand `k`, and the sharding of result `r`. */
 void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t k);
 void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r);

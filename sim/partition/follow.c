@@ -156,6 +156,18 @@ static void take_flat(struct follow *f, const struct rule *rule, const struct sh
         assign_take_order(&f->assign, s);
 }
 
+/* Let a dimension that follows another lie as it does, if that moves less than what is led: the
+ * keys of a cache beside the queries of new tokens. */
+static void lead_by_larger(struct follow *f, uint32_t node, uint32_t operand, int8_t factor,
+                           const struct shd_dim_axes *axes)
+{
+    const struct graph *g = f->p->graph;
+
+    if (f->p->nodes[node].rule.factors[factor].follows != RULE_FREE &&
+        graph_elements(g, &g->nodes[operand]) > graph_elements(g, &g->nodes[node]))
+        assign_put_first(&f->assign, axes);
+}
+
 static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 {
     const struct graph *graph = f->p->graph;
@@ -176,6 +188,7 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
                       graph_elements(graph, &graph->nodes[operand]));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
+        lead_by_larger(f, node, operand, rule->operand[k][d], &s->dims[d]);
     }
     for (uint8_t a = 0; a < s->flat.naxes && rule->flat; a++)
         add_claim(f,
