@@ -301,12 +301,38 @@ static void read_codes(struct op_seconds *s, uint32_t i)
         s->chain_bytes[i] = work.bytes - key_bytes(s, op) * (1 - codes / numbers);
 }
 
+/* Let the kernel that writes codes of 4 bits into a cache round them, and write their scales, too:
+ * it reads what is rounded in place of the codes.  Codes of 8 bits are rounded on their own, which
+ * meets published figures better. */
+static void write_codes(struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i], *rounds;
+    const struct program_buffer *rows = &s->program->buffers[op->inputs[KERN_APPEND_ROWS]];
+    struct hardware_work work;
+
+    if (rows->argument)
+        return;
+    rounds = &s->program->ops[rows->first_op];
+    if (rounds->kind != PROGRAM_KERNEL || rounds->kernel != &kern_kernel_quantize)
+        return;
+    if (op->inputs[KERN_APPEND_ROWS] != rounds->outputs[0]) { /* scales, beside their codes */
+        s->chain_bytes[i] = -1;
+        return;
+    }
+    if (!set_work(&work, s, rounds, program_doer(s->program, rounds, 0)))
+        return;
+    s->chain_bytes[i] = work.bytes;
+    s->chain_bytes[rows->first_op] = -1;
+}
+
 static void find_unpacking(struct op_seconds *s)
 {
     for (uint32_t i = 0; i < s->program->nops; i++) {
         const struct program_op *op = &s->program->ops[i];
         struct hardware_work work;
 
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_append)
+            write_codes(s, i);
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_attention)
             read_codes(s, i);
         for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
