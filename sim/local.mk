@@ -236,6 +236,8 @@ libsim_la_SOURCES = \
 	%D%/cost/events.h \
 	%D%/cost/modelled.c \
 	%D%/cost/modelled.h \
+	%D%/cost/op_codes.c \
+	%D%/cost/op_codes.h \
 	%D%/cost/op_seconds.c \
 	%D%/cost/op_seconds.h \
 	%D%/cost/plan.c \
