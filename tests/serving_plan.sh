@@ -247,6 +247,28 @@ is 1 "search --apart: none within the limits"
 search --apart --devices 12 -s decode.tokens=1
 is 2 "search --apart: answers of one token need no decode"
 
+# Attention to a cache of 4 bits reads its codes and scales: for each 128 elements of 16 bits 64 bytes
+# and a float; and what writes the cache rounds in the same kernel.
+cat >"$tmp/codes.yaml" <<'YAML'
+version: 1
+mesh: {one: 1}
+hardware: h100-sxm
+model: {kind: llama3, d_model: 4096, layers: 2, heads: 32, vocab: 1024, d_ff: 64, dtype: bfloat16}
+batch: {size: 64, seq: 4096}
+step: [decode]
+params: [[.*, []]]
+YAML
+shardsim plan -q --json "$tmp/codes.yaml"
+cp "$tmp/out" "$tmp/wide.json"
+shardsim plan -q --json "$tmp/codes.yaml" -s decode.cache=int4
+holds "plan: attention to a cache of 4 bits reads codes and scales" <<PY
+wide, codes = (x["time"]["modelled"] for x in (json.load(open("$tmp/wide.json")), r))
+ratio = codes["attention_seconds"] / wide["attention_seconds"]
+assert abs(ratio - 68 / 256) < 0.01, ratio
+assert codes["elementwise_seconds"] < 1.01 * wide["elementwise_seconds"], (codes, wide)
+assert "caches of 4 bits" in codes["extrapolated_in"]
+PY
+
 # The page shows what the program says.
 # The most sequences that are tried, where more may fit; and a cache that is not padded.
 shardsim search "$scenarios/requests.yaml" --serve -S decode -q --top 1
