@@ -125,9 +125,11 @@ def sharded(rng, one, name):
 def is_exact(program):
     """Whether tokens are the same in all layouts.  Norms that take the mean away leave equal
     scores: made-up rows of a table of words are the same but for a constant.  And what pages hold
-    that no step filled is made up by where they lie.  Where experts drop tokens, those of a common
-    prefix are not the same in all sequences, of which pages keep one."""
-    if "shared" in program["decode"] and "capacity" in program.get("moe", {}):
+    that no step filled is made up by where they lie.  Where experts drop tokens, or are made up by a
+    token's number, those of a common prefix are not the same in all sequences, of which pages keep
+    one."""
+    moe = program.get("moe", {"routing": "learned"})
+    if "shared" in program["decode"] and ("capacity" in moe or moe["routing"] != "learned"):
         return False
     if "page" in program["decode"] and (
             "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):
