@@ -36,6 +36,10 @@ FAMILIES = {
     "gqa": {"model": LLAMA},
     "mqa": {"model": {**LLAMA, "kv_heads": 1}},
     "window": {"model": {**LLAMA, "window": 10}},
+    "a window of one": {"model": {**LLAMA, "window": 1}},
+    "a window of one, 8 bits": {"model": {**LLAMA, "window": 1},
+                                "decode": {"cache": "float8_e4m3"}},
+    "chunks that end with a prompt": {"model": {**LLAMA, "layer_types": ["chunk"], "chunk": 8}},
     "chunk": {"model": {**LLAMA, "layer_types": ["chunk", "full"], "chunk": 12}},
     "sinks": {"model": {**LLAMA, "sinks": True, "layer_types": ["window", "full"], "window": 7}},
     "experts": {"model": MIXTRAL, "moe": MOE},
@@ -77,6 +81,14 @@ LAYOUTS = [
     ("a window in pages, behind a prefill elsewhere", "window", {
         "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "decode": {"page": 2},
         "context": {"axis": "cp", "order": "striped"}, "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
+    ("a window that keeps nothing of a prompt", "a window of one", {
+        "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "decode": {"page": 2},
+        "context": {"axis": "cp", "order": "striped"}}),
+    ("a window of one token in 8 bits", "a window of one, 8 bits", {
+        "mesh": {"cp": 2}, **BOTH, "context": {"axis": "cp", "order": "striped"}}),
+    ("chunks that keep nothing of a prompt", "chunks that end with a prompt", {
+        "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "context": {"axis": "cp"},
+        "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
     ("chunks", "chunk", {"mesh": {"tp": 2}, "params": HEADS}),
     ("chunks over a cut sequence", "chunk", CUT),
     ("sinks", "sinks", {"mesh": {"tp": 4}, "params": HEADS}),
@@ -168,7 +180,7 @@ def kept_by(layer, model, kept, unit):
     while first > 0 and (first % unit or first % each):
         first -= 1
     room = tokens - max(first, 0)
-    return max(room, -(-each // unit) * unit) if first > 0 else room
+    return max(room, -(-each // unit) * unit) if first > 0 else max(room, unit)
 
 
 def growth_of(strategy):

@@ -108,6 +108,8 @@ static double query_value(const struct kern_source *source, int64_t index)
     int64_t position = kern_sight_query(sight, source->step, query);
     struct kern_span span;
 
+    if (source->sight_array == KERN_PLACES && position < 0)
+        return -1;
     if (source->sight_array == KERN_PLACES)
         position = kern_order_index(&sight->order, position);
     if (source->sight_array == KERN_PLACES && sight->pages)

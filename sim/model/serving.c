@@ -153,10 +153,15 @@ static const struct {
     [SCENARIO_CACHE_MXFP4] = {SHD_NDTYPES, KERN_MXFP4},
 };
 
-/* Of the new tokens of a cache that begins, those before the room's first one are not kept. */
+/* Of the new tokens of a cache that begins, those before the room's first one are not kept; the
+ * last is given in any case, and has no place if it is one of them. */
 static int64_t not_kept(const struct scenario *s, const struct room *room)
 {
-    return scenario_kept_tokens(s) == 0 ? room->from : 0;
+    int64_t others = scenario_new_tokens(s) - 1;
+
+    if (scenario_kept_tokens(s) > 0)
+        return 0;
+    return room->from < others ? room->from : others;
 }
 
 /* Make the room of layers of a type. */

@@ -131,6 +131,7 @@ int64_t scenario_cache_room(const struct scenario *scenario, enum scenario_layer
     int64_t from = scenario_cache_from(scenario, sees), unit = cache_unit(scenario);
     int64_t room = scenario_cache_tokens(scenario) - from;
     int64_t chunk = (scenario->model.chunk + unit - 1) / unit * unit;
+    int64_t least = sees == SCENARIO_LAYER_CHUNK && from > 0 ? chunk : unit;
 
-    return sees == SCENARIO_LAYER_CHUNK && from > 0 && room < chunk ? chunk : room;
+    return room < least ? least : room;
 }
