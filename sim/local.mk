@@ -558,6 +558,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/check_folder.h \
 	%D%/jobs/check_script.c \
 	%D%/jobs/check_script.h \
+	%D%/jobs/check_stored.c \
+	%D%/jobs/check_stored.h \
 	%D%/jobs/check_strategy.c \
 	%D%/jobs/check_strategy.h \
 	%D%/jobs/check_tell.c \

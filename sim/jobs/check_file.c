@@ -6,15 +6,13 @@
 
 #include "jobs/check_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/pack.h"
 #include "base/wait.h"
 #include "jobs/check_script.h"
+#include "jobs/check_stored.h"
 #include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"
@@ -25,7 +23,6 @@
 #define OLD_FORMAT                                                                              \
     "its baseline is of format 1, which has other keys for figures; 'shardsim check --update' " \
     "writes format 2"
-#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* largest file read; as YAML_DOC_BYTES_MAX */
 
 /* A strategy that was tried. */
 struct strategy_check {
@@ -46,9 +43,7 @@ struct file_check {
     struct text hardware;       /* as a value of --set */
     char *imported;             /* the name of its scenario in places, which are no lines of it */
     struct text told;   /* packed outcomes, for the answer */
-    struct text before; /* the stored baseline, "" for none */
-    bool is_foreign;    /* the file in its place is not a baseline, or cannot be read */
-    struct baseline_file was;
+    struct check_stored stored;
     struct strategy_check *done;
     size_t ndone;
     int64_t load_ns; /* time in which the file was read and its programs were made */
@@ -56,27 +51,6 @@ struct file_check {
     struct unpack orphans;  /* names of baselines without a scenario, to the end of the task */
     const char *was_called; /* the orphan that matches this file; NULL: none */
 };
-
-static int read_baseline(struct file_check *f, struct diag *faults)
-{
-    struct place place = {f->baseline_path, 1, 1};
-    struct shd_error err;
-    struct stat info;
-
-    if (lstat(f->baseline_path, &info) != 0 && errno == ENOENT)
-        return SHD_OK;
-    f->is_foreign = true;
-    if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
-        diag_failure(faults, place, err.status, "%s", err.text);
-        return err.status;
-    }
-    f->is_foreign = !baseline_is_own(&f->before);
-    if (f->is_foreign) {
-        diag_error(faults, place, CHECK_FOREIGN);
-        return SHD_EINVAL;
-    }
-    return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
-}
 
 /* Whether a file was given: the script, its baseline, or one that the script reads. */
 static bool is_given(const struct file_check *f, const char *file)
@@ -169,20 +143,16 @@ static bool is_as(const struct file_check *f, const struct baseline_file *was)
 static bool is_orphan_as(const struct file_check *f, const char *orphan)
 {
     size_t length = strlen(f->baseline_path) - strlen(f->suite);
-    struct text path = TEXT_INIT, text = TEXT_INIT;
-    struct baseline_file was = {.list = NULL};
+    struct check_stored stored = CHECK_STORED_INIT;
+    struct text path = TEXT_INIT;
     struct diag faults = DIAG_INIT;
-    struct shd_error err;
     bool same;
 
     text_addf(&path, "%.*s%s", (int)length, f->baseline_path, orphan);
-    same = file_read(&text, text_get(&path), BASELINE_BYTES_MAX, &err) == SHD_OK &&
-           baseline_is_own(&text) &&
-           baseline_parse(&was, text_get(&path), &text, &faults) == SHD_OK && is_as(f, &was);
-    baseline_file_fini(&was);
+    same = check_stored_read(&stored, text_get(&path), &faults) == SHD_OK && is_as(f, &stored.was);
+    check_stored_fini(&stored);
     diag_fini(&faults);
     text_fini(&path);
-    text_fini(&text);
     return same;
 }
 
@@ -190,7 +160,7 @@ static int find_name_before(struct file_check *f)
 {
     size_t whole = f->told.length;
 
-    while (f->was.count == 0 && !f->was_called && f->orphans.at < f->orphans.end &&
+    while (f->stored.was.count == 0 && !f->was_called && f->orphans.at < f->orphans.end &&
            !f->orphans.bad) {
         const char *orphan = unpack_string(&f->orphans);
 
@@ -274,7 +244,7 @@ static int check_strategies(struct file_check *f, struct work *w)
         return check_no_memory();
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct strategy_check *s = &f->done[f->ndone++];
-        struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
+        struct baseline *was = baseline_find(&f->stored.was, w->items[i].scenario->strategy);
         const struct check_before before = {was, f->is_script ? &f->script.lines : NULL,
                                             f->is_script ? &f->script.unplanned : NULL};
         int64_t begin_ns = wait_clock_ns();
@@ -289,7 +259,7 @@ static int check_strategies(struct file_check *f, struct work *w)
             exit = CMD_CANNOT;
         if (was && !was->has_given && !f->wish->update)
             s->notes[OUTCOME_OLDER] = OLDER;
-        else if (was && f->was.version < BASELINE_VERSION && !f->wish->update)
+        else if (was && f->stored.was.version < BASELINE_VERSION && !f->wish->update)
             s->notes[OUTCOME_OLDER] = OLD_FORMAT;
         f->wrong |= s->check.wrong.nerrors > 0;
         trial_fini(&w->items[i].trial);
@@ -322,10 +292,10 @@ static int check_left_over(struct file_check *f)
 {
     int exit = CMD_OK;
 
-    for (size_t i = 0; i < f->was.count && exit == CMD_OK; i++)
-        if (!f->wrong && !is_there(f, f->was.list[i].name))
+    for (size_t i = 0; i < f->stored.was.count && exit == CMD_OK; i++)
+        if (!f->wrong && !is_there(f, f->stored.was.list[i].name))
             exit = note_words(f, f->wish->update ? OUTCOME_PASSED : OUTCOME_MISSING,
-                              f->was.list[i].name,
+                              f->stored.was.list[i].name,
                               "there is a baseline, but no such strategy any more");
     return exit;
 }
@@ -334,11 +304,11 @@ static int check_left_over(struct file_check *f)
  * nothing else would change. */
 static void print_baseline(const struct file_check *f, const struct baseline *now, struct text *out)
 {
-    struct baseline_head head = {f->suite, f->was.by, f->words, f->nwords};
+    struct baseline_head head = {f->suite, f->stored.was.by, f->words, f->nwords};
 
-    if (f->was.by)
+    if (f->stored.was.by)
         baseline_print(now, f->ndone, &head, out);
-    if (f->was.by && !strcmp(text_get(out), text_get(&f->before)))
+    if (f->stored.was.by && !strcmp(text_get(out), text_get(&f->stored.text)))
         return;
     text_clear(out);
     head.by = PACKAGE_VERSION;
@@ -358,7 +328,7 @@ static int note_baseline(struct file_check *f, struct text *answer)
     print_baseline(f, now, &text);
     free(now);
     answer->failed |= text.failed;
-    if (strcmp(text_get(&text), text_get(&f->before)) != 0) {
+    if (strcmp(text_get(&text), text_get(&f->stored.text)) != 0) {
         pack_uint(answer, CHECK_BASELINE);
         pack_string(answer, f->baseline_path);
         pack_string(answer, text_get(&text));
@@ -385,13 +355,13 @@ static bool import_script(struct file_check *f, struct work *w, struct diag *dia
 {
     struct text name = TEXT_INIT;
 
-    f->words = calloc(f->was.nwords + f->wish->nwords + 1, sizeof *f->words);
+    f->words = calloc(f->stored.was.nwords + f->wish->nwords + 1, sizeof *f->words);
     if (!f->words) {
         diag_no_memory(diag);
         return false;
     }
-    f->nwords = check_script_merge(f->words, (const char *const *)f->was.words, f->was.nwords,
-                                   f->wish->words, f->wish->nwords);
+    f->nwords = check_script_merge(f->words, (const char *const *)f->stored.was.words,
+                                   f->stored.was.nwords, f->wish->words, f->wish->nwords);
     check_script_init(&f->script, f->path, f->words, f->nwords, diag);
     text_addf(&name, "%s, imported", f->path);
     f->imported = text_take(&name);
@@ -428,8 +398,8 @@ static int load(struct file_check *f, struct work *w)
 static int check_work(struct file_check *f, struct work *w)
 {
     struct diag faults = DIAG_INIT;
-    int status = read_baseline(f, &faults), exit;
-    bool bad = status != SHD_OK && (f->is_foreign || !f->wish->update);
+    int status = check_stored_read(&f->stored, f->baseline_path, &faults), exit;
+    bool bad = status != SHD_OK && (f->stored.is_foreign || !f->wish->update);
 
     exit = status == SHD_ENOMEM ? check_no_memory() : load(f, w);
     if (status != SHD_ENOMEM && exit == CMD_USAGE) {
@@ -472,10 +442,9 @@ static void file_check_fini(struct file_check *f)
     free(f->done);
     check_script_fini(&f->script);
     free(f->words);
-    baseline_file_fini(&f->was);
     text_fini(&f->hardware);
     free(f->imported);
-    text_fini(&f->before);
+    check_stored_fini(&f->stored);
     text_fini(&f->told);
     free(f->path);
     free(f->baseline_path);
@@ -485,7 +454,7 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
 {
     struct file_check f = {.wish = wish,
                            .told = TEXT_INIT,
-                           .before = TEXT_INIT,
+                           .stored = CHECK_STORED_INIT,
                            .hardware = TEXT_INIT,
                            .script = {.scenario = TEXT_INIT}};
     const char *dir, *folder;
@@ -514,41 +483,6 @@ void check_file_ask(struct text *out, const char *dir, const char *folder, const
     pack_string(out, suite);
     for (size_t i = 0; i < norphans; i++)
         pack_string(out, orphans[i]);
-}
-
-bool check_is_baseline(const char *path)
-{
-    struct text text = TEXT_INIT;
-    struct shd_error err;
-    bool own = file_read(&text, path, BASELINE_BYTES_MAX, &err) == SHD_OK && baseline_is_own(&text);
-
-    text_fini(&text);
-    return own;
-}
-
-char *check_join_baseline(const char *folder, const char *suite)
-{
-    struct text name = TEXT_INIT;
-    char *path = NULL;
-
-    text_addf(&name, "%s%s", suite, check_is_script(suite) ? CHECK_BASELINE_ENDING : "");
-    if (!name.failed)
-        path = check_join(folder, text_get(&name));
-    text_fini(&name);
-    return path;
-}
-
-char *check_join(const char *dir, const char *name)
-{
-    struct text text = TEXT_INIT;
-    size_t length = strlen(dir);
-
-    if (!strcmp(dir, "."))
-        return strdup(name);
-    while (length > 1 && dir[length - 1] == '/')
-        length--;
-    text_addf(&text, "%.*s/%s", (int)length, dir, name);
-    return text_take(&text);
 }
 
 int check_no_memory(void)

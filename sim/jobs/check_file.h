@@ -14,9 +14,6 @@
 #include "base/text.h"
 #include "jobs/check_strategy.h"
 
-#define CHECK_FOREIGN \
-    "the first line is not that of a baseline, so this is left as it is; move it away"
-
 enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */
     CHECK_BASELINE, /* a baseline to be written: its path and its text */
@@ -31,15 +28,6 @@ void check_file_ask(struct text *out, const char *dir, const char *folder, const
 
 /* The work of a farm_crew, whose `arg` is a struct check_wish. */
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);
-
-/* Whether a file is a baseline; false if it cannot be read. */
-bool check_is_baseline(const char *path);
-
-/* "dir/name", or the name alone in "."; the caller frees it.  NULL: no memory. */
-char *check_join(const char *dir, const char *name);
-
-/* The path of a file's baseline, of the file's path below its folder.  As check_join(). */
-char *check_join_baseline(const char *folder, const char *suite);
 
 /* Print that there is no memory; returns CMD_CANNOT. */
 int check_no_memory(void);

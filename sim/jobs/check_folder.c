@@ -15,6 +15,7 @@
 #include "base/escape.h"
 #include "jobs/check_file.h"
 #include "jobs/check_script.h"
+#include "jobs/check_stored.h"
 #include "jobs/command.h"
 #include "ranks/farm.h"
 #include "ranks/ranks.h"
