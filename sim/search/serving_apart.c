@@ -12,8 +12,10 @@
 
 #include "base/array.h"
 
-/* Devices of a replica, at most: those that a fast network joins in a few nodes. */
-#define REPLICA_MAX 64
+/* Sizes of a replica that are searched: the powers of two up to 64 devices, which are those that a
+ * fast network joins in a few nodes. */
+#define NSIZES 7
+#define REPLICA_MAX (1 << (NSIZES - 1))
 
 /* ---- layouts of both steps ---- */
 
@@ -242,7 +244,7 @@ int serving_apart_run(struct serving_apart *out, const struct trial *trial,
                              "[decode] and decode.tokens, from 2");
     if (scenario_kept_tokens(s) < 1)
         return shd_error_set(err, SHD_EINVAL, "a decode behind no prompt; expected batch.seq");
-    out->searches = calloc(SERVING_NUSES * 64, sizeof *out->searches);
+    out->searches = calloc(SERVING_NUSES * NSIZES, sizeof *out->searches);
     status = out->searches ? search_all(out, err)
                            : shd_error_set(err, SHD_ENOMEM, "no memory for layouts");
     if (status == SHD_OK)
