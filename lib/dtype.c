@@ -51,6 +51,8 @@ static bool is_called(int dtype, const char *name)
 
 int shd_dtype_parse(enum shd_dtype *out, const char *name, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, name))
+        return SHD_EINVAL;
     for (int i = 0; i < SHD_NDTYPES; i++)
         if (is_called(i, name)) {
             *out = (enum shd_dtype)i;

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int shd_error_set(struct shd_error *err, int status, const char *fmt, ...)
 {
@@ -15,9 +16,38 @@ int shd_error_set(struct shd_error *err, int status, const char *fmt, ...)
 
     err->status = status;
     va_start(ap, fmt);
-    vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    vsnprintf(err->text, sizeof(err->text), fmt ? fmt : "", ap);
     va_end(ap);
     return status;
+}
+
+bool shd_given(struct shd_error *err, const char *function, const char *names,
+               const void *const *pointers, size_t n)
+{
+    if (!names || (!pointers && n > 0))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strcspn(names, ",");
+
+        if (!pointers[i]) {
+            shd_error_set(err, SHD_EINVAL, "%s(): argument '%.*s' is NULL; expected an object",
+                          function, (int)length, names);
+            return false;
+        }
+        names += length;
+        names += strspn(names, ", ");
+    }
+    return true;
+}
+
+bool shd_given_array(struct shd_error *err, const char *function, const char *name,
+                     const void *array, size_t n)
+{
+    if (array || n == 0)
+        return true;
+    shd_error_set(err, SHD_EINVAL, "%s(): argument '%s' is NULL; expected an array of %zu",
+                  function, name, n);
+    return false;
 }
 
 const char *shd_status_name(int status)

@@ -17,6 +17,9 @@ static bool has_axis(const struct shd_groups *groups, size_t axis)
 int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh, const uint8_t *axes,
                     size_t naxes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, axes, naxes))
+        return SHD_EINVAL;
+
     struct shd_groups groups = {.mesh = mesh, .nmembers = 1};
 
     if (!mesh)
@@ -39,6 +42,9 @@ int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh, const u
  * the mesh's order counts groups by their lowest position. */
 int32_t shd_groups_find(const struct shd_groups *groups, int32_t position)
 {
+    if (!groups || !groups->mesh)
+        return -1;
+
     size_t naxes = shd_mesh_naxes(groups->mesh);
     int32_t group = 0;
 
@@ -52,6 +58,9 @@ int32_t shd_groups_find(const struct shd_groups *groups, int32_t position)
 
 int32_t shd_groups_member(const struct shd_groups *groups, int32_t position)
 {
+    if (!groups || !groups->mesh)
+        return -1;
+
     int32_t member = 0;
 
     for (size_t i = 0; i < groups->naxes; i++) {
@@ -65,6 +74,9 @@ int32_t shd_groups_member(const struct shd_groups *groups, int32_t position)
 
 int32_t shd_groups_position(const struct shd_groups *groups, int32_t group, int32_t member)
 {
+    if (!groups || !groups->mesh)
+        return -1;
+
     int32_t coords[SHD_MESH_AXES_MAX];
 
     for (size_t a = shd_mesh_naxes(groups->mesh); a-- > 0;) {

@@ -39,6 +39,7 @@ shdinclude_HEADERS += \
 	%D%/shd/tree.h
 
 libshd_la_SOURCES = \
+	%D%/bound.h \
 	%D%/dtype.c \
 	%D%/error.c \
 	%D%/group.c \

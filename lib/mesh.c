@@ -99,12 +99,19 @@ static int set_axes(struct shd_mesh *mesh, const char *const *names, const int32
 int shd_mesh_create(struct shd_mesh **out, const char *const *names, const int32_t *sizes,
                     size_t naxes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, names, naxes) ||
+        !SHD_GIVEN_ARRAY(err, sizes, naxes))
+        return SHD_EINVAL;
     return shd_mesh_create_with_ids(out, names, sizes, naxes, NULL, err);
 }
 
 int shd_mesh_create_with_ids(struct shd_mesh **out, const char *const *names, const int32_t *sizes,
                              size_t naxes, const int32_t *device_ids, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, names, naxes) ||
+        !SHD_GIVEN_ARRAY(err, sizes, naxes))
+        return SHD_EINVAL;
+
     int status = check_axes(names, sizes, naxes, err);
 
     if (status)
@@ -138,26 +145,37 @@ void shd_mesh_destroy(struct shd_mesh *mesh)
 
 size_t shd_mesh_naxes(const struct shd_mesh *mesh)
 {
+    if (!mesh)
+        return 0;
     return mesh->naxes;
 }
 
 int32_t shd_mesh_size(const struct shd_mesh *mesh)
 {
+    if (!mesh)
+        return 0;
     return mesh->size;
 }
 
 const char *shd_mesh_axis_name(const struct shd_mesh *mesh, size_t axis)
 {
+    if (!mesh || axis >= mesh->naxes)
+        return NULL;
     return mesh->names[axis];
 }
 
 int32_t shd_mesh_axis_size(const struct shd_mesh *mesh, size_t axis)
 {
+    if (!mesh || axis >= mesh->naxes)
+        return 0;
     return mesh->sizes[axis];
 }
 
 int64_t shd_mesh_size_along(const struct shd_mesh *mesh, uint32_t axes)
 {
+    if (!mesh)
+        return 0;
+
     int64_t n = 1;
 
     for (size_t a = 0; a < mesh->naxes; a++)
@@ -167,6 +185,9 @@ int64_t shd_mesh_size_along(const struct shd_mesh *mesh, uint32_t axes)
 
 int64_t shd_mesh_size_of_axes(const struct shd_mesh *mesh, const uint8_t *axes, size_t naxes)
 {
+    if ((!mesh || !axes) && naxes > 0)
+        return 0;
+
     int64_t n = 1;
 
     for (size_t i = 0; i < naxes; i++)
@@ -176,6 +197,8 @@ int64_t shd_mesh_size_of_axes(const struct shd_mesh *mesh, const uint8_t *axes, 
 
 int shd_mesh_find_axis(const struct shd_mesh *mesh, const char *name)
 {
+    if (!mesh || !name)
+        return -1;
     for (size_t i = 0; i < mesh->naxes; i++) {
         if (!strcmp(mesh->names[i], name))
             return (int)i;
@@ -185,12 +208,17 @@ int shd_mesh_find_axis(const struct shd_mesh *mesh, const char *name)
 
 void shd_mesh_coords(const struct shd_mesh *mesh, int32_t position, int32_t *coords)
 {
+    if (!mesh || !coords)
+        return;
     for (size_t i = 0; i < mesh->naxes; i++)
         coords[i] = shd_mesh_coord(mesh, position, i);
 }
 
 int32_t shd_mesh_position(const struct shd_mesh *mesh, const int32_t *coords)
 {
+    if (!mesh || !coords)
+        return -1;
+
     int32_t position = 0;
 
     for (size_t i = 0; i < mesh->naxes; i++)
@@ -200,16 +228,22 @@ int32_t shd_mesh_position(const struct shd_mesh *mesh, const int32_t *coords)
 
 int32_t shd_mesh_coord(const struct shd_mesh *mesh, int32_t position, size_t axis)
 {
+    if (!mesh || axis >= mesh->naxes || position < 0 || position >= mesh->size)
+        return -1;
     return position / mesh->strides[axis] % mesh->sizes[axis];
 }
 
 int32_t shd_mesh_device_id(const struct shd_mesh *mesh, int32_t position)
 {
+    if (!mesh || position < 0 || position >= mesh->size)
+        return -1;
     return mesh->ids ? mesh->ids[position] : position;
 }
 
 int32_t shd_mesh_find_device(const struct shd_mesh *mesh, int32_t device_id)
 {
+    if (!mesh)
+        return -1;
     if (!mesh->by_id)
         return device_id >= 0 && device_id < mesh->size ? device_id : -1;
 
@@ -224,6 +258,8 @@ bool shd_mesh_equal(const struct shd_mesh *a, const struct shd_mesh *b)
 {
     if (a == b)
         return true;
+    if (!a || !b)
+        return false;
     if (a->naxes != b->naxes || memcmp(a->sizes, b->sizes, sizeof(a->sizes)) != 0)
         return false;
     for (size_t i = 0; i < a->naxes; i++) {
@@ -237,6 +273,9 @@ bool shd_mesh_equal(const struct shd_mesh *a, const struct shd_mesh *b)
 
 size_t shd_mesh_print(const struct shd_mesh *mesh, char *buf, size_t size)
 {
+    if (!mesh || (!buf && size > 0))
+        return 0;
+
     struct print print;
 
     print_init(&print, buf, size);

@@ -47,8 +47,15 @@ static int check_used(const struct shd_tree *tree, const struct shd_prefix *entr
 int shd_prefix_specs(const struct shd_spec **specs, const struct shd_tree *tree,
                      const struct shd_prefix *entries, size_t nentries, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, tree) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)) ||
+        !SHD_GIVEN_ARRAY(err, entries, nentries))
+        return SHD_EINVAL;
+
     int status = SHD_OK;
 
+    for (size_t e = 0; e < nentries; e++)
+        if (!SHD_GIVEN(err, entries[e].path))
+            return SHD_EINVAL;
     for (size_t i = 0; !status && i < shd_tree_count(tree); i++)
         status = find_entry(&specs[i], shd_tree_leaf(tree, i)->name, entries, nentries, err);
     for (size_t e = 0; !status && e < nentries; e++)

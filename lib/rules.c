@@ -29,6 +29,9 @@ struct shd_rules {
 
 int shd_rules_create(struct shd_rules **out, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct shd_rules *rules = calloc(1, sizeof(*rules));
 
     if (!rules)
@@ -84,6 +87,9 @@ static int keep_fault(struct rule *rule, const struct shd_error *fault, struct s
 int shd_rules_add_late(struct shd_rules *rules, const char *pattern, const struct shd_spec *spec,
                        struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, rules, pattern))
+        return SHD_EINVAL;
+
     struct rule rule = {0};
     struct shd_error fault;
     int status = grow(rules, err);
@@ -108,6 +114,9 @@ int shd_rules_add_late(struct shd_rules *rules, const char *pattern, const struc
 int shd_rules_add(struct shd_rules *rules, const char *pattern, const struct shd_spec *spec,
                   struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, rules, pattern, spec))
+        return SHD_EINVAL;
+
     struct rule rule = {0};
     int status = grow(rules, err);
 
@@ -128,16 +137,22 @@ int shd_rules_add(struct shd_rules *rules, const char *pattern, const struct shd
 
 size_t shd_rules_count(const struct shd_rules *rules)
 {
+    if (!rules)
+        return 0;
     return rules->nrules;
 }
 
 const char *shd_rules_pattern(const struct shd_rules *rules, size_t rule)
 {
+    if (!rules || rule >= rules->nrules)
+        return NULL;
     return rules->rules[rule].pattern;
 }
 
 const struct shd_spec *shd_rules_spec(const struct shd_rules *rules, size_t rule)
 {
+    if (!rules || rule >= rules->nrules)
+        return NULL;
     return rules->rules[rule].spec;
 }
 
@@ -168,6 +183,9 @@ int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
 int shd_rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
                     struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, rule, rules, name))
+        return SHD_EINVAL;
+
     struct regex_finder finder;
 
     regex_finder_init(&finder);

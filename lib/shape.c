@@ -10,6 +10,9 @@
 
 int shd_shape_count(int64_t *out, const int64_t *shape, size_t rank, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, shape, rank))
+        return SHD_EINVAL;
+
     int64_t count = 1;
     bool empty = false;
 
@@ -30,6 +33,9 @@ int shd_shape_count(int64_t *out, const int64_t *shape, size_t rank, struct shd_
 int shd_shape_bytes(uint64_t *out, const int64_t *shape, size_t rank, enum shd_dtype dtype,
                     struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, shape, rank))
+        return SHD_EINVAL;
+
     int64_t count;
     uint64_t bytes;
     int status;
@@ -48,6 +54,9 @@ int shd_shape_bytes(uint64_t *out, const int64_t *shape, size_t rank, enum shd_d
 
 size_t shd_shape_print(char *buf, size_t size, const int64_t *shape, size_t rank)
 {
+    if ((!buf && size > 0) || (!shape && rank > 0))
+        return 0;
+
     struct print print;
 
     print_init(&print, buf, size);

@@ -10,10 +10,48 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bound.h"
 #include "print.h"
+
+static bool axes_exist(const struct shd_dim_axes *axes, size_t naxes)
+{
+    if (axes->naxes > SHD_MESH_AXES_MAX)
+        return false;
+    for (size_t i = 0; i < axes->naxes; i++)
+        if (axes->axes[i] >= naxes)
+            return false;
+    return true;
+}
+
+bool sharding_is_bound(const struct shd_sharding *sharding)
+{
+    size_t naxes;
+
+    if (!sharding || !sharding->mesh || sharding->rank > SHD_RANK_MAX ||
+        sharding->flat_dims > sharding->rank || sharding->partial_op > SHD_MIN)
+        return false;
+    naxes = shd_mesh_naxes(sharding->mesh);
+    for (size_t d = 0; d < sharding->rank; d++)
+        if (!axes_exist(&sharding->dims[d], naxes))
+            return false;
+    return sharding->partial >> naxes == 0 && axes_exist(&sharding->flat, naxes);
+}
+
+int check_bound(const struct shd_sharding *sharding, const char *name, struct shd_error *err)
+{
+    if (sharding_is_bound(sharding))
+        return SHD_OK;
+    return shd_error_set(
+        err, SHD_EINVAL,
+        "argument '%s' is not a sharding; expected one that shd_sharding_bind() or "
+        "shd_sharding_init() filled",
+        name);
+}
 
 void shd_sharding_init(struct shd_sharding *out, const struct shd_mesh *mesh, size_t rank)
 {
+    if (!out)
+        return;
     memset(out, 0, sizeof(*out));
     out->mesh = mesh;
     out->rank = (uint32_t)rank;
@@ -71,6 +109,9 @@ static int check_axes(const struct shd_spec *spec, const struct shd_mesh *mesh,
 int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
                       const struct shd_spec *spec, size_t rank, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, spec))
+        return SHD_EINVAL;
+
     size_t nentries = shd_spec_nentries(spec);
     int status;
 
@@ -124,6 +165,9 @@ static const char *divisors_near(char *buf, size_t size, int64_t extent, int64_t
 int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape,
                        struct shd_error *err)
 {
+    if (check_bound(sharding, "sharding", err) || !SHD_GIVEN_ARRAY(err, shape, sharding->rank))
+        return SHD_EINVAL;
+
     char hint[64];
 
     if (sharding->uneven && sharding->flat.naxes > 0)
@@ -143,6 +187,9 @@ int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape
 int shd_sharding_spec(struct shd_spec **out, const struct shd_sharding *sharding,
                       struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || check_bound(sharding, "sharding", err))
+        return SHD_EINVAL;
+
     const char *names[SHD_RANK_MAX][SHD_MESH_AXES_MAX];
     struct shd_spec_entry entries[SHD_RANK_MAX];
 
@@ -158,6 +205,8 @@ int shd_sharding_spec(struct shd_spec **out, const struct shd_sharding *sharding
 
 bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b)
 {
+    if (!a || !b)
+        return a == b;
     return a->rank == b->rank && a->partial == b->partial && a->partial_op == b->partial_op &&
            a->flat_dims == b->flat_dims && a->uneven == b->uneven &&
            !memcmp(&a->flat, &b->flat, sizeof(a->flat)) &&
@@ -174,6 +223,9 @@ static void simplify_axes(struct shd_dim_axes *out, const struct shd_mesh *mesh,
 
 void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding)
 {
+    if (!out || !sharding)
+        return;
+
     struct shd_sharding s;
 
     shd_sharding_init(&s, sharding->mesh, sharding->rank);
@@ -192,6 +244,9 @@ void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *
 
 uint32_t shd_sharding_axes(const struct shd_sharding *sharding)
 {
+    if (!sharding)
+        return 0;
+
     uint32_t axes = 0;
 
     for (size_t d = 0; d < sharding->rank; d++) {
@@ -221,21 +276,29 @@ static int64_t find_part(const struct shd_mesh *mesh, const struct shd_dim_axes 
 
 int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t dim)
 {
+    if (!sharding || dim >= SHD_RANK_MAX)
+        return 0;
     return count_parts(sharding->mesh, &sharding->dims[dim]);
 }
 
 int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim, int32_t position)
 {
+    if (!sharding || dim >= SHD_RANK_MAX)
+        return -1;
     return find_part(sharding->mesh, &sharding->dims[dim], position);
 }
 
 int64_t shd_sharding_npieces(const struct shd_sharding *sharding)
 {
+    if (!sharding)
+        return 0;
     return count_parts(sharding->mesh, &sharding->flat);
 }
 
 int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position)
 {
+    if (!sharding)
+        return -1;
     return find_part(sharding->mesh, &sharding->flat, position);
 }
 
@@ -247,6 +310,8 @@ static int64_t longest_part(int64_t extent, int64_t nparts)
 
 int64_t shd_sharding_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim)
 {
+    if (!sharding || !shape || dim >= sharding->rank)
+        return 0;
     return longest_part(shape[dim], shd_sharding_nshards(sharding, dim));
 }
 
@@ -266,6 +331,8 @@ static void cut_flat(const struct shd_sharding *sharding, int64_t *local)
 void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
                               int64_t *out)
 {
+    if (!sharding || !out || (!shape && sharding->rank > 0))
+        return;
     for (size_t d = 0; d < sharding->rank; d++)
         out[d] = shd_sharding_extent(sharding, shape, d);
     cut_flat(sharding, out);
@@ -274,6 +341,9 @@ void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t
 void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                          int32_t position, int64_t *out)
 {
+    if (!sharding || !out || (!shape && sharding->rank > 0))
+        return;
+
     int64_t local[SHD_RANK_MAX];
 
     for (size_t d = 0; d < sharding->rank; d++)
@@ -336,6 +406,9 @@ static bool cut_off(const struct shd_sharding *sharding, const int64_t *shape, s
 size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *shape,
                           int32_t position, struct shd_box out[SHD_BOXES_MAX])
 {
+    if (!sharding || !out || (!shape && sharding->rank > 0))
+        return 0;
+
     struct shd_sharding whole = *sharding;
     int64_t local[SHD_RANK_MAX], offset[SHD_RANK_MAX], count = 1, rest = 1, piece, from, end;
     size_t n = 0;
@@ -363,6 +436,8 @@ size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *sh
 
 bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
 {
+    if (!sharding)
+        return false;
     if (shd_sharding_npieces(sharding) != 1)
         return false;
     for (size_t d = 0; d < sharding->rank; d++) {
@@ -391,6 +466,9 @@ static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t 
 int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const int64_t *shape,
                                     int32_t *group_ids, int32_t *replica_ids)
 {
+    if (!sharding || (!shape && sharding->rank > 0))
+        return 0;
+
     const struct shd_mesh *mesh = sharding->mesh;
     uint32_t slicing = slicing_axes(sharding, shape);
     size_t naxes = shd_mesh_naxes(mesh);
@@ -438,6 +516,9 @@ static void print_flat(struct print *print, const struct shd_sharding *sharding)
 
 size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size)
 {
+    if (!sharding || (!buf && size > 0))
+        return 0;
+
     struct print print;
 
     print_init(&print, buf, size);

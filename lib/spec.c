@@ -28,6 +28,9 @@ static bool counts(const char *name)
 int shd_spec_create(struct shd_spec **out, const struct shd_spec_entry *entries, size_t nentries,
                     struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, entries, nentries))
+        return SHD_EINVAL;
+
     size_t naxes = 0;
     size_t text_size = 0;
 
@@ -69,6 +72,9 @@ int shd_spec_create(struct shd_spec **out, const struct shd_spec_entry *entries,
 
 int shd_spec_parse(struct shd_spec **out, const char *text, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, text))
+        return SHD_EINVAL;
+
     struct spec_parse parse = {0};
     int status = spec_parse_run(&parse, text, err);
 
@@ -81,6 +87,9 @@ int shd_spec_parse(struct shd_spec **out, const char *text, struct shd_error *er
 int shd_spec_cut(struct shd_spec **out, const struct shd_spec *spec, size_t nentries,
                  struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, spec))
+        return SHD_EINVAL;
+
     size_t n = nentries < spec->nentries ? nentries : spec->nentries;
     struct shd_spec_entry *entries = calloc(n + 1, sizeof(*entries));
 
@@ -97,6 +106,8 @@ int shd_spec_cut(struct shd_spec **out, const struct shd_spec *spec, size_t nent
 
 int shd_spec_copy(struct shd_spec **out, const struct shd_spec *spec, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, spec))
+        return SHD_EINVAL;
     return shd_spec_cut(out, spec, spec->nentries, err);
 }
 
@@ -107,21 +118,29 @@ void shd_spec_destroy(struct shd_spec *spec)
 
 size_t shd_spec_nentries(const struct shd_spec *spec)
 {
+    if (!spec)
+        return 0;
     return spec->nentries;
 }
 
 size_t shd_spec_naxes(const struct shd_spec *spec, size_t entry)
 {
+    if (!spec || entry >= spec->nentries)
+        return 0;
     return spec->first[entry + 1] - spec->first[entry];
 }
 
 const char *shd_spec_axis(const struct shd_spec *spec, size_t entry, size_t axis)
 {
+    if (axis >= shd_spec_naxes(spec, entry))
+        return NULL;
     return spec->axes[spec->first[entry] + axis];
 }
 
 bool shd_spec_equal(const struct shd_spec *a, const struct shd_spec *b)
 {
+    if (!a || !b)
+        return false;
     if (a->nentries != b->nentries ||
         memcmp(a->first, b->first, (a->nentries + 1) * sizeof(*a->first)) != 0)
         return false;
@@ -189,6 +208,9 @@ static void print_entry(struct print *print, const struct shd_spec *spec, size_t
 size_t shd_spec_print(const struct shd_spec *spec, enum shd_spec_notation notation, char *buf,
                       size_t size)
 {
+    if (!spec || (unsigned)notation > SHD_SPEC_JSON || (!buf && size > 0))
+        return 0;
+
     const struct notation *marks = &notations[notation];
     struct print print;
 

@@ -32,6 +32,9 @@ struct shd_tree {
 
 int shd_tree_create(struct shd_tree **out, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct shd_tree *tree = calloc(1, sizeof(*tree));
 
     if (!tree)
@@ -218,10 +221,17 @@ static size_t nparts(const char *name)
 
 int shd_tree_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, tree, leaf))
+        return SHD_EINVAL;
+
     struct shd_leaf copy;
     int64_t nelements;
     uint64_t bytes;
-    int status = check_name(tree, leaf->name, err);
+    int status;
+
+    if (!SHD_GIVEN(err, leaf->name) || !SHD_GIVEN_ARRAY(err, leaf->shape, leaf->rank))
+        return SHD_EINVAL;
+    status = check_name(tree, leaf->name, err);
 
     if (!status)
         status = count_leaf(tree, leaf, &nelements, &bytes, err);
@@ -245,16 +255,23 @@ int shd_tree_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct shd_
 
 size_t shd_tree_count(const struct shd_tree *tree)
 {
+    if (!tree)
+        return 0;
     return tree->nleaves;
 }
 
 const struct shd_leaf *shd_tree_leaf(const struct shd_tree *tree, size_t i)
 {
+    if (!tree)
+        return NULL;
     return &tree->leaves[i];
 }
 
 int shd_tree_find(size_t *out, const struct shd_tree *tree, const char *name, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, tree, name))
+        return SHD_EINVAL;
+
     const struct node *node = find_node(tree, name, strlen(name));
 
     if (!node || node->leaf == INNER)
@@ -265,10 +282,14 @@ int shd_tree_find(size_t *out, const struct shd_tree *tree, const char *name, st
 
 int64_t shd_tree_nelements(const struct shd_tree *tree)
 {
+    if (!tree)
+        return 0;
     return tree->nelements;
 }
 
 uint64_t shd_tree_bytes(const struct shd_tree *tree)
 {
+    if (!tree)
+        return 0;
     return tree->bytes;
 }

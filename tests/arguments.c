@@ -285,6 +285,7 @@ static void test_no_mesh(struct shd_mesh *mesh)
     struct shd_groups groups;
     struct shd_spec *spec;
     struct shd_store *store;
+    struct shd_tree *tree;
     struct shd_error err;
     int64_t size;
 
@@ -305,9 +306,12 @@ static void test_no_mesh(struct shd_mesh *mesh)
            shd_auto_shard_shape(&size, NULL, spec, shape, 1, NULL) == SHD_ENOMESH,
        "a sharding over no mesh");
     shd_spec_destroy(spec);
+    if (shd_tree_create(&tree, NULL) != SHD_OK)
+        abort();
     ok(shd_auto_spec(&spec, NULL, shape, 1, NULL, 0, &options, NULL) == SHD_ENOMESH &&
-           shd_auto_shard(&spec, NULL, NULL, &options, NULL) == SHD_ENOMESH,
+           shd_auto_shard(&spec, tree, NULL, &options, NULL) == SHD_ENOMESH,
        "specs for no mesh");
+    shd_tree_destroy(tree);
     ok(shd_chunker_init(&chunker, NULL, owners, 0, NULL) == SHD_ENOMESH &&
            shd_data_mesh_size(&size, NULL, &no_axes, NULL) == SHD_ENOMESH,
        "chunks of no mesh");
@@ -532,6 +536,52 @@ static void test_graph(void)
     shd_graph_destroy(graph);
 }
 
+/* Every name that is not of letters, digits, '_' and '.' is an error of the graph. */
+static void test_names(void)
+{
+    static const char *const names[] = {NULL, "", "a b", "w/q", "x,y", "h[b]", "\xc3\xa4"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (int what = 0; what < 3; what++) {
+            struct shd_graph *graph = new_graph();
+            int32_t x = shd_graph_input(graph, "x", SHD_F32, "b");
+            struct shd_error err = {.text = ""};
+
+            if (what == 0)
+                shd_graph_dim(graph, names[i], 4);
+            else if (what == 1)
+                shd_graph_param(graph, names[i], SHD_F32, "b");
+            else
+                shd_graph_constraint(graph, names[i], x);
+            ok(shd_graph_status(graph, &err) == SHD_EINVAL && strstr(err.text, "is not a name"),
+               "graph: %s", err.text);
+            shd_graph_destroy(graph);
+        }
+}
+
+/* A sharding that was only cleared, or that has an axis beyond the mesh's. */
+static void test_shardings(const struct shd_mesh *mesh)
+{
+    const int64_t shape[] = {8};
+    struct shd_sharding good, cleared, odd;
+    struct shd_reshard_plan p;
+    struct shd_error err;
+
+    memset(&cleared, 0, sizeof cleared);
+    shd_sharding_init(&good, mesh, 1);
+    odd = good;
+    odd.dims[0] = (struct shd_dim_axes){1, {3}};
+    ok(shd_reshard_build(&p, &cleared, &good, shape, SHD_F32, &err) == SHD_EINVAL &&
+           strstr(err.text, "'from'"),
+       "a reshard: %s", err.text);
+    ok(shd_reshard_build(&p, &good, &odd, shape, SHD_F32, &err) == SHD_EINVAL &&
+           strstr(err.text, "'to'"),
+       "a reshard: %s", err.text);
+    ok(shd_reshard_cost(&cleared, &cleared, shape, SHD_F32) == UINT64_MAX &&
+           shd_sharding_check(&odd, shape, NULL) == SHD_EINVAL,
+       "a cost and a check of what is no sharding");
+}
+
 int main(void)
 {
     const char *names[] = {"x"};
@@ -550,6 +600,8 @@ int main(void)
     test_reshard(mesh);
     test_params(mesh);
     test_graph();
+    test_names();
+    test_shardings(mesh);
     shd_mesh_destroy(mesh);
     return done();
 }

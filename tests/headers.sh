@@ -63,6 +63,15 @@ for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
     fi
 done
 
+# All in one program: no name is declared twice.
+for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
+    echo "#include <shd/${header##*/}>"
+done >"$dir/all.h"
+# shellcheck disable=SC2086
+compile $CC -x c -std=c17 -pedantic "$@" <"$dir/all.h"
+ok $? "all public headers in one program"
+diag <"$dir/out"
+
 # Those of sim, and of the ops of lib/layouts.
 for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort) \
     $(cd "$top_srcdir/lib" && find layouts -name '*.h' | sort); do

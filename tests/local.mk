@@ -401,6 +401,7 @@ test_scripts = \
 	%D%/memory_formulas.sh \
 	%D%/memory_kinds.sh \
 	%D%/mistakes.sh \
+	%D%/misuse.sh \
 	%D%/modelled.sh \
 	%D%/neighbours.sh \
 	%D%/notebooks.sh \
@@ -515,6 +516,8 @@ EXTRA_DIST += \
 	%D%/picture.py \
 	%D%/pipeline.py \
 	%D%/products.py \
+	%D%/misuse.h \
+	%D%/misuse.py \
 	%D%/told.py \
 	%D%/placement.py \
 	%D%/mpi.supp \

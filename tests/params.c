@@ -503,7 +503,7 @@ static int sgd(struct shd_call *call, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
-static int sgd_results(struct shd_tree *const *results, const struct shd_value *args, void *arg,
+static int sgd_results(struct shd_tree *const *results, const struct shd_argument *args, void *arg,
                        struct shd_error *err)
 {
     struct shd_leaf total = {"total", SHD_F32, 0, NULL, NULL};
@@ -556,7 +556,8 @@ static void step_init(struct step *s, bool donated)
     shd_spec_destroy(matrix); /* shd_partition() copied the specs */
     shd_spec_destroy(vector);
     must(shd_compile(&s->compiled, s->fn,
-                     (struct shd_value[]){{s->tree, NULL}, {s->tree, NULL}, {NULL, &s->rate}}, NULL),
+                     (struct shd_argument[]){{s->tree, NULL}, {s->tree, NULL}, {NULL, &s->rate}},
+                     NULL),
          "compile");
     must(shd_params_create(&s->args[0], s->store, shd_compiled_result_tree(s->compiled, 0), NULL,
                            NULL),
@@ -656,7 +657,7 @@ static int in_place(struct shd_call *call, void *arg, struct shd_error *err)
                : SHD_OK;
 }
 
-static int one_result(struct shd_tree *const *results, const struct shd_value *args, void *arg,
+static int one_result(struct shd_tree *const *results, const struct shd_argument *args, void *arg,
                       struct shd_error *err)
 {
     (void)arg;
@@ -675,7 +676,7 @@ static void test_failing(void)
     struct shd_compiled *compiled = NULL;
     struct shd_params *params = NULL, *out = NULL;
     struct shd_store *store = NULL;
-    struct shd_value value = {tree, NULL}, none = {NULL, NULL};
+    struct shd_argument value = {tree, NULL}, none = {NULL, NULL};
     struct shd_error err;
 
     ok(shd_partition(&fn, &opts, &nothing, NULL) == SHD_ENOMESH, "bad: no mesh in context");
@@ -735,8 +736,8 @@ static int look(struct shd_call *call, void *arg, struct shd_error *err)
     return good ? SHD_OK : shd_error_set(err, SHD_EINVAL, "not as it should be");
 }
 
-static int three_results(struct shd_tree *const *results, const struct shd_value *args, void *arg,
-                         struct shd_error *err)
+static int three_results(struct shd_tree *const *results, const struct shd_argument *args,
+                         void *arg, struct shd_error *err)
 {
     struct shd_leaf leaf = *shd_tree_leaf(args[0].tree, 0);
     int status = SHD_OK;
@@ -750,7 +751,7 @@ static int three_results(struct shd_tree *const *results, const struct shd_value
     return status;
 }
 
-static int no_results(struct shd_tree *const *results, const struct shd_value *args, void *arg,
+static int no_results(struct shd_tree *const *results, const struct shd_argument *args, void *arg,
                       struct shd_error *err)
 {
     (void)results;
@@ -783,7 +784,7 @@ struct look {
     struct shd_partition_opts opts;
     struct shd_context context;
     struct shd_tree *tree;
-    struct shd_value values[2];
+    struct shd_argument values[2];
 };
 
 static void look_init(struct look *l)
@@ -946,7 +947,7 @@ static void test_static(void)
     const int seven = 7;
     struct shd_resources arg = {NULL, 0, true, false};
     struct shd_partition_opts opts = {.fn = nothing, .args = &arg, .nargs = 1};
-    struct shd_value value = {NULL, &seven};
+    struct shd_argument value = {NULL, &seven};
     struct shd_mesh *mesh = mesh8();
     struct shd_context context = {mesh, NULL};
     struct shd_partitioned *fn = NULL;

@@ -79,6 +79,9 @@ static void speed_up(struct shd_regex *regex, const char *pattern)
 
 int shd_regex_compile(struct shd_regex **out, const char *pattern, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, pattern))
+        return SHD_EINVAL;
+
     char *translated;
     int status = regex_python_translate(&translated, pattern, err);
 
@@ -203,6 +206,8 @@ int regex_find(bool *found, const struct shd_regex *regex, struct regex_finder *
 int shd_regex_search(struct shd_regex_match *out, const struct shd_regex *regex, const char *text,
                      struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, regex))
+        return SHD_EINVAL;
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 
     if (!data)

@@ -39,6 +39,9 @@ static uint32_t changed_axes(const struct shd_reshard_step *step)
 
 size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[SHD_MESH_AXES_MAX])
 {
+    if (!step || !axes)
+        return 0;
+
     uint32_t mask;
     size_t n = 0;
 

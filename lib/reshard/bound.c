@@ -7,6 +7,7 @@
 
 #include <shd/reshard_figures.h>
 
+#include "bound.h"
 #include "pair.h"
 #include "step.h"
 
@@ -74,6 +75,9 @@ static uint64_t bound_elements(const struct shd_sharding *from, const struct shd
 uint64_t shd_reshard_bound_at(const struct shd_sharding *from, const struct shd_sharding *to,
                               const int64_t *shape, enum shd_dtype dtype, int32_t position)
 {
+    if (!sharding_is_bound(from) || !sharding_is_bound(to) || (!shape && from->rank > 0))
+        return 0;
+
     struct shd_reshard_step step = {.from = *from, .to = *to};
     struct sums sums = sums_of(from, to);
     uint64_t count = reshard_count_at(to, shape, position);
@@ -260,6 +264,10 @@ int shd_reshard_bound(struct shd_reshard_bound *out, const struct shd_sharding *
                       const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                       const struct shd_reshard_opts *opts, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || check_bound(from, "from", err) || check_bound(to, "to", err) ||
+        !SHD_GIVEN_ARRAY(err, shape, from->rank))
+        return SHD_EINVAL;
+
     struct shd_reshard_bound bound = {.ntiers = opts ? opts->ntiers : 0};
     struct reshard_ask ask;
     int status = reshard_ask(&ask, from, to, shape, dtype, opts, err);

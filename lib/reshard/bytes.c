@@ -64,6 +64,8 @@ uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64
 
 uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step, const int64_t *shape)
 {
+    if (!step || (!shape && step->from.rank > 0))
+        return 0;
     if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
         return reshard_mul(reshard_group_size(step), reshard_shard_count(&step->to, shape));
     return reshard_shard_count(&step->from, shape);
@@ -71,12 +73,17 @@ uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step, const in
 
 bool shd_reshard_is_flat(const struct shd_reshard_step *step)
 {
+    if (!step)
+        return false;
     return step->from.flat.naxes != step->to.flat.naxes;
 }
 
 uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                                    enum shd_dtype dtype, int32_t position)
 {
+    if (!step || (!shape && step->from.rank > 0))
+        return 0;
+
     uint64_t count;
 
     if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK)
@@ -94,6 +101,8 @@ uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const in
 uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_t *shape,
                                enum shd_dtype dtype, int32_t position)
 {
+    if (!step || (!shape && step->from.rank > 0))
+        return 0;
     if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK)
         return 0;
     /* In the direct algorithms, and in shifts, devices send as much as they receive. */
@@ -107,6 +116,9 @@ uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_
 uint64_t shd_reshard_received(const struct shd_reshard_plan *plan, const int64_t *shape,
                               int32_t device_id)
 {
+    if (!plan || !shape)
+        return 0;
+
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < plan->nsteps; i++) {

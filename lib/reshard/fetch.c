@@ -107,6 +107,9 @@ static struct span span_of(const struct shd_reshard_step *step, const int64_t *s
 int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64_t *shape,
                                 int32_t position)
 {
+    if (!step || (!shape && step->from.rank > 0))
+        return 0;
+
     int64_t count = 1;
 
     for (size_t d = 0; d < step->from.rank; d++)
@@ -117,6 +120,9 @@ int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64
 void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                        int64_t i, struct shd_fetch *out)
 {
+    if (!step || !step->from.mesh || !out || (!shape && step->from.rank > 0))
+        return;
+
     int64_t old[SHD_RANK_MAX]; /* interval numbers of the shard that contains the box */
 
     for (size_t d = step->from.rank; d-- > 0;) {
@@ -203,6 +209,9 @@ uint64_t reshard_reached_by_others(const struct shd_reshard_step *step, const in
 
 uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
 {
+    if (!box)
+        return 0;
+
     uint64_t bytes = shd_dtype_size(dtype);
 
     for (size_t d = 0; d < rank; d++)

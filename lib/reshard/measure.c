@@ -270,6 +270,9 @@ int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshar
                         const int64_t *shape, const struct shd_reshard_opts *opts,
                         struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, plan, shape))
+        return SHD_EINVAL;
+
     struct measuring m = {.plan = plan, .shape = shape};
     int32_t n = plan->nsteps > 0 ? shd_mesh_size(plan->steps[0].from.mesh) : 0;
 

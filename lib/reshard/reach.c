@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "bound.h"
 #include "step.h"
 
 /* The bytes that all devices receive: those of one row of devices along the axes that cut the
@@ -51,6 +52,10 @@ int shd_reshard_reach(struct shd_reshard_step *out, const struct shd_sharding *f
                       const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                       int dim, const struct shd_reach *reach, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, reach) || check_bound(from, "from", err) ||
+        check_bound(to, "to", err) || !SHD_GIVEN_ARRAY(err, shape, from->rank))
+        return SHD_EINVAL;
+
     struct shd_reshard_step step = {.kind = SHD_RESHARD_EXCHANGE,
                                     .dim = dim,
                                     .dim2 = -1,
@@ -98,6 +103,8 @@ int64_t reshard_reach_origin(const struct shd_reshard_step *step, int64_t index)
 
 void shd_reshard_step_shape(const struct shd_reshard_step *step, const int64_t *shape, int64_t *out)
 {
+    if (!step || !out || (!shape && step->from.rank > 0))
+        return;
     memcpy(out, shape, step->to.rank * sizeof *out);
     if (step->reach.extent > 0)
         out[step->dim] = step->reach.extent * shd_sharding_nshards(&step->to, (size_t)step->dim);
@@ -106,6 +113,8 @@ void shd_reshard_step_shape(const struct shd_reshard_step *step, const int64_t *
 void shd_reshard_step_offset(const struct shd_reshard_step *step, const int64_t *shape,
                              int32_t position, int64_t *out)
 {
+    if (!step || !out || (!shape && step->from.rank > 0))
+        return;
     shd_sharding_offset(&step->to, shape, position, out);
     if (step->reach.extent > 0)
         out[step->dim] =

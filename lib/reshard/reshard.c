@@ -10,6 +10,7 @@
 
 #include <shd/reshard_figures.h>
 
+#include "bound.h"
 #include "step.h"
 
 static int check(const struct shd_sharding *from, const struct shd_sharding *to,
@@ -200,6 +201,10 @@ int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_shardi
                            enum shd_dtype dtype, const struct shd_reshard_opts *opts,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || check_bound(from, "from", err) || check_bound(to, "to", err) ||
+        !SHD_GIVEN_ARRAY(err, shape, from->rank))
+        return SHD_EINVAL;
+
     struct shd_reshard_plan plan;
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
@@ -235,6 +240,10 @@ int shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct s
                           const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                           const struct shd_reshard_opts *opts, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || check_bound(from, "from", err) || check_bound(to, "to", err) ||
+        !SHD_GIVEN_ARRAY(err, shape, from->rank))
+        return SHD_EINVAL;
+
     struct shd_reshard_plan plan;
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
@@ -257,6 +266,7 @@ int shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct s
 uint64_t shd_reshard_cost(const struct shd_sharding *from, const struct shd_sharding *to,
                           const int64_t *shape, enum shd_dtype dtype)
 {
+
     struct shd_reshard_plan plan;
 
     return shd_reshard_build(&plan, from, to, shape, dtype, NULL) ? UINT64_MAX

@@ -10,12 +10,17 @@
 
 #include <shd/reshard.h>
 
+#include "bound.h"
 #include "step.h"
 
 int shd_reshard_shift(struct shd_reshard_step *out, const struct shd_sharding *sharding,
                       const int64_t *shape, enum shd_dtype dtype, int dim, int64_t by,
                       struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || check_bound(sharding, "sharding", err) ||
+        !SHD_GIVEN_ARRAY(err, shape, sharding->rank))
+        return SHD_EINVAL;
+
     struct shd_reshard_step step = {
         .dim = dim, .dim2 = -1, .from = *sharding, .to = *sharding, .received_bytes = 0};
     uint64_t bytes;

@@ -71,6 +71,9 @@ static void add_step(struct print *print, const struct shd_reshard_step *step)
 
 size_t shd_reshard_step_print(const struct shd_reshard_step *step, char *buf, size_t size)
 {
+    if (!step || (!buf && size > 0))
+        return 0;
+
     struct print print;
 
     print_init(&print, buf, size);
@@ -111,6 +114,9 @@ size_t shd_reshard_describe(const struct shd_reshard_plan *plan,
                             const struct shd_reshard_bound *bound,
                             const struct shd_reshard_figures *figures, char *buf, size_t size)
 {
+    if (!plan || !bound || !figures || (!buf && size > 0))
+        return 0;
+
     struct print print;
 
     print_init(&print, buf, size);

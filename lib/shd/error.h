@@ -4,12 +4,21 @@
  * `struct shd_error *err` last, which may be NULL.  The detail belongs to the caller;
  * there is no hidden "last error".  On failure no output parameter is touched.
  *
+ * A pointer that a function needs and that is NULL, a struct that was cleared and not filled, a
+ * number that is no enumerator and an index out of range are errors as well: SHD_EINVAL, if the
+ * function says no other, with the name of the argument.  An array of no elements may be NULL.  A
+ * function without a status then does nothing and returns 0, NULL, false or, where 0 is an answer,
+ * -1.  What else may be NULL, a function says.
+ *
  * Thread class: a struct shd_error is owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef SHD_ERROR_H
 #define SHD_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include <shd/export.h>
 
@@ -49,6 +58,20 @@ struct shd_error {
 
 /* Fill *err (NULL allowed) and return `status`, so that a failing path is one line. */
 SHD_API int shd_error_set(struct shd_error *err, int status, const char *fmt, ...) SHD_PRINTF(3, 4);
+
+/* Whether pointers that a caller must give are there; else *err is SHD_EINVAL and names the first
+ * of `names`, "out, mesh", that is NULL.  The macro gives the function's own name and those of the
+ * pointers. */
+SHD_API bool shd_given(struct shd_error *err, const char *function, const char *names,
+                       const void *const *pointers, size_t n);
+#define SHD_GIVEN(err, ...)                                                    \
+    shd_given(err, __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}, \
+              sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
+
+/* The same of an array of `n` elements, which may be NULL if there are none. */
+SHD_API bool shd_given_array(struct shd_error *err, const char *function, const char *name,
+                             const void *array, size_t n);
+#define SHD_GIVEN_ARRAY(err, array, n) shd_given_array(err, __func__, #array, array, n)
 
 /* The kind of a status as the query protocol names it ("indivisible", "not-found"),
  * "ok" for 0 and "unknown" for a number that is none.  The string is static. */

@@ -266,6 +266,10 @@ int shd_compiled_call(const struct shd_compiled *fn, struct shd_store *store,
                       struct shd_params *const *args, struct shd_params **results,
                       struct shd_run_stats *stats, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, fn, store) || !SHD_GIVEN_ARRAY(err, args, fn->fn->args.count) ||
+        !SHD_GIVEN_ARRAY(err, results, fn->fn->results.count))
+        return SHD_EINVAL;
+
     struct calling c = {.fn = fn, .args = args};
     int status = check_args(fn, store, args, err);
 
@@ -289,11 +293,15 @@ int shd_compiled_call(const struct shd_compiled *fn, struct shd_store *store,
 
 struct shd_device *shd_call_device(const struct shd_call *call)
 {
+    if (!call)
+        return NULL;
     return call->dev;
 }
 
 const struct shd_context *shd_call_context(const struct shd_call *call)
 {
+    if (!call)
+        return NULL;
     return &call->calling->fn->fn->context;
 }
 
@@ -308,6 +316,9 @@ static struct shd_local local_of(const struct compiled_tree *t, size_t i, void *
 
 struct shd_local shd_call_arg(const struct shd_call *call, size_t arg, size_t leaf)
 {
+    if (!call)
+        return (struct shd_local){0};
+
     const struct shd_compiled *fn = call->calling->fn;
 
     if (arg >= fn->fn->args.count || !call->args[arg] || leaf >= shd_tree_count(fn->args[arg].tree))
@@ -317,6 +328,9 @@ struct shd_local shd_call_arg(const struct shd_call *call, size_t arg, size_t le
 
 const void *shd_call_static(const struct shd_call *call, size_t arg)
 {
+    if (!call)
+        return NULL;
+
     const struct shd_compiled *fn = call->calling->fn;
 
     return arg < fn->fn->args.count ? fn->constants[arg] : NULL;
@@ -324,6 +338,9 @@ const void *shd_call_static(const struct shd_call *call, size_t arg)
 
 struct shd_local shd_call_result(const struct shd_call *call, size_t result, size_t leaf)
 {
+    if (!call)
+        return (struct shd_local){0};
+
     const struct shd_compiled *fn = call->calling->fn;
 
     if (result >= fn->fn->results.count || leaf >= shd_tree_count(fn->results[result].tree))
@@ -335,6 +352,9 @@ struct shd_local shd_call_result(const struct shd_call *call, size_t result, siz
 int shd_call_constrain(struct shd_call *call, struct shd_local *out, const struct shd_local *in,
                        const struct shd_spec *spec, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, call, out, in))
+        return SHD_EINVAL;
+
     struct shd_local made = *in;
     int64_t shard_shape[SHD_RANK_MAX];
     uint64_t bytes;

@@ -13,16 +13,23 @@
 
 const struct shd_mesh *shd_device_mesh(const struct shd_device *dev)
 {
+    if (!dev)
+        return NULL;
     return dev->run->mesh;
 }
 
 int32_t shd_device_position(const struct shd_device *dev)
 {
+    if (!dev)
+        return -1;
     return dev->position;
 }
 
 int32_t shd_device_coord(const struct shd_device *dev, const char *axis)
 {
+    if (!dev || !axis)
+        return -1;
+
     int id = shd_mesh_find_axis(dev->run->mesh, axis);
 
     return id < 0 ? -1 : shd_mesh_coord(dev->run->mesh, dev->position, (size_t)id);
@@ -31,6 +38,8 @@ int32_t shd_device_coord(const struct shd_device *dev, const char *axis)
 int shd_device_alloc(struct shd_device *dev, uint64_t bytes, const char *label, void **out,
                      struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev, out))
+        return SHD_EINVAL;
     return arena_alloc(&dev->arena, bytes, label, out, err);
 }
 
@@ -41,16 +50,22 @@ void shd_device_free(struct shd_device *dev, void *memory)
 
 uint64_t shd_device_live_bytes(const struct shd_device *dev)
 {
+    if (!dev)
+        return 0;
     return dev->arena.live_bytes;
 }
 
 uint64_t shd_device_peak_bytes(const struct shd_device *dev)
 {
+    if (!dev)
+        return 0;
     return dev->arena.peak_bytes;
 }
 
 int shd_device_check_stop(struct shd_device *dev, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
     if (atomic_load_explicit(&dev->run->board.called_off, memory_order_relaxed) ==
         RUN_STOP_REQUESTED) {
         dev->gave_up = SHD_ESTOPPED;
@@ -115,6 +130,9 @@ static int take_seat(struct run_seat *out, struct shd_device *dev, const char *t
 int shd_device_group(struct shd_device *dev, const char *axes, uint32_t *member,
                      uint32_t *nmembers, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev, member, nmembers))
+        return SHD_EINVAL;
+
     struct run_seat seat;
     int status = take_seat(&seat, dev, axes, err);
 
@@ -145,6 +163,9 @@ int shd_device_all_reduce(struct shd_device *dev, const char *axes, const void *
                           uint64_t count, enum shd_dtype dtype, enum shd_reduce_op op,
                           struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_ALL_REDUCE, .dtype = dtype, .red = op, .count = count};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -153,6 +174,9 @@ int shd_device_all_reduce(struct shd_device *dev, const char *axes, const void *
 int shd_device_all_gather(struct shd_device *dev, const char *axes, const void *in, void *out,
                           uint64_t count, enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_ALL_GATHER, .dtype = dtype, .count = count};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -162,6 +186,9 @@ int shd_device_reduce_scatter(struct shd_device *dev, const char *axes, const vo
                               uint64_t count, enum shd_dtype dtype, enum shd_reduce_op op,
                               struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {
         .kind = COLL_REDUCE_SCATTER, .dtype = dtype, .red = op, .count = count};
 
@@ -171,6 +198,9 @@ int shd_device_reduce_scatter(struct shd_device *dev, const char *axes, const vo
 int shd_device_all_to_all(struct shd_device *dev, const char *axes, const void *in, void *out,
                           uint64_t count, enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_ALL_TO_ALL, .dtype = dtype, .count = count};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -180,6 +210,9 @@ int shd_device_permute(struct shd_device *dev, const char *axes, const uint32_t 
                        const void *in, void *out, uint64_t count, enum shd_dtype dtype,
                        struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {
         .kind = COLL_PERMUTE, .dtype = dtype, .count = count, .source = source};
 
@@ -189,6 +222,9 @@ int shd_device_permute(struct shd_device *dev, const char *axes, const uint32_t 
 int shd_device_broadcast(struct shd_device *dev, const char *axes, uint32_t root, const void *in,
                          void *out, uint64_t count, enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_BROADCAST, .dtype = dtype, .count = count, .root = root};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -197,6 +233,9 @@ int shd_device_broadcast(struct shd_device *dev, const char *axes, uint32_t root
 int shd_device_gather(struct shd_device *dev, const char *axes, uint32_t root, const void *in,
                       void *out, uint64_t count, enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_GATHER, .dtype = dtype, .count = count, .root = root};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -206,6 +245,9 @@ int shd_device_reduce(struct shd_device *dev, const char *axes, uint32_t root, c
                       void *out, uint64_t count, enum shd_dtype dtype, enum shd_reduce_op op,
                       struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {
         .kind = COLL_REDUCE, .dtype = dtype, .red = op, .count = count, .root = root};
 
@@ -215,6 +257,9 @@ int shd_device_reduce(struct shd_device *dev, const char *axes, uint32_t root, c
 int shd_device_scatter(struct shd_device *dev, const char *axes, uint32_t root, const void *in,
                        void *out, uint64_t count, enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_SCATTER, .dtype = dtype, .count = count, .root = root};
 
     return call_over(dev, axes, &call, in, out, err);
@@ -239,6 +284,9 @@ static int send_or_receive(struct shd_device *dev, int32_t from, int32_t to, str
 int shd_device_send(struct shd_device *dev, int32_t to, const void *in, uint64_t count,
                     enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {
         .kind = COLL_SEND_RECV, .dtype = dtype, .count = count, .in.base = (void *)in};
 
@@ -248,6 +296,9 @@ int shd_device_send(struct shd_device *dev, int32_t to, const void *in, uint64_t
 int shd_device_recv(struct shd_device *dev, int32_t from, void *out, uint64_t count,
                     enum shd_dtype dtype, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {
         .kind = COLL_SEND_RECV, .dtype = dtype, .count = count, .out.base = out};
 
@@ -256,6 +307,9 @@ int shd_device_recv(struct shd_device *dev, int32_t from, void *out, uint64_t co
 
 int shd_device_barrier(struct shd_device *dev, const char *axes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dev))
+        return SHD_EINVAL;
+
     struct coll_call call = {.kind = COLL_BARRIER};
 
     return call_over(dev, axes, &call, NULL, NULL, err);

@@ -54,6 +54,9 @@ static int bind_leaf(struct shd_params *params, size_t i, const struct shd_spec 
 int shd_params_create(struct shd_params **out, struct shd_store *store, const struct shd_tree *tree,
                       const struct shd_spec *const *specs, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, store, tree))
+        return SHD_EINVAL;
+
     struct shd_params *params = calloc(1, sizeof(*params));
     int status = SHD_OK;
 
@@ -98,6 +101,9 @@ int shd_params_create_partitioned(struct shd_params **out, struct shd_store *sto
                                   const struct shd_tree *tree,
                                   const struct shd_partitioner *partitioner, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, store, tree, partitioner))
+        return SHD_EINVAL;
+
     struct shd_spec **specs;
     int status = make_specs(&specs, tree, err);
 
@@ -110,6 +116,9 @@ int shd_params_create_auto(struct shd_params **out, struct shd_store *store,
                            const struct shd_tree *tree, const struct shd_auto_options *options,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, store, tree, options))
+        return SHD_EINVAL;
+
     struct shd_spec **specs;
     int status = make_specs(&specs, tree, err);
 
@@ -140,21 +149,30 @@ void shd_params_destroy(struct shd_params *params)
 
 const struct shd_tree *shd_params_tree(const struct shd_params *params)
 {
+    if (!params)
+        return NULL;
     return params->tree;
 }
 
 const struct shd_sharding *shd_params_sharding(const struct shd_params *params, size_t leaf)
 {
+    if (!params)
+        return NULL;
     return leaf < params->nleaves ? &params->leaves[leaf].sharding : NULL;
 }
 
 bool shd_params_is_placed(const struct shd_params *params, size_t leaf)
 {
+    if (!params)
+        return false;
     return leaf < params->nleaves && params->leaves[leaf].shards[0] != NULL;
 }
 
 void *shd_params_shard_at(const struct shd_params *params, size_t leaf, int32_t position)
 {
+    if (!params)
+        return NULL;
+
     bool there = leaf < params->nleaves && position >= 0 && position < params->store->ndevices;
 
     return there ? params->leaves[leaf].shards[position] : NULL;
@@ -302,24 +320,32 @@ static int gather(const struct shd_params *params, size_t first, size_t end, voi
 
 int shd_params_shard(struct shd_params *params, const void *const *host, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, params))
+        return SHD_EINVAL;
     return shard(params, 0, params->nleaves, host, err);
 }
 
 int shd_params_shard_leaf(struct shd_params *params, size_t leaf, const void *host,
                           struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, params))
+        return SHD_EINVAL;
     return leaf < params->nleaves ? shard(params, leaf, leaf + 1, &host, err)
                                   : no_leaf(params, leaf, err);
 }
 
 int shd_params_gather(const struct shd_params *params, void *const *host, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, params))
+        return SHD_EINVAL;
     return gather(params, 0, params->nleaves, host, err);
 }
 
 int shd_params_gather_leaf(const struct shd_params *params, size_t leaf, void *host,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, params))
+        return SHD_EINVAL;
     return leaf < params->nleaves ? gather(params, leaf, leaf + 1, &host, err)
                                   : no_leaf(params, leaf, err);
 }

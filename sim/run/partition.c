@@ -90,6 +90,9 @@ static int check_resources(const struct shd_partition_opts *opts, struct shd_err
 int shd_partition(struct shd_partitioned **out, const struct shd_partition_opts *opts,
                   const struct shd_context *context, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, opts))
+        return SHD_EINVAL;
+
     const struct shd_mesh *mesh;
     struct shd_partitioned *fn;
     int status = shd_context_mesh(&mesh, context, err);
@@ -173,7 +176,8 @@ static int bind_tree(struct compiled_tree *t, const struct shd_resources *resour
     return status;
 }
 
-static int compile_args(struct shd_compiled *c, const struct shd_value *args, struct shd_error *err)
+static int compile_args(struct shd_compiled *c, const struct shd_argument *args,
+                        struct shd_error *err)
 {
     const struct partition_side *side = &c->fn->args;
     int status = SHD_OK;
@@ -194,7 +198,7 @@ static int compile_args(struct shd_compiled *c, const struct shd_value *args, st
     return status;
 }
 
-static int compile_results(struct shd_compiled *c, const struct shd_value *args,
+static int compile_results(struct shd_compiled *c, const struct shd_argument *args,
                            struct shd_error *err)
 {
     const struct partition_side *side = &c->fn->results;
@@ -214,8 +218,11 @@ static int compile_results(struct shd_compiled *c, const struct shd_value *args,
 }
 
 int shd_compile(struct shd_compiled **out, const struct shd_partitioned *fn,
-                const struct shd_value *args, struct shd_error *err)
+                const struct shd_argument *args, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, fn) || !SHD_GIVEN_ARRAY(err, args, fn->args.count))
+        return SHD_EINVAL;
+
     struct shd_compiled *c = calloc(1, sizeof(*c));
     int status = SHD_OK;
 
@@ -240,5 +247,7 @@ int shd_compile(struct shd_compiled **out, const struct shd_partitioned *fn,
 
 const struct shd_tree *shd_compiled_result_tree(const struct shd_compiled *fn, size_t result)
 {
+    if (!fn)
+        return NULL;
     return result < fn->fn->results.count ? fn->results[result].tree : NULL;
 }

@@ -312,6 +312,8 @@ static void fill_stats(struct shd_run_stats *stats, struct run *run)
 
 void shd_run_stats_fini(struct shd_run_stats *stats)
 {
+    if (!stats)
+        return;
     free(stats->received_bytes);
     free(stats->sent_bytes);
     free(stats->peak_bytes);

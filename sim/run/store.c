@@ -11,6 +11,9 @@
 int shd_store_create(struct shd_store **out, const struct shd_mesh *mesh,
                      const struct shd_run_opts *opts, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct backend_choice memory;
     struct shd_store *store;
     int32_t ndevices;
@@ -51,16 +54,25 @@ void shd_store_destroy(struct shd_store *store)
 
 const struct shd_mesh *shd_store_mesh(const struct shd_store *store)
 {
+    if (!store)
+        return NULL;
     return store->mesh;
 }
 
 uint64_t shd_store_live_bytes(const struct shd_store *store, int32_t position)
 {
+    if (!store)
+        return 0;
     return position >= 0 && position < store->ndevices ? store->arenas[position].live_bytes : 0;
 }
 
 int shd_store_run(struct shd_store *store, shd_device_fn fn, void *arg,
                   struct shd_run_stats *stats, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, store)) {
+        if (stats)
+            *stats = (struct shd_run_stats){.error_device = -1};
+        return SHD_EINVAL;
+    }
     return run_devices(store->mesh, fn, arg, &store->opts, store->arenas, NULL, stats, err);
 }

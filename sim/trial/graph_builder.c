@@ -27,6 +27,9 @@ struct shd_graph {
 
 int shd_graph_create(struct shd_graph **out, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct shd_graph *graph = calloc(1, sizeof *graph);
 
     if (graph)
@@ -49,6 +52,8 @@ void shd_graph_destroy(struct shd_graph *graph)
 
 int shd_graph_status(const struct shd_graph *graph, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, graph))
+        return SHD_EINVAL;
     return graph_status(graph->graph, err);
 }
 
@@ -72,19 +77,42 @@ static uint32_t operand(struct graph *g, const char *name, int32_t value)
                       name, (int)value);
 }
 
-static bool can_build(struct shd_graph *graph)
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+/* Whether the graph may grow; if not, and there is a graph, its error says why. */
+static bool can_grow(struct shd_graph *graph)
 {
+    if (!graph)
+        return false;
     if (graph->complete)
         graph_fail(graph->graph, SHD_EINVAL, "a graph cannot grow behind its backward computation");
     return graph->graph->err.status == SHD_OK;
+}
+
+/* The same for what gets a name. */
+static bool can_build(struct shd_graph *graph, const char *name)
+{
+    if (!can_grow(graph))
+        return false;
+    if (name && name[0] && !name[strspn(name, NAME_CHARS)])
+        return true;
+    graph_fail(graph->graph, SHD_EINVAL,
+               "%s%.80s%s is not a name; expected letters, digits, '_' and '.'", name ? "'" : "",
+               name ? name : "NULL", name ? "'" : "");
+    return false;
 }
 
 /* Parse dimension names, "b,s,d", into dimension numbers; spaces are skipped. */
 static bool read_dims(struct graph *g, const char *name, const char *text, uint32_t *dims,
                       uint32_t *rank)
 {
-    const char *at = text + strspn(text, ", ");
+    const char *at;
 
+    if (!text) {
+        graph_fail(g, SHD_EINVAL, "the dimensions of '%s' are NULL; expected a list", name);
+        return false;
+    }
+    at = text + strspn(text, ", ");
     for (*rank = 0; *at; at += strspn(at, ", ")) {
         size_t length = strcspn(at, ", ");
         uint32_t dim = graph_find_dim(g, graph_text(g, "%.*s", (int)length, at));
@@ -104,17 +132,20 @@ static bool read_dims(struct graph *g, const char *name, const char *text, uint3
 
 void shd_graph_dim(struct shd_graph *graph, const char *name, int64_t size)
 {
-    if (can_build(graph))
+    if (can_build(graph, name))
         graph_dim(graph->graph, name, size);
 }
 
 static int32_t add_array(struct shd_graph *graph, bool param, const char *name,
                          enum shd_dtype dtype, const char *dims)
 {
-    struct graph *g = graph->graph;
     uint32_t numbers[GRAPH_RANK_MAX], rank;
+    struct graph *g;
 
-    if (!can_build(graph) || !read_dims(g, name, dims, numbers, &rank))
+    if (!can_build(graph, name))
+        return SHD_GRAPH_NONE;
+    g = graph->graph;
+    if (!read_dims(g, name, dims, numbers, &rank))
         return SHD_GRAPH_NONE;
     if (kern_is_whole(dtype))
         return value_of(graph_fail(g, SHD_EUNSUPPORTED, "'%s' holds whole numbers", name));
@@ -138,11 +169,14 @@ int32_t shd_graph_param(struct shd_graph *graph, const char *name, enum shd_dtyp
 int32_t shd_graph_einsum(struct shd_graph *graph, const char *name, int32_t a, int32_t b,
                          const char *dims)
 {
-    struct graph *g = graph->graph;
     uint32_t numbers[GRAPH_RANK_MAX], rank;
+    struct graph *g;
 
-    if (!can_build(graph) || operand(g, name, a) == GRAPH_NONE ||
-        operand(g, name, b) == GRAPH_NONE || !read_dims(g, name, dims, numbers, &rank))
+    if (!can_build(graph, name))
+        return SHD_GRAPH_NONE;
+    g = graph->graph;
+    if (operand(g, name, a) == GRAPH_NONE || operand(g, name, b) == GRAPH_NONE ||
+        !read_dims(g, name, dims, numbers, &rank))
         return SHD_GRAPH_NONE;
     return value_of(graph_einsum(g, name, (uint32_t)a, (uint32_t)b, numbers, rank));
 }
@@ -150,15 +184,19 @@ int32_t shd_graph_einsum(struct shd_graph *graph, const char *name, int32_t a, i
 int32_t shd_graph_map(struct shd_graph *graph, const char *name, const char *function, int32_t a,
                       int32_t b, double scalar)
 {
-    struct graph *g = graph->graph;
+    struct graph *g;
     int fn = 0;
 
+    if (!can_build(graph, name))
+        return SHD_GRAPH_NONE;
+    g = graph->graph;
     if (!function)
-        function = "";
+        return value_of(
+            graph_fail(g, SHD_EINVAL, "the function of '%s' is NULL; expected a name", name));
     while (fn < KERN_NSAME &&
            (kern_fns[fn].noperands > 2 || strcmp(kern_fns[fn].name, function) != 0))
         fn++;
-    if (!can_build(graph) || operand(g, name, a) == GRAPH_NONE)
+    if (operand(g, name, a) == GRAPH_NONE)
         return SHD_GRAPH_NONE;
     if (fn == KERN_NSAME)
         return value_of(
@@ -175,38 +213,42 @@ int32_t shd_graph_map(struct shd_graph *graph, const char *name, const char *fun
 int32_t shd_graph_reduce(struct shd_graph *graph, const char *name, enum shd_reduce_op op,
                          int32_t a, const char *dims)
 {
-    struct graph *g = graph->graph;
     uint32_t numbers[GRAPH_RANK_MAX], rank;
+    struct graph *g;
 
-    if (!can_build(graph) || operand(g, name, a) == GRAPH_NONE ||
-        !read_dims(g, name, dims, numbers, &rank))
+    if (!can_build(graph, name))
+        return SHD_GRAPH_NONE;
+    g = graph->graph;
+    if (operand(g, name, a) == GRAPH_NONE || !read_dims(g, name, dims, numbers, &rank))
         return SHD_GRAPH_NONE;
     return value_of(graph_reduce(g, name, op, (uint32_t)a, numbers, rank));
 }
 
 int32_t shd_graph_constraint(struct shd_graph *graph, const char *name, int32_t a)
 {
-    if (!can_build(graph) || operand(graph->graph, name, a) == GRAPH_NONE)
+    if (!can_build(graph, name) || operand(graph->graph, name, a) == GRAPH_NONE)
         return SHD_GRAPH_NONE;
     return value_of(graph_constraint(graph->graph, name, (uint32_t)a));
 }
 
 int32_t shd_graph_line(struct shd_graph *graph, const char *line)
 {
-    if (!can_build(graph))
+    if (!can_grow(graph))
         return SHD_GRAPH_NONE;
+    if (!line)
+        return value_of(graph_fail(graph->graph, SHD_EINVAL, "a line is NULL; expected a string"));
     return value_of(graph_text_add(graph->graph, line));
 }
 
 void shd_graph_output(struct shd_graph *graph, const char *name, int32_t value)
 {
-    if (can_build(graph) && operand(graph->graph, name, value) != GRAPH_NONE)
+    if (can_build(graph, name) && operand(graph->graph, name, value) != GRAPH_NONE)
         graph_output(graph->graph, GRAPH_OUTPUT, name, (uint32_t)value, GRAPH_NONE);
 }
 
 void shd_graph_backward(struct shd_graph *graph)
 {
-    if (!can_build(graph))
+    if (!can_grow(graph))
         return;
     model_add_backward(graph->graph, 0);
     graph->complete = true;
@@ -220,8 +262,11 @@ static int bind_spec(struct model_shardings *s, const struct graph *g, const str
 {
     struct shd_spec *spec;
     bool found = false;
-    int status = shd_spec_parse(&spec, asked->spec, err);
+    int status;
 
+    if (!SHD_GIVEN(err, asked->name, asked->spec))
+        return SHD_EINVAL;
+    status = shd_spec_parse(&spec, asked->spec, err);
     if (status != SHD_OK)
         return status;
     for (uint32_t n = 0; n < g->nnodes && status == SHD_OK; n++) {
@@ -306,14 +351,19 @@ int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
                   struct shd_error *err)
 {
     static const struct shd_graph_opts defaults = SHD_GRAPH_OPTS_INIT;
-    struct graph *g = graph->graph;
     struct model_shardings shardings;
-    struct partition_request request = {.graph = g, .mesh = mesh};
     struct program *program = NULL;
-    int status = graph_status(g, err);
+    int status;
 
     if (stats)
         memset(stats, 0, sizeof *stats);
+    if (!SHD_GIVEN(err, graph) || !SHD_GIVEN_ARRAY(err, specs, nspecs))
+        return SHD_EINVAL;
+
+    struct graph *g = graph->graph;
+    struct partition_request request = {.graph = g, .mesh = mesh};
+
+    status = graph_status(g, err);
     if (status == SHD_OK && !mesh)
         status = shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     if (status == SHD_OK && g->noutputs == 0)

@@ -38,6 +38,9 @@ static int find_entry(size_t *axis, const struct shd_spec *spec, size_t entry,
 int shd_analyze_floor_bytes(uint64_t *out, const struct shd_leaf *leaf, const struct shd_spec *spec,
                             const struct shd_mesh *mesh, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, leaf))
+        return SHD_EINVAL;
+
     uint64_t bytes;
     int status = check_inputs(leaf, spec, mesh, err);
 
@@ -79,6 +82,9 @@ int shd_analyze_totals(struct shd_totals *out, const struct shd_tree *tree,
                        const struct shd_spec *const *specs, const struct shd_mesh *mesh,
                        struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, tree) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)))
+        return SHD_EINVAL;
+
     struct shd_totals totals = {0, 0};
 
     if (!mesh)
@@ -193,6 +199,9 @@ int shd_analyze(struct shd_analysis **out, const struct shd_tree *tree,
                 const struct shd_spec *const *specs, const struct shd_mesh *mesh,
                 struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, tree) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)))
+        return SHD_EINVAL;
+
     size_t n = shd_tree_count(tree);
     int status;
 
@@ -238,6 +247,9 @@ int shd_analyze_device_bytes(uint64_t *out, const struct shd_tree *tree,
                              const struct shd_spec *const *specs, const struct shd_mesh *mesh,
                              int32_t position, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, tree) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)))
+        return SHD_EINVAL;
+
     uint64_t sum = 0;
 
     if (!mesh)

@@ -28,12 +28,15 @@ static const struct {
 
 const char *shd_attention_spec_name(enum shd_attention_tensor tensor)
 {
-    return names[tensor];
+    return (unsigned)tensor < SHD_NATTENTION_TENSORS ? names[tensor] : "no tensor";
 }
 
 int shd_attention_spec(struct shd_spec **out, struct shd_attention_variant variant,
                        enum shd_attention_tensor tensor, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     const char *text = variants[variant.jax_attention_format][variant.fsdp_on_batch].all;
 
     if (tensor == SHD_ATTENTION_BIAS)

@@ -31,6 +31,9 @@ static int32_t size_of(const struct shd_mesh *mesh, const char *name)
 size_t shd_auto_methods(struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX],
                         const struct shd_mesh *mesh, const int64_t *shape, size_t rank)
 {
+    if (!mesh)
+        return 0;
+
     int32_t nfsdp = size_of(mesh, "fsdp"), nsp = size_of(mesh, "sp");
     bool pair = rank > 1 && nfsdp > 0 && nsp > 0 && (wide)shape[0] * shape[1] >= (wide)nfsdp * nsp;
     size_t n = 0;
@@ -225,6 +228,10 @@ int shd_auto_spec(struct shd_spec **out, const struct shd_mesh *mesh, const int6
                   size_t rank, const struct shd_spec_entry *methods, size_t nmethods,
                   const struct shd_auto_options *options, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, options) || !SHD_GIVEN_ARRAY(err, shape, rank) ||
+        !SHD_GIVEN_ARRAY(err, methods, nmethods))
+        return SHD_EINVAL;
+
     struct walk walk = {.mesh = mesh, .shape = shape, .rank = rank, .strict = options->strict};
     int status;
 
@@ -248,6 +255,9 @@ int shd_auto_spec(struct shd_spec **out, const struct shd_mesh *mesh, const int6
 int shd_auto_shard_shape(int64_t *out, const struct shd_mesh *mesh, const struct shd_spec *spec,
                          const int64_t *shape, size_t rank, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, spec) || !SHD_GIVEN_ARRAY(err, shape, rank))
+        return SHD_EINVAL;
+
     struct shd_sharding sharding;
     int status = shd_sharding_bind(&sharding, mesh, spec, rank, err);
 
@@ -310,6 +320,9 @@ static int compare_places(const void *a, const void *b)
 int shd_auto_shapes(size_t *leaves, size_t *nleaves, const struct shd_tree *tree,
                     struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, leaves, nleaves, tree))
+        return SHD_EINVAL;
+
     size_t n = shd_tree_count(tree), kept = 0;
     struct entry *entries = calloc(n + 1, sizeof(*entries));
 
@@ -361,6 +374,8 @@ int shd_auto_shard(struct shd_spec **specs, const struct shd_tree *tree,
                    const struct shd_mesh *mesh, const struct shd_auto_options *options,
                    struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, tree, options) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)))
+        return SHD_EINVAL;
     if (!mesh)
         return shd_error_set(err, SHD_ENOMESH, "no mesh is given");
     for (size_t i = 0; i < shd_tree_count(tree); i++) {

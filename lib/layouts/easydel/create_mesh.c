@@ -39,6 +39,9 @@ static void multiply(int64_t *product, int64_t factor)
 int shd_mesh_dims_fill(int32_t *out, const int64_t *dims, size_t ndims, int32_t total,
                        struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, dims, ndims))
+        return SHD_EINVAL;
+
     int64_t product = 1;
     size_t open = ndims;
     int status = check_ndims(ndims, err);
@@ -68,6 +71,9 @@ int shd_mesh_dims_fill(int32_t *out, const int64_t *dims, size_t ndims, int32_t 
 int shd_host_mesh_shape(int32_t *out, const int32_t *dims, size_t ndims, int32_t ndevices,
                         int32_t nprocesses, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, dims, ndims))
+        return SHD_EINVAL;
+
     int64_t whole = 1, part = 1;
     int32_t rest = nprocesses;
     int status = check_ndims(ndims, err);
@@ -265,6 +271,9 @@ int shd_mesh_grid_init(struct shd_mesh_grid *out, const struct shd_cluster *clus
                        const int64_t *dims, size_t ndims, const int64_t *dcn, size_t ndcn,
                        struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, cluster) || !SHD_GIVEN_ARRAY(err, dims, ndims))
+        return SHD_EINVAL;
+
     struct plan plan = {.ndims = ndims};
     int32_t whole[SHD_MESH_AXES_MAX];
     int32_t nslices = cluster->nslices > 1 ? cluster->nslices : cluster->nslices_asked;
@@ -291,6 +300,8 @@ int shd_mesh_grid_init(struct shd_mesh_grid *out, const struct shd_cluster *clus
 
 void shd_mesh_grid_fini(struct shd_mesh_grid *grid)
 {
+    if (!grid)
+        return;
     free(grid->device_ids);
 }
 
@@ -298,6 +309,10 @@ int shd_mesh_create_by_dims(struct shd_mesh **out, const struct shd_cluster *clu
                             const int64_t *dims, size_t ndims, const char *const *names,
                             size_t nnames, const int64_t *dcn, size_t ndcn, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, cluster) || !SHD_GIVEN_ARRAY(err, dims, ndims) ||
+        !SHD_GIVEN_ARRAY(err, names, nnames))
+        return SHD_EINVAL;
+
     struct shd_mesh_grid grid;
     int status = shd_mesh_grid_init(&grid, cluster, dims, ndims, dcn, ndcn, err);
 

@@ -94,6 +94,9 @@ static int check_names(const char *const *found, const char *const *names, size_
 int shd_mesh_dims_parse(int64_t *dims, const char **dim_names, const char *text,
                         const char *const *names, size_t nnames, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, dims, dim_names, text) || !SHD_GIVEN_ARRAY(err, names, nnames))
+        return SHD_EINVAL;
+
     bool named = strchr(text, ':') != NULL;
     const char *p = text;
     size_t n = 0;
@@ -120,6 +123,9 @@ int shd_mesh_dims_parse(int64_t *dims, const char **dim_names, const char *text,
 int shd_mesh_parse(struct shd_mesh **out, const char *text, const char *const *names, size_t nnames,
                    const struct shd_cluster *cluster, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, text, cluster) || !SHD_GIVEN_ARRAY(err, names, nnames))
+        return SHD_EINVAL;
+
     int64_t dims[SHD_MESH_AXES_MAX];
     const char *dim_names[SHD_MESH_AXES_MAX];
     int status;

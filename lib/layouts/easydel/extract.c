@@ -18,6 +18,8 @@ static int check_bare(const struct shd_value *value, const struct shd_mesh *mesh
 int shd_extract_shardings(const struct shd_spec **out, const struct shd_value *values,
                           size_t nvalues, const struct shd_mesh *mesh, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, values, nvalues))
+        return SHD_EINVAL;
     if (!mesh)
         return shd_error_set(err, SHD_ENOMESH, "no mesh is given and none is in context");
     for (size_t i = 0; i < nvalues; i++) {
@@ -39,6 +41,8 @@ int shd_extract_shardings(const struct shd_spec **out, const struct shd_value *v
 void shd_extract_structure(const struct shd_spec **out, const struct shd_value *values,
                            size_t nvalues)
 {
+    if (!out || (!values && nvalues > 0))
+        return;
     for (size_t i = 0; i < nvalues; i++)
         out[i] = values[i].kind == SHD_VALUE_PLACED ? values[i].spec : NULL;
 }
@@ -46,6 +50,8 @@ void shd_extract_structure(const struct shd_spec **out, const struct shd_value *
 int shd_extract_specs(const struct shd_spec **out, const struct shd_value *values, size_t nvalues,
                       const struct shd_spec *empty, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, values, nvalues))
+        return SHD_EINVAL;
     for (size_t i = 0; i < nvalues; i++) {
         switch (values[i].kind) {
         case SHD_VALUE_NONE:

@@ -69,6 +69,9 @@ int shd_match_leaf(struct shd_match *out, const struct shd_rules *rules,
                    const struct shd_leaf *leaf, const struct shd_match_options *options,
                    struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, rules, leaf, options))
+        return SHD_EINVAL;
+
     struct regex_finder finder;
 
     regex_finder_init(&finder);
@@ -83,6 +86,9 @@ int shd_match_tree(struct shd_match *out, const struct shd_rules *rules,
                    const struct shd_tree *tree, const struct shd_match_options *options,
                    struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, rules, tree, options))
+        return SHD_EINVAL;
+
     struct regex_finder finder;
     int status = SHD_OK;
 
@@ -95,6 +101,8 @@ int shd_match_tree(struct shd_match *out, const struct shd_rules *rules,
 
 int shd_match_spec(struct shd_spec **out, const struct shd_match *match, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, match))
+        return SHD_EINVAL;
     if (!match->spec)
         return shd_spec_create(out, NULL, 0, err);
     return shd_spec_cut(out, match->spec, match->nentries, err);

@@ -8,6 +8,9 @@
 int shd_mesh_find(const struct shd_mesh **out, const struct shd_mesh *given,
                   const struct shd_mesh *context, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     const struct shd_mesh *mesh = given ? given : context;
 
     if (!mesh)
@@ -56,6 +59,9 @@ static int count(int64_t *size, int64_t *index, const struct shd_mesh *mesh,
 int shd_mesh_axes_size(int64_t *out, const struct shd_mesh *mesh, const char *const *axes,
                        size_t naxes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, axes, naxes))
+        return SHD_EINVAL;
+
     int64_t index;
 
     return count(out, &index, mesh, axes, naxes, 0, err);
@@ -64,6 +70,9 @@ int shd_mesh_axes_size(int64_t *out, const struct shd_mesh *mesh, const char *co
 int shd_mesh_axes_index(int64_t *out, const struct shd_mesh *mesh, const char *const *axes,
                         size_t naxes, int32_t position, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, axes, naxes))
+        return SHD_EINVAL;
+
     int64_t size;
 
     if (mesh && (position < 0 || position >= shd_mesh_size(mesh)))
@@ -74,6 +83,8 @@ int shd_mesh_axes_index(int64_t *out, const struct shd_mesh *mesh, const char *c
 
 bool shd_mesh_has_axes(const struct shd_mesh *mesh, const char *const *axes, size_t naxes)
 {
+    if (!axes && naxes > 0)
+        return false;
     for (size_t i = 0; i < naxes; i++) {
         if (!mesh || shd_mesh_find_axis(mesh, axes[i]) < 0)
             return false;
@@ -99,6 +110,9 @@ static size_t insert(const char **names, size_t n, size_t size, const char *name
 size_t shd_specs_axis_names(const char **names, size_t size, const struct shd_spec *const *specs,
                             size_t nspecs)
 {
+    if (!names || (!specs && nspecs > 0))
+        return 0;
+
     size_t n = 0;
 
     for (size_t s = 0; s < nspecs; s++) {
@@ -112,6 +126,9 @@ size_t shd_specs_axis_names(const char **names, size_t size, const struct shd_sp
 
 size_t shd_specs_count_axes(const struct shd_spec *const *specs, size_t nspecs)
 {
+    if (!specs && nspecs > 0)
+        return 0;
+
     size_t n = 0;
 
     for (size_t s = 0; s < nspecs; s++) {
@@ -140,6 +157,8 @@ int shd_constraint_applies(bool *out, bool is_device_array, const struct shd_spe
                            const struct shd_mesh *sharding_mesh, const struct shd_mesh *context,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
     if (is_device_array) {
         const struct shd_mesh *mesh;
         int status = shd_mesh_find(&mesh, sharding_mesh, context, err);
@@ -155,6 +174,8 @@ int shd_constraint_applies_strict(bool *out, bool is_device_array, const struct 
                                   const struct shd_mesh *sharding_mesh,
                                   const struct shd_mesh *context, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
     if (is_device_array) {
         const struct shd_mesh *mesh;
         int status = shd_mesh_find(&mesh, sharding_mesh, context, err);

@@ -54,7 +54,7 @@ static const struct {
 
 const char *shd_axis_field_name(enum shd_axis_field field)
 {
-    return fields[field].name;
+    return (unsigned)field < SHD_NAXIS_FIELDS ? fields[field].name : "no field";
 }
 
 /* The field of a whole name; -1 where there is none. */
@@ -69,6 +69,9 @@ static int find_field(const char *name)
 
 int shd_axis_field_find(const char *name)
 {
+    if (!name)
+        return -1;
+
     size_t length = strlen(name);
 
     for (int f = 0; f < SHD_NAXIS_FIELDS; f++) {
@@ -87,8 +90,11 @@ static struct shd_axis_value name_value(const char *name)
 
 static int check_override(const struct shd_axis_override *override, struct shd_error *err)
 {
-    int field = find_field(override->field);
+    int field;
 
+    if (!SHD_GIVEN(err, override->field))
+        return SHD_EINVAL;
+    field = find_field(override->field);
     if (field < 0)
         return shd_error_set(err, SHD_ETYPE, "there is no field '%.100s'", override->field);
     if (override->value.naxes > SHD_AXIS_VALUE_MAX)
@@ -164,6 +170,9 @@ int shd_partition_axis_create(struct shd_partition_axis **out,
                               const struct shd_axis_override *overrides, size_t noverrides,
                               struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, overrides, noverrides))
+        return SHD_EINVAL;
+
     int status = SHD_OK;
 
     for (size_t i = 0; !status && i < noverrides; i++)
@@ -229,6 +238,9 @@ static int in_generation(int field)
 const struct shd_axis_value *shd_partition_axis_find(const struct shd_partition_axis *axis,
                                                      const char *name, enum shd_axis_mode mode)
 {
+    if (!name)
+        return NULL;
+
     int field = shd_axis_field_find(name);
 
     if (field < 0)
@@ -260,6 +272,9 @@ int shd_partition_axis_spec(struct shd_spec **out, const struct shd_partition_ax
                             const char *const *names, size_t nnames, enum shd_axis_mode mode,
                             struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, axis) || !SHD_GIVEN_ARRAY(err, names, nnames))
+        return SHD_EINVAL;
+
     struct shd_spec_entry *entries = calloc(nnames + 1, sizeof(*entries));
     const char **axes = calloc(nnames + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));
     int status = SHD_OK;

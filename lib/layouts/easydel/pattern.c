@@ -146,6 +146,8 @@ static int create(struct shd_pattern **out, const char *text, const struct shd_m
 int shd_pattern_create(struct shd_pattern **out, const char *text, const struct shd_mesh *mesh,
                        const struct shd_spec *fallback, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, text))
+        return SHD_EINVAL;
     return create(out, text, mesh, fallback, false, err);
 }
 
@@ -153,6 +155,8 @@ int shd_pattern_create_strict(struct shd_pattern **out, const char *text,
                               const struct shd_mesh *mesh, const struct shd_spec *fallback,
                               struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, text))
+        return SHD_EINVAL;
     return create(out, text, mesh, fallback, true, err);
 }
 
@@ -168,6 +172,9 @@ void shd_pattern_destroy(struct shd_pattern *pattern)
 int shd_pattern_find(const struct shd_spec **out, const struct shd_pattern *pattern,
                      const char *name, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, pattern, name))
+        return SHD_EINVAL;
+
     size_t rule;
     int status = shd_rules_match(&rule, pattern->rules, name, err);
 

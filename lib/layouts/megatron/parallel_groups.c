@@ -11,12 +11,14 @@ const char *shd_parallel_kind_name(enum shd_parallel_kind kind)
 {
     static const char *const names[SHD_PARALLEL_NKINDS] = {"data", "pipeline", "context", "tensor"};
 
-    return names[kind];
+    return (unsigned)kind < SHD_PARALLEL_NKINDS ? names[kind] : "no kind of";
 }
 
 void shd_parallel_init(struct shd_parallel *out, int32_t world_size, int32_t rank,
                        bool pretend_tensor)
 {
+    if (!out)
+        return;
     *out = (struct shd_parallel){
         .world_size = world_size, .rank = rank, .pretend_tensor = pretend_tensor};
 }
@@ -56,6 +58,9 @@ static int find_sizes(int32_t *out, int32_t world, const struct shd_parallel_siz
 int shd_parallel_create_groups(struct shd_parallel *parallel,
                                const struct shd_parallel_sizes *sizes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, parallel, sizes))
+        return SHD_EINVAL;
+
     struct shd_parallel made = *parallel;
     int32_t extents[SHD_PARALLEL_NKINDS];
 
@@ -81,23 +86,33 @@ int shd_parallel_create_groups(struct shd_parallel *parallel,
 
 void shd_parallel_destroy_groups(struct shd_parallel *parallel)
 {
+    if (!parallel)
+        return;
     shd_mesh_destroy(parallel->mesh);
     shd_parallel_init(parallel, parallel->world_size, parallel->rank, parallel->pretend_tensor);
 }
 
 bool shd_parallel_is_initialized(const struct shd_parallel *parallel)
 {
+    if (!parallel)
+        return false;
     return parallel->mesh != NULL;
 }
 
 int shd_parallel_group(struct shd_parallel_group *out, const struct shd_parallel *parallel,
                        enum shd_parallel_kind kind, struct shd_error *err)
 {
-    const struct shd_groups *groups = &parallel->groups[kind];
+    if (!SHD_GIVEN(err, out, parallel))
+        return SHD_EINVAL;
 
+    const struct shd_groups *groups;
+
+    if ((unsigned)kind >= SHD_PARALLEL_NKINDS)
+        return shd_error_set(err, SHD_EINVAL, "%d is not a kind of parallel group", (int)kind);
     if (!parallel->mesh)
         return shd_error_set(err, SHD_ENOMESH, "%s parallel group is not initialized",
                              shd_parallel_kind_name(kind));
+    groups = &parallel->groups[kind];
     *out = (struct shd_parallel_group){groups, shd_groups_find(groups, parallel->rank),
                                        groups->nmembers, shd_groups_member(groups, parallel->rank)};
     return SHD_OK;
@@ -117,6 +132,9 @@ static int group_or_self(struct shd_parallel_group *out, const struct shd_parall
 int shd_parallel_world_size(int32_t *out, const struct shd_parallel *parallel,
                             enum shd_parallel_kind kind, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, parallel))
+        return SHD_EINVAL;
+
     struct shd_parallel_group group;
     int status = group_or_self(&group, parallel, kind, err);
 
@@ -128,6 +146,9 @@ int shd_parallel_world_size(int32_t *out, const struct shd_parallel *parallel,
 int shd_parallel_rank(int32_t *out, const struct shd_parallel *parallel,
                       enum shd_parallel_kind kind, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, parallel))
+        return SHD_EINVAL;
+
     struct shd_parallel_group group;
     int status = group_or_self(&group, parallel, kind, err);
 
@@ -138,12 +159,17 @@ int shd_parallel_rank(int32_t *out, const struct shd_parallel *parallel,
 
 int32_t shd_parallel_member(const struct shd_parallel_group *group, int32_t member)
 {
+    if (!group)
+        return -1;
     return group->groups ? shd_groups_position(group->groups, group->group, member) : group->group;
 }
 
 int shd_parallel_source_rank(int32_t *out, const struct shd_parallel *parallel,
                              struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, parallel))
+        return SHD_EINVAL;
+
     struct shd_parallel_group group;
     int status = group_or_self(&group, parallel, SHD_PARALLEL_TENSOR, err);
 

@@ -74,6 +74,9 @@ static int parse_order(size_t *kinds, const char *order, const int64_t *sizes,
 int shd_rank_order_mesh(struct shd_mesh **out, const char *order,
                         const struct shd_rank_sizes *sizes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, order, sizes))
+        return SHD_EINVAL;
+
     int64_t list[NKINDS];
     size_t kinds[NKINDS];
     const char *names[NKINDS];
@@ -117,6 +120,9 @@ static int find_axis(const struct shd_mesh *mesh, const char *name, size_t lengt
 int shd_rank_order_groups(struct shd_groups *out, const struct shd_mesh *mesh, const char *axes,
                           struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, axes))
+        return SHD_EINVAL;
+
     uint32_t named = 0;
     uint8_t list[SHD_MESH_AXES_MAX];
     size_t n = 0;

@@ -15,6 +15,9 @@ int shd_ensure_divisible(int64_t number, int64_t divisor, struct shd_error *err)
 
 int shd_divide(int64_t *out, int64_t number, int64_t divisor, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     int status = shd_ensure_divisible(number, divisor, err);
 
     if (status)
@@ -28,6 +31,9 @@ int shd_divide(int64_t *out, int64_t number, int64_t divisor, struct shd_error *
 int shd_vocab_range(int64_t *start, int64_t *stop, int64_t vocab_size, int64_t rank,
                     int64_t world_size, bool strict, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, start, stop))
+        return SHD_EINVAL;
+
     int64_t width, first, end;
     int status = shd_divide(&width, vocab_size, world_size, err);
 
@@ -89,6 +95,9 @@ static int check_shape(const int64_t *shape, size_t rank, struct shd_error *err)
 int shd_split_last_dim(struct shd_split *out, const int64_t *shape, size_t rank, int64_t nchunks,
                        bool contiguous, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out) || !SHD_GIVEN_ARRAY(err, shape, rank))
+        return SHD_EINVAL;
+
     struct shd_split split = {.rank = rank};
     int status = check_shape(shape, rank, err);
 
@@ -116,5 +125,7 @@ int shd_split_last_dim(struct shd_split *out, const int64_t *shape, size_t rank,
 
 int64_t shd_split_offset(const struct shd_split *split, int64_t chunk)
 {
+    if (!split)
+        return -1;
     return split->copied ? 0 : chunk * split->width;
 }

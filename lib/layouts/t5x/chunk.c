@@ -95,6 +95,9 @@ static int init(struct shd_chunker *out, const struct owners *owners, int64_t ho
 int shd_chunker_init(struct shd_chunker *out, const struct shd_mesh *mesh, const int32_t *processes,
                      int64_t host, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, processes))
+        return SHD_EINVAL;
+
     const struct owners owners = {mesh, processes, NULL};
 
     return init(out, &owners, host, err);
@@ -104,6 +107,9 @@ int shd_chunker_init_topology(struct shd_chunker *out, const struct shd_mesh *me
                               const struct shd_topology *topology, int64_t host,
                               struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology))
+        return SHD_EINVAL;
+
     const struct owners owners = {mesh, NULL, topology};
 
     return init(out, &owners, host, err);
@@ -158,6 +164,10 @@ static int count_chunks(struct mixed *out, const struct shd_chunker *chunker,
 int shd_chunker_shard_id(int64_t *out, const struct shd_chunker *chunker, const char *const *axes,
                          size_t naxes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, chunker) || !SHD_GIVEN(err, chunker->mesh) ||
+        !SHD_GIVEN_ARRAY(err, axes, naxes))
+        return SHD_EINVAL;
+
     struct mixed m;
     int status = count_chunks(&m, chunker, axes, naxes, err);
 
@@ -182,6 +192,9 @@ static int64_t replica_id(const struct shd_chunker *chunker, uint32_t sharded)
 int64_t shd_chunker_replica_id(const struct shd_chunker *chunker, const char *const *axes,
                                size_t naxes)
 {
+    if (!chunker || !chunker->mesh || (!axes && naxes > 0))
+        return -1;
+
     uint32_t sharded = 0;
 
     for (size_t i = 0; i < naxes; i++) {
@@ -227,6 +240,10 @@ int shd_chunker_info(struct shd_chunk_info *out, const struct shd_chunker *chunk
                      const int64_t *shape, size_t rank, const struct shd_spec *spec, bool strict,
                      struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, chunker, spec) || !SHD_GIVEN(err, chunker->mesh) ||
+        !SHD_GIVEN_ARRAY(err, shape, rank))
+        return SHD_EINVAL;
+
     struct shd_chunk_info info = {.rank = rank};
     uint32_t sharded = 0;
     int status = SHD_OK;
@@ -262,6 +279,9 @@ static int check_data_axes(const struct shd_spec_entry *data_axes, struct shd_er
 int shd_data_mesh_size(int64_t *out, const struct shd_mesh *mesh,
                        const struct shd_spec_entry *data_axes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, data_axes))
+        return SHD_EINVAL;
+
     struct mixed m = {0, 1};
     int status;
 
@@ -283,6 +303,9 @@ int shd_data_mesh_size(int64_t *out, const struct shd_mesh *mesh,
 int shd_data_shards(int64_t *out, const struct shd_chunker *chunker,
                     const struct shd_spec_entry *data_axes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, chunker, data_axes) || !SHD_GIVEN(err, chunker->mesh))
+        return SHD_EINVAL;
+
     struct mixed m;
     int status = check_data_axes(data_axes, err);
 
@@ -296,6 +319,9 @@ int shd_data_shards(int64_t *out, const struct shd_chunker *chunker,
 int shd_data_shard_id(int64_t *out, const struct shd_chunker *chunker,
                       const struct shd_spec_entry *data_axes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, chunker, data_axes) || !SHD_GIVEN(err, chunker->mesh))
+        return SHD_EINVAL;
+
     int status = check_data_axes(data_axes, err);
 
     return status ? status
@@ -315,6 +341,9 @@ int shd_data_layout_init(struct shd_data_layout *out, const struct shd_chunker *
                          const struct shd_spec_entry *data_axes, int64_t batch_size, bool strict,
                          struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, chunker, data_axes) || !SHD_GIVEN(err, chunker->mesh))
+        return SHD_EINVAL;
+
     struct shd_data_layout layout = {batch_size, 0, 1, chunker->host == 0};
     int64_t mesh_size;
 

@@ -15,6 +15,9 @@ static const char *const replica_data_model[] = {"replica", "data", "model"};
 int shd_cpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topology,
                         struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology))
+        return SHD_EINVAL;
+
     const int32_t sizes[] = {topology->nprocesses, topology->nlocal};
 
     return shd_mesh_create(out, data_model, sizes, 2, err);
@@ -104,6 +107,10 @@ int shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *top
                            const int64_t *ici, size_t nici, const int64_t *dcn, size_t ndcn,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology) || !SHD_GIVEN_ARRAY(err, names, naxes) ||
+        !SHD_GIVEN_ARRAY(err, ici, nici) || !SHD_GIVEN_ARRAY(err, dcn, ndcn))
+        return SHD_EINVAL;
+
     int32_t ngranules = granule == SHD_GRANULE_PROCESS ? topology->nprocesses : topology->nslices;
     int32_t inside[SHD_MESH_AXES_MAX], over[SHD_MESH_AXES_MAX];
     int status = check_granules(topology, ngranules, ici, nici, dcn, ndcn, err);
@@ -121,9 +128,14 @@ int shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *top
 int shd_gpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topology,
                         int64_t num_partitions, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology))
+        return SHD_EINVAL;
+
     int64_t nlocal = topology->nlocal;
     int64_t inside = num_partitions < nlocal ? num_partitions : nlocal;
 
+    if (nlocal < 1)
+        return shd_error_set(err, SHD_EINVAL, "a topology without devices");
     if (num_partitions < 1)
         return shd_error_set(err, SHD_EINVAL, "a mesh of %lld partitions",
                              (long long)num_partitions);
@@ -192,6 +204,8 @@ static int create_by_table(struct shd_mesh **out, const struct shd_topology *top
 int shd_default_mesh_create(struct shd_mesh **out, const struct shd_topology *topology,
                             const struct shd_mesh_request *request, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology, request))
+        return SHD_EINVAL;
     if (request->ici && request->dcn)
         return shd_hybrid_mesh_create(out, topology, SHD_GRANULE_SLICE, replica_data_model, 3,
                                       request->ici, request->nici, request->dcn, request->ndcn,

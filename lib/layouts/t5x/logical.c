@@ -21,6 +21,9 @@ struct shd_logical_rules {
 
 int shd_logical_rules_create(struct shd_logical_rules **out, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct shd_logical_rules *rules = calloc(1, sizeof(*rules));
 
     if (!rules)
@@ -94,6 +97,9 @@ static int grow(struct shd_logical_rules *rules, struct shd_error *err)
 int shd_logical_rules_add(struct shd_logical_rules *rules, const char *name,
                           const struct shd_spec_entry *axes, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, rules, name, axes))
+        return SHD_EINVAL;
+
     int status = grow(rules, err);
 
     if (status)
@@ -110,6 +116,9 @@ int shd_logical_rules_add(struct shd_logical_rules *rules, const char *name,
 int shd_logical_rules_append(struct shd_logical_rules *rules, const struct shd_logical_rules *more,
                              struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, rules, more))
+        return SHD_EINVAL;
+
     size_t before = rules->nrules;
 
     for (size_t i = 0, n = more->nrules; i < n; i++) {
@@ -126,17 +135,23 @@ int shd_logical_rules_append(struct shd_logical_rules *rules, const struct shd_l
 
 size_t shd_logical_rules_count(const struct shd_logical_rules *rules)
 {
+    if (!rules)
+        return 0;
     return rules->nrules;
 }
 
 const char *shd_logical_rules_name(const struct shd_logical_rules *rules, size_t rule)
 {
+    if (rule >= shd_logical_rules_count(rules))
+        return NULL;
     return rules->rules[rule]->name;
 }
 
 const struct shd_spec_entry *shd_logical_rules_axes(const struct shd_logical_rules *rules,
                                                     size_t rule)
 {
+    if (rule >= shd_logical_rules_count(rules))
+        return NULL;
     return &rules->rules[rule]->axes;
 }
 
@@ -187,6 +202,9 @@ int shd_logical_rules_standard(struct shd_logical_rules **out, int64_t activatio
                                int64_t parameter_dims, const struct shd_logical_rules *additional,
                                struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out))
+        return SHD_EINVAL;
+
     struct shd_logical_rules *rules;
 
     if (activation_dims < 1 || activation_dims > 2 || parameter_dims < 1 || parameter_dims > 2)
@@ -271,6 +289,9 @@ static void assign(struct shd_spec_entry *entries, bool *taken,
 int shd_logical_rules_spec(struct shd_spec **out, const struct shd_logical_rules *rules,
                            const char *const *names, size_t ndims, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, rules) || !SHD_GIVEN_ARRAY(err, names, ndims))
+        return SHD_EINVAL;
+
     int status = check_names(names, ndims, err);
 
     if (status)

@@ -137,6 +137,9 @@ static int set_data_axes(struct shd_partitioner *p, struct shd_error *err)
 int shd_partitioner_create(struct shd_partitioner **out, const struct shd_partitioner_opts *opts,
                            struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, opts))
+        return SHD_EINVAL;
+
     int status = check_request(opts, err);
 
     if (status)
@@ -175,6 +178,8 @@ void shd_partitioner_destroy(struct shd_partitioner *partitioner)
 
 const struct shd_logical_rules *shd_partitioner_rules(const struct shd_partitioner *partitioner)
 {
+    if (!partitioner)
+        return NULL;
     return partitioner->rules;
 }
 
@@ -185,24 +190,33 @@ const struct shd_spec_entry *shd_partitioner_data_axes(const struct shd_partitio
 
 const struct shd_spec *shd_partitioner_data_spec(const struct shd_partitioner *partitioner)
 {
+    if (!partitioner)
+        return NULL;
     return partitioner->data_spec;
 }
 
 int shd_partitioner_mesh(struct shd_mesh **out, const struct shd_partitioner *partitioner,
                          const struct shd_topology *topology, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, partitioner, topology))
+        return SHD_EINVAL;
     return shd_default_mesh_create(out, topology, &partitioner->mesh, err);
 }
 
 const char *const *shd_partitioner_logical_axes(const struct shd_partitioner *partitioner,
                                                 const struct shd_leaf *leaf)
 {
+    if (!partitioner)
+        return NULL;
     return partitioner->kind == SHD_PARTITIONER_BASE ? NULL : leaf->logical_axes;
 }
 
 int shd_partitioner_leaf_axes(struct shd_spec **out, const struct shd_partitioner *partitioner,
                               const struct shd_leaf *leaf, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, partitioner))
+        return SHD_EINVAL;
+
     const char *const *names = shd_partitioner_logical_axes(partitioner, leaf);
     struct shd_error why = {.status = SHD_OK};
 
@@ -222,6 +236,9 @@ int shd_partitioner_leaf_axes(struct shd_spec **out, const struct shd_partitione
 int shd_partitioner_mesh_axes(struct shd_spec **specs, const struct shd_partitioner *partitioner,
                               const struct shd_tree *tree, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, partitioner, tree) || !SHD_GIVEN_ARRAY(err, specs, shd_tree_count(tree)))
+        return SHD_EINVAL;
+
     size_t n = shd_tree_count(tree);
     size_t done = 0;
     int status = SHD_OK;
@@ -243,6 +260,8 @@ int shd_partitioner_data_layout(struct shd_data_layout *out,
                                 const struct shd_chunker *chunker, int64_t batch_size,
                                 struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, partitioner, chunker))
+        return SHD_EINVAL;
     return shd_data_layout_init(out, chunker, &partitioner->data_axes, batch_size,
                                 partitioner->strict, err);
 }
@@ -250,5 +269,7 @@ int shd_partitioner_data_layout(struct shd_data_layout *out,
 struct shd_context shd_partitioner_context(const struct shd_partitioner *partitioner,
                                            const struct shd_mesh *mesh)
 {
+    if (!partitioner)
+        return (struct shd_context){0};
     return (struct shd_context){mesh, partitioner->rules};
 }

@@ -8,6 +8,9 @@
 int shd_device_bounds(int64_t *out, size_t *ndims, const struct shd_topology_device *last,
                       int64_t nprocesses, int64_t nlocal, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, ndims, last))
+        return SHD_EINVAL;
+
     int64_t bounds[SHD_GRID_DIMS_MAX] = {nprocesses, nlocal, 0, 0};
 
     if (!last->has_coords || last->ncoords != 3) {
@@ -42,6 +45,8 @@ static int64_t modulo(int64_t a, int64_t b)
 int shd_device_coords(int64_t *out, size_t *ndims, const struct shd_topology_device *device,
                       int64_t nlocal, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, ndims, device))
+        return SHD_EINVAL;
     if (device->has_coords) {
         memcpy(out, device->coords, device->ncoords * sizeof(*out));
         out[device->ncoords] = device->core;
@@ -97,6 +102,9 @@ static int set_box(struct shd_topology *topology, const int64_t *bounds, const i
 int shd_topology_init_chips(struct shd_topology *out, const char *kind, const int64_t *bounds,
                             const int64_t *host, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, kind, bounds, host))
+        return SHD_EINVAL;
+
     struct shd_topology topology = {.platform = "tpu"};
     int status = set_name(topology.kind, kind, err);
 
@@ -110,6 +118,9 @@ int shd_topology_init_chips(struct shd_topology *out, const char *kind, const in
 int shd_topology_init_hosts(struct shd_topology *out, const char *platform, int64_t nprocesses,
                             int64_t nlocal, int64_t nslices, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, platform))
+        return SHD_EINVAL;
+
     const int64_t bounds[2] = {nprocesses, nlocal}, host[2] = {1, nlocal};
     struct shd_topology topology = {0};
     int status = set_name(topology.platform, platform, err);
@@ -150,6 +161,9 @@ static void get_coords(const struct shd_topology *topology, int32_t id, int32_t 
 
 int32_t shd_topology_process(const struct shd_topology *topology, int32_t id)
 {
+    if (!topology)
+        return -1;
+
     const uint8_t *order = id_order(topology);
     int32_t coords[SHD_GRID_DIMS_MAX];
     int32_t process = 0;
@@ -167,6 +181,9 @@ int32_t shd_topology_process(const struct shd_topology *topology, int32_t id)
 void shd_topology_device(const struct shd_topology *topology, int32_t id,
                          struct shd_topology_device *out)
 {
+    if (!topology || !out)
+        return;
+
     int32_t coords[SHD_GRID_DIMS_MAX];
 
     get_coords(topology, id, coords);

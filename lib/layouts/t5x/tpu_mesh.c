@@ -364,6 +364,9 @@ int shd_tpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topolo
                         const int64_t *submesh, size_t nsubmesh,
                         const struct shd_tpu_mesh_opts *opts, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, topology) || !SHD_GIVEN_ARRAY(err, submesh, nsubmesh))
+        return SHD_EINVAL;
+
     const struct shd_tpu_mesh_opts usual = SHD_TPU_MESH_OPTS_INIT;
     struct grid grid = {0};
     int status = grid_init(&grid, topology, opts ? opts : &usual, err);
@@ -379,6 +382,9 @@ int shd_tpu_mesh_create_from(struct shd_mesh **out, const struct shd_device_list
                              const int64_t *submesh, size_t nsubmesh,
                              const struct shd_tpu_mesh_opts *opts, struct shd_error *err)
 {
+    if (!SHD_GIVEN(err, out, list) || !SHD_GIVEN_ARRAY(err, submesh, nsubmesh))
+        return SHD_EINVAL;
+
     struct grid grid;
     int status = grid_init_list(&grid, list, err);
 

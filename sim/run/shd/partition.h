@@ -39,7 +39,7 @@ struct shd_partitioned; /* opaque */
 struct shd_compiled;    /* opaque */
 
 /* What is known of an argument before a call. */
-struct shd_value {
+struct shd_argument {
     const struct shd_tree *tree; /* NULL for a static argument */
     const void *constant;        /* of a static argument; must outlive what is compiled with it */
 };
@@ -48,7 +48,7 @@ struct shd_value {
 typedef int (*shd_partitioned_fn)(struct shd_call *call, void *arg, struct shd_error *err);
 
 /* Add the leaves of all results, of arrays as a whole, to these empty trees. */
-typedef int (*shd_results_fn)(struct shd_tree *const *results, const struct shd_value *args,
+typedef int (*shd_results_fn)(struct shd_tree *const *results, const struct shd_argument *args,
                               void *arg, struct shd_error *err);
 
 struct shd_resources {
@@ -81,7 +81,7 @@ SHD_API void shd_partitioned_destroy(struct shd_partitioned *fn); /* NULL is all
  * shd_sharding_check(); SHD_EINVAL (a tree where a constant belongs, or none where one does);
  * what results_fn returns; SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_compile(struct shd_compiled **out, const struct shd_partitioned *fn,
-                                       const struct shd_value *args, struct shd_error *err);
+                                       const struct shd_argument *args, struct shd_error *err);
 SHD_API void shd_compiled_destroy(struct shd_compiled *fn); /* NULL is allowed */
 
 /* The tree of a result; NULL for a result that does not exist. */
