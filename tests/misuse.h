@@ -276,8 +276,8 @@ static void make_runs(void)
 /* ---- the runner ---- */
 
 enum where { OUTSIDE, ON_DEVICE, IN_CALL };
-/* SILENT: bad, and with nowhere to write a message. */
-enum how { GOOD, BAD, SILENT };
+/* BAD: an error or not, but no crash.  REFUSED: an error.  SILENT: with nowhere to write a message. */
+enum how { GOOD, BAD, REFUSED, SILENT };
 
 struct
 try {
@@ -345,6 +345,8 @@ static const char *fault_of(const struct try *try, enum where where, bool has_st
         return NULL;
     else if (try->how == GOOD && said->status != SHD_OK)
         snprintf(text, sizeof text, "fails with good arguments: %s", err.text);
+    else if (try->how == REFUSED && said->status == SHD_OK)
+        snprintf(text, sizeof text, "is taken for good");
     else if (try->named && try->optional != (said->status == SHD_OK))
         snprintf(text, sizeof text, "is status %d", said->status);
     else if (said->status > 0 || (said->status < 0 && try->how != SILENT &&

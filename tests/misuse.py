@@ -277,7 +277,8 @@ def tries(function, parameters, defined):
         for value, what in spoilt(kind, name, defined, function.endswith("_destroy")):
             arguments = [*good[:at], value, *good[at + 1 :]]
             named = SAID.get(f"{function} {name}", name) if value == "NULL" and function not in ALONE else None
-            yield f"{name} {what}", arguments, named, f"{function} {name}" in OPTIONAL or name in OPTIONAL, "BAD"
+            how = "REFUSED" if kind.startswith("enum") and "*" not in kind else "BAD"
+            yield f"{name} {what}", arguments, named, f"{function} {name}" in OPTIONAL or name in OPTIONAL, how
 
 
 def main(paths):

@@ -36,6 +36,8 @@ int shd_attention_spec(struct shd_spec **out, struct shd_attention_variant varia
 {
     if (!SHD_GIVEN(err, out))
         return SHD_EINVAL;
+    if ((unsigned)tensor >= SHD_NATTENTION_TENSORS)
+        return shd_error_set(err, SHD_EINVAL, "%d is not a tensor of attention", (int)tensor);
 
     const char *text = variants[variant.jax_attention_format][variant.fsdp_on_batch].all;
 

@@ -274,6 +274,8 @@ int shd_partition_axis_spec(struct shd_spec **out, const struct shd_partition_ax
 {
     if (!SHD_GIVEN(err, out, axis) || !SHD_GIVEN_ARRAY(err, names, nnames))
         return SHD_EINVAL;
+    if (mode != SHD_MODE_TRAINING && mode != SHD_MODE_GENERATION)
+        return shd_error_set(err, SHD_EINVAL, "%d is not a mode", (int)mode);
 
     struct shd_spec_entry *entries = calloc(nnames + 1, sizeof(*entries));
     const char **axes = calloc(nnames + 1, SHD_AXIS_VALUE_MAX * sizeof(*axes));

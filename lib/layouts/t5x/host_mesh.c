@@ -110,6 +110,8 @@ int shd_hybrid_mesh_create(struct shd_mesh **out, const struct shd_topology *top
     if (!SHD_GIVEN(err, out, topology) || !SHD_GIVEN_ARRAY(err, names, naxes) ||
         !SHD_GIVEN_ARRAY(err, ici, nici) || !SHD_GIVEN_ARRAY(err, dcn, ndcn))
         return SHD_EINVAL;
+    if (granule != SHD_GRANULE_SLICE && granule != SHD_GRANULE_PROCESS)
+        return shd_error_set(err, SHD_EINVAL, "%d is not a kind of granule", (int)granule);
 
     int32_t ngranules = granule == SHD_GRANULE_PROCESS ? topology->nprocesses : topology->nslices;
     int32_t inside[SHD_MESH_AXES_MAX], over[SHD_MESH_AXES_MAX];
