@@ -427,6 +427,7 @@ test_scripts = \
 	%D%/readme.sh \
 	%D%/replay_torch.sh \
 	%D%/recompute.sh \
+	%D%/release.sh \
 	%D%/recompute_policies.sh \
 	%D%/report.sh \
 	%D%/runs.sh \
