@@ -24,7 +24,7 @@
 /* Whether the system that layouts are searched for can say a layout; the trial has no program. */
 typedef int subject_check_fn(const void *arg, const struct trial *trial, struct shd_error *err);
 
-/* Layouts that are left out: those that `check` refuses. */
+/* Leaves out the layouts that `check` refuses. */
 struct subject_filter {
     const char *system; /* NULL: none are left out */
     subject_check_fn *check;

@@ -51,8 +51,8 @@ bool outcome_ties(const struct search_outcome *outcome, size_t rank);
 
 /* What is proven of the layouts that are listed.  A search that was cut short is not exact. */
 enum outcome_proof {
-    PROOF_OF_ALL,   /* no other is better than any of them */
-    PROOF_OF_FIRST, /* none is better than the first */
+    PROOF_OF_ALL,   /* no layout outside of the list is better than one in it */
+    PROOF_OF_FIRST, /* no layout is better than the first of the list */
     PROOF_OPEN
 };
 

@@ -49,10 +49,10 @@ struct serving_search {
     struct serving_wants wants;
     struct serving_layout *layouts; /* those that fit: the most tokens a second and device first */
     size_t nlayouts, nwithin;
-    size_t nmeshes, nrefused; /* meshes in all, and those that cannot be laid out so ... */
-    size_t nlarge;            /* meshes on which the most sequences that are tried, ... */
-    int64_t batch_max;        /* ... so many, fit, so that more may */
-    char refused[160];        /* ... the last one's reason */
+    size_t nmeshes, nrefused; /* meshes in all, and meshes on which the model cannot be laid out */
+    char refused[160];        /* why the last of the latter cannot */
+    int64_t batch_max;        /* the most sequences that are tried */
+    size_t nlarge;            /* meshes on which batch_max fit, so that more may */
     size_t nplans;            /* steps planned, those that do not fit and prefills included */
     bool over;                /* not stopped */
 };

@@ -49,8 +49,8 @@ enum space_choice {
     SPACE_NCHOICES
 };
 
-/* Layers of each stage: as even as possible; as the scenario lists them; or even but for a last
- * stage with so many layers fewer as the head takes as long as (space_light()). */
+/* Layers of each stage: as even as possible; as the scenario lists them; or even, with fewer in the
+ * last stage, by the number of layers that take as long as the head (space_light()). */
 enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_SPLIT_LIGHT, SPACE_NSPLITS };
 
 enum space_method { SPACE_RING, SPACE_ALL_TO_ALL, SPACE_NMETHODS };
@@ -70,7 +70,7 @@ const uint8_t *space_order(int32_t order);
 struct space_range {
     enum space_choice choice;
     int32_t least, most;
-    bool forbids; /* forbids these values, else forbids all others */
+    bool forbids; /* values from `least` to `most` are forbidden; false: all other values are */
 };
 
 #define SPACE_RANGES_MAX 64

@@ -28,7 +28,7 @@ static bool is_told(const struct space *space, enum space_choice choice, int32_t
                                      : choice == SPACE_SPLIT && space->nstages > 0;
 }
 
-/* Append " WORD, WORD" of those that are tried, or those that are not; returns their number. */
+/* Append " WORD, WORD" of the choices that are tried, or of the others; returns how many. */
 static size_t add_words(struct text *out, const struct space *space, enum space_choice choice,
                         bool tried)
 {

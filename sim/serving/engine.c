@@ -121,7 +121,7 @@ static void receive_cache(struct engine *e, const struct transfer *t)
     s->source = SERVING_NONE;
 }
 
-/* Those that have arrived by now, in the order in which they were sent. */
+/* Take the caches whose transfers have ended, in the order in which the transfers began. */
 static void receive_caches(struct engine *e)
 {
     uint32_t n = 0;
@@ -151,9 +151,9 @@ static void add_gap(struct engine *e, int64_t ns)
     }
 }
 
-/* The tokens that a step has made of a sequence: the next one, and before it those of its proposals
- * that were right, which are in the cache.  They are as many over all its steps as on average; what
- * is more than was asked for is dropped. */
+/* The tokens that a step has made of a sequence: the accepted proposals, whose keys and values are
+ * in the cache, and the next token.  Over the steps of a sequence the accepted ones add up to the
+ * draft's average; tokens past the end of the answer are dropped. */
 static uint32_t count_made(const struct engine *e, struct serving_sequence *s)
 {
     uint32_t n = 1, left = s->request->output - s->made;
@@ -189,7 +189,7 @@ static void hand_over(struct engine *e, uint32_t replica, uint32_t id)
     send_to(e, least_loaded(e, e->setup->nprefill, e->setup->nreplicas), id);
 }
 
-/* Take those out of the batch that leave it. */
+/* Take out of the batch the sequences that have ended or go on at another replica. */
 static void leave(struct engine *e, uint32_t replica)
 {
     struct serving_replica *r = &e->replicas[replica];

@@ -16,11 +16,11 @@
 #include "serving/costs.h"
 #include "serving/policy.h"
 
-/* A step as it begins, for `watch`. */
+/* A step of one replica, told to `watch` when the step begins. */
 struct serving_step {
     uint32_t replica;
     int64_t begin_ns, end_ns;
-    const struct serving_replica *state; /* whose running sequences have what is due */
+    const struct serving_replica *state; /* `due` and `proposed` of its running sequences are set */
     const struct serving_work *work;
 };
 
@@ -30,10 +30,10 @@ struct serving_setup {
     struct serving_limits limits;
     struct serving_draft draft;
     uint32_t nreplicas;
-    uint32_t nprefill; /* those that only prefill, if the policy has such */
-    /* Replicas that begin their steps together, as many that follow each other, and the same of
-     * those that only prefill: they are parts of a model that wait for each other.  0, 1: each
-     * alone. */
+    uint32_t nprefill; /* replicas that only prefill; read under a disaggregated policy */
+    /* Number of successive replicas that begin their steps together, because they are parts of one
+     * model and wait for each other in every step; the second is for replicas that only prefill.
+     * 0 and 1: each replica begins alone. */
     uint32_t together, prefill_together;
     const struct serving_costs *costs;
     /* Tokens of all sequences that a replica has room for, and one that only prefills. */

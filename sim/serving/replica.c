@@ -20,8 +20,8 @@ uint64_t request_tokens_most(const struct serving_shared *s, const struct trace_
     return (uint64_t)q->prompt + q->output - 1 + (q->output > 1 ? s->draft.tokens : 0);
 }
 
-/* Requests that wait may have gone twice as far as there are requests before they are moved back to
- * the begin, so that each push pays for the move of one. */
+/* The queue's array has room for twice the requests of the trace.  The queue drifts to the array's
+ * end and is then moved back to its begin; with this room each push pays for moving one request. */
 static uint32_t waiting_max(const struct serving_shared *s)
 {
     return 2 * s->trace->nrequests;
@@ -77,7 +77,8 @@ static bool is_before(const struct serving_shared *s, uint32_t a, uint32_t b)
     return x != y ? x < y : a < b;
 }
 
-/* Room for one at a place of those that wait: the fewer of those before it and behind it move. */
+/* Make room for one request at a place of the queue, by moving the shorter part before or behind.
+ */
 static void open_place(struct serving_replica *r, uint32_t place)
 {
     uint32_t *ids, after = r->nwaiting - place;

@@ -29,10 +29,10 @@ struct serving_sequence {
     struct serving_hold hold;
     uint32_t computed; /* tokens in the cache */
     uint32_t made;     /* tokens made */
-    uint32_t due;      /* tokens that the present step computes ... */
-    uint32_t proposed; /* ... and those of a draft that it verifies behind them */
-    uint32_t nverified; /* steps that have verified some */
-    uint32_t source;   /* replica that has its cache until it is brought; SERVING_NONE: this one */
+    uint32_t due;      /* tokens that the present step computes */
+    uint32_t proposed; /* tokens of a draft that the present step verifies behind `due` */
+    uint32_t nverified; /* steps that have verified proposals */
+    uint32_t source; /* replica that holds the cache before the transfer; SERVING_NONE: this one */
     struct serving_hold source_hold;
     int64_t first_ns, last_ns; /* when its first and its latest token were made */
 };
@@ -94,7 +94,7 @@ bool sequence_has_ended(const struct serving_sequence *sequence);
 uint64_t request_tokens_most(const struct serving_shared *shared,
                              const struct trace_request *request);
 
-/* Put a request among those that wait. */
+/* Add a request to the replica's queue, at its place in the order of waiting. */
 void replica_push(struct serving_replica *replica, uint32_t id);
 
 /* The first that waits, or SERVING_NONE; and the tokens of it that are not in the cache. */

@@ -35,7 +35,7 @@ double grid_seconds(const struct serving_grid *grid, double rows, double context
 struct serving_tables {
     struct serving_costs costs;
     struct serving_grid decode, prefill;
-    uint32_t draft;                          /* tokens that each decode verifies behind its own */
+    uint32_t draft; /* proposed tokens that each step of a decode verifies */
     double transfer_s_per_token, transfer_s; /* to bring a cache: for each token, and at least */
 };
 

@@ -41,7 +41,7 @@ void trace_take_value(struct trace_row *row, enum trace_field field, int64_t uni
 struct trace_reading {
     struct request_trace *trace;
     struct map known; /* of `ids` by their hash */
-    int64_t *ids;     /* [trace->nids] as they are in the file */
+    int64_t *ids;     /* [trace->nids] the number that the file gives each block */
     const char *path;
     struct diag *diag;
 };

@@ -22,11 +22,11 @@ struct item {
     uint32_t node;   /* of the decode's graph */
     const struct program_buffer *from, *to;
     const struct graph_kept *left, *begun; /* how tokens lie here and there; NULL: not by tokens */
-    int64_t kept;                          /* of these: the first ones in their sequence */
+    int64_t kept;                          /* tokens that are moved: the first of each sequence */
     char *whole; /* what was received, in memory of the decode's graph */
 };
 
-/* What a device has of an array. */
+/* The box of an array that a device holds. */
 struct part {
     int64_t offset[SHD_RANK_MAX], extent[SHD_RANK_MAX];
 };
@@ -39,8 +39,8 @@ struct handoff {
     struct item *items;
     uint64_t *received; /* by device of the decode */
     uint64_t *sent;     /* by device of the prefill */
-    /* Of the array that is moved, by device of the prefill: what it has, and whether it is the
-     * first that has it. */
+    /* By device of the prefill: its box of the array that is moved, and whether no device with a
+     * lower number holds the same box. */
     struct part *parts;
     bool *first;
     bool failed;        /* no memory */
@@ -156,7 +156,7 @@ static bool same_part(const struct item *item, const struct part *a, const struc
     return !memcmp(a->offset, b->offset, item->from->rank * sizeof *a->offset);
 }
 
-/* Find who has which part of an array that is to be moved. */
+/* Set the box of every device, and which device is the first to hold it. */
 static void find_parts(struct handoff *h, const struct item *item)
 {
     int32_t n = shd_mesh_size(h->prefill->mesh);
@@ -171,8 +171,8 @@ static void find_parts(struct handoff *h, const struct item *item)
     }
 }
 
-/* Whether device d takes the part that `source` has from it: from itself if it has the same, else
- * from the first device that has it. */
+/* Whether device d copies its elements of a box from `source`: from itself if it holds that box,
+ * else from the first device that does. */
 static bool is_taken(const struct handoff *h, const struct item *item, int32_t source, int32_t d)
 {
     if (!h->apart && d < shd_mesh_size(h->prefill->mesh) &&
@@ -442,7 +442,7 @@ int handoff_plan(struct trial *trial, struct shd_error *err)
     return status;
 }
 
-/* Execute the prefill, from which `h` takes what it leaves. */
+/* Execute the prefill and move the caches and states that it leaves into `h`. */
 static int execute_first(struct handoff *h, struct trial *prefill, const struct trial *decode,
                          const int *stop_request, struct shd_error *err)
 {

@@ -55,7 +55,7 @@ static int lay_out(double *out, const struct scenario *scenario, struct shd_erro
     return status;
 }
 
-/* The peak of a batch; one that cannot be laid out counts as one that does not fit. */
+/* The peak memory of a batch; a batch that cannot be laid out counts as too large. */
 static int peak_of(double *out, struct search *s, int64_t units, struct shd_error *err)
 {
     char set[64];

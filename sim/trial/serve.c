@@ -16,7 +16,7 @@
 #include "trial/given.h"
 #include "trial/handoff.h"
 
-/* The tokens that a decode makes one by one. */
+/* The tokens of a decode without a draft, one a step. */
 struct made {
     const struct program *program;
     int32_t *tokens; /* [batch][count] */
@@ -46,7 +46,7 @@ static void keep(void *arg, uint32_t step, const void *const *const *results)
     }
 }
 
-/* Execute the same decode without a draft, as far as proposals go. */
+/* Execute the same decode without a draft, for as many tokens as proposals are compared with. */
 static int make_alone(struct made *out, const struct trial *trial, const int *stop_request,
                       struct shd_error *err)
 {
