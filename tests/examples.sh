@@ -25,4 +25,21 @@ case $said in
 "8 devices: verified, 6 collectives, received 8452 bytes, "*) ok 0 "own_graph: counts" ;;
 *) ok 1 "own_graph: counts" ;;
 esac
+
+# The program of docs/install.md, and what the page says that it prints.
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+# shellcheck disable=SC2016  # the ticks are the page's
+sed -n '/^```c$/,/^```$/{/^```/!p;}' "$top_srcdir/docs/install.md" >"$dir/mine.c"
+if [ -f "$top_builddir/.libs/libshd.so" ]; then
+    # CC may have options, so it is not quoted.
+    # shellcheck disable=SC2086
+    said=$(${CC:-cc} -std=c17 -pedantic -Wall -Wextra -Werror -I "$top_srcdir/lib" -o "$dir/mine" "$dir/mine.c" \
+        -L "$top_builddir/.libs" -lshd 2>&1 && LD_LIBRARY_PATH="$top_builddir/.libs" "$dir/mine" 2>&1)
+    [ -n "$said" ] && grep -q -x -F "    $said" "$top_srcdir/docs/install.md"
+    ok $? "the program of docs/install.md prints what the page says"
+    echo "$said" | diag
+else
+    skip "the program of docs/install.md" "built without shared libraries"
+fi
 done_testing

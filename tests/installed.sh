@@ -83,6 +83,16 @@ build() {
         $(pkg-config $1 --cflags --libs libshdsim) -lm"
 }
 
+# page OPTION: the same of the program in docs/install.md, which needs libshd alone
+# shellcheck disable=SC2016  # the ticks are the page's
+sed -n '/^```c$/,/^```$/{/^```/!p;}' "$share/docs/install.md" >"$tmp/mine.c"
+page() {
+    # shellcheck disable=SC2086
+    eval "$CC -o '$tmp/mine' '$tmp/mine.c' $(pkg-config $1 --cflags --libs libshd)"
+}
+
+page '' >"$tmp/said" 2>&1 && LD_LIBRARY_PATH="$moved/lib" "$tmp/mine" >"$tmp/said" 2>&1
+is $? "the C program of docs/install.md with the shared library"
 build '' >"$tmp/said" 2>&1 && LD_LIBRARY_PATH="$moved/lib" "$tmp/example" >"$tmp/said" 2>&1
 is $? "a C program with the shared libraries"
 
@@ -90,6 +100,8 @@ if ls "$moved"/lib/libshdsim.a >/dev/null 2>&1; then
     rm -f "$moved"/lib/*.so "$moved"/lib/*.so.*
     build --static >"$tmp/said" 2>&1 && "$tmp/example" >"$tmp/said" 2>&1
     is $? "a C program with the static libraries"
+    page --static >"$tmp/said" 2>&1 && "$tmp/mine" >"$tmp/said" 2>&1
+    is $? "the C program of docs/install.md with the static library"
 else
     skip "a C program with the static libraries" "they were not made"
 fi
