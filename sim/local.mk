@@ -711,7 +711,12 @@ libsim_la_SOURCES = \
 	%D%/model/adapters.c \
 	%D%/model/adapters.h \
 	%D%/model/array_content.c \
+	%D%/model/call_args.c \
+	%D%/model/call_args.h \
+	%D%/model/call_builders.h \
 	%D%/model/calls.c \
+	%D%/model/calls_choose.c \
+	%D%/model/calls_move.c \
 	%D%/model/elementwise.c \
 	%D%/model/expr.c \
 	%D%/model/expr.h \

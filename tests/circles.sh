@@ -15,7 +15,7 @@ trap 'rm -rf "$dir"' EXIT
 known() {
     cat <<'END'
 kern kernel reduce_error   the error of a sum is bounded by sums of its terms, made by the same kernel
-model calls elementwise lines   an expression has calls in it, whose arguments are expressions
+model call_args calls calls_choose calls_move elementwise lines   an expression has calls in it, whose arguments are expressions
 END
 }
 
