@@ -79,12 +79,13 @@ static void print_rows(const struct traffic *t, size_t id, struct text *out)
     text_add(out, "</tbody></table></div>\n");
 }
 
-int collectives_print(const struct result *result, size_t id, struct text *out,
-                      struct shd_error *err)
+int collectives_print(const struct result *result, size_t id, const struct page_room *room,
+                      struct text *out, struct shd_error *err)
 {
     struct traffic t;
     int status = traffic_init(&t, result->record, err);
 
+    (void)room;
     if (status != SHD_OK)
         return status;
     if (t.nrows > 0)

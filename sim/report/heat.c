@@ -189,15 +189,15 @@ static int print_matrix(const struct record *record, const uint128 *matrix, size
     return SHD_OK;
 }
 
-int heat_print(const struct result *result, size_t id, int32_t nrows, struct text *out,
-               struct shd_error *err)
+int heat_print(const struct result *result, size_t id, const struct page_room *room,
+               struct text *out, struct shd_error *err)
 {
     const struct record *record = result->record;
     uint128 *planned;
     int status;
 
     if (record->matrix)
-        return print_matrix(record, record->matrix, id, nrows, out, err);
+        return print_matrix(record, record->matrix, id, room->heat_rows, out, err);
     if (record->ndevices > RECORD_MATRIX_MAX) {
         struct class_traffic t;
 
@@ -211,7 +211,7 @@ int heat_print(const struct result *result, size_t id, int32_t nrows, struct tex
     planned = plan_matrix(record->program);
     if (!planned)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the traffic of devices");
-    status = print_matrix(record, planned, id, nrows, out, err);
+    status = print_matrix(record, planned, id, room->heat_rows, out, err);
     free(planned);
     return status;
 }

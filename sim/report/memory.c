@@ -288,8 +288,8 @@ static void print_words(const struct program *program, uint32_t shown, struct te
     text_add(out, "</p>\n");
 }
 
-int memory_print(const struct result *result, size_t id, size_t ncolumns, struct text *out,
-                 struct shd_error *err)
+int memory_print(const struct result *result, size_t id, const struct page_room *room,
+                 struct text *out, struct shd_error *err)
 {
     uint32_t nranks = result->record->program->nranks;
     uint32_t shown = nranks < RANKS_SHOWN_MAX ? nranks : RANKS_SHOWN_MAX;
@@ -300,7 +300,7 @@ int memory_print(const struct result *result, size_t id, size_t ncolumns, struct
     print_words(result->record->program, shown, out);
     print_legend(result, top, out);
     for (uint32_t rank = 0; rank < shown && status == SHD_OK; rank++)
-        status = print_rank(result, rank, ncolumns, top, out, &rows, err);
+        status = print_rank(result, rank, room->columns, top, out, &rows, err);
     print_head(id, out);
     text_join(out, &rows);
     text_add(out, "</tbody></table></div>\n");

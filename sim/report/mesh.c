@@ -56,8 +56,8 @@ static void print_grid(const struct figure *f, const struct figure_grid *g, stru
     text_add(out, "</tbody></table>\n");
 }
 
-int mesh_print(const struct result *result, size_t id, int32_t ndevices, struct text *out,
-               struct shd_error *err)
+int mesh_print(const struct result *result, size_t id, const struct page_room *room,
+               struct text *out, struct shd_error *err)
 {
     const struct shd_mesh *mesh = result->record->program->asked_mesh;
     struct figure f;
@@ -68,8 +68,9 @@ int mesh_print(const struct result *result, size_t id, int32_t ndevices, struct 
     text_add(out, "<p>");
     html_addf(out, "%s: %d device%s", axes, (int)shd_mesh_size(mesh),
               shd_mesh_size(mesh) == 1 ? "" : "s");
-    text_add(out, shd_mesh_size(mesh) > ndevices ? ", too many to draw.</p>\n" : ".</p>\n");
-    if (shd_mesh_size(mesh) > ndevices)
+    text_add(out,
+             shd_mesh_size(mesh) > room->mesh_devices ? ", too many to draw.</p>\n" : ".</p>\n");
+    if (shd_mesh_size(mesh) > room->mesh_devices)
         return SHD_OK;
     figure_init(&f);
     status = layouts_mesh(&f, mesh, err);

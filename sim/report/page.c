@@ -236,6 +236,18 @@ static int print_layers(const struct result *r, size_t id, struct text *out, str
     return status;
 }
 
+static const struct {
+    const char *name, *heading;
+    int (*print)(const struct result *result, size_t id, const struct page_room *room,
+                 struct text *out, struct shd_error *err);
+} parts[] = {
+    {"heat", "Who receives how much from whom", heat_print},
+    {"when", "Who does what when", when_print},
+    {"memory", "Memory over the step", memory_print},
+    {"collectives", "Collectives, and why they are there", collectives_print},
+    {"mesh", "The mesh", mesh_print},
+};
+
 static int print_parts(const struct result *r, size_t id, const struct page_room *room,
                        struct text *out, struct shd_error *err)
 {
@@ -245,29 +257,9 @@ static int print_parts(const struct result *r, size_t id, const struct page_room
         print_cluster(r, id, out);
     if (r->record->modelled)
         status = print_layers(r, id, out, err);
-    if (status == SHD_OK) {
-        begin_part(out, id, "heat", "Who receives how much from whom");
-        status = heat_print(r, id, room->heat_rows, out, err);
-        text_add(out, "</section>\n");
-    }
-    if (status == SHD_OK) {
-        begin_part(out, id, "when", "Who does what when");
-        status = when_print(r, id, room->bars, out, err);
-        text_add(out, "</section>\n");
-    }
-    if (status == SHD_OK) {
-        begin_part(out, id, "memory", "Memory over the step");
-        status = memory_print(r, id, room->columns, out, err);
-        text_add(out, "</section>\n");
-    }
-    if (status == SHD_OK) {
-        begin_part(out, id, "collectives", "Collectives, and why they are there");
-        status = collectives_print(r, id, out, err);
-        text_add(out, "</section>\n");
-    }
-    if (status == SHD_OK) {
-        begin_part(out, id, "mesh", "The mesh");
-        status = mesh_print(r, id, room->mesh_devices, out, err);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == SHD_OK; i++) {
+        begin_part(out, id, parts[i].name, parts[i].heading);
+        status = parts[i].print(r, id, room, out, err);
         text_add(out, "</section>\n");
     }
     return status;

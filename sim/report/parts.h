@@ -30,8 +30,10 @@ struct page_room {
     int32_t mesh_devices; /* more are not drawn */
 };
 
-/* Bytes from device to device, in at most `nrows` rows and columns. */
-SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, int32_t nrows,
+/* The parts of a strategy on a page all have one form, of which page.c has a table. */
+
+/* Bytes from device to device, in as many rows and columns as there is room for. */
+SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, const struct page_room *room,
                               struct text *out, struct shd_error *err);
 
 /* The same in a sentence, or of `many` devices in a few rows, if all receive alike; else *folded is
@@ -39,24 +41,27 @@ SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, int32_t nr
 SHD_MUST_CHECK int heat_fold(const struct shd_mesh *mesh, const uint128 *matrix, bool many,
                              size_t id, struct text *out, bool *folded, struct shd_error *err);
 
-/* Timeline of each device or class of devices, drawn with at most `nbars` bars. */
+/* Timeline of each device or class of devices, drawn with as many bars as there is room for. */
 #define LANES_SHOWN_MAX 32
-SHD_MUST_CHECK int when_print(const struct result *result, size_t id, size_t nbars,
+SHD_MUST_CHECK int when_print(const struct result *result, size_t id, const struct page_room *room,
                               struct text *out, struct shd_error *err);
 
 /* Memory over the step, of each rank of the pipeline. */
 #define RANKS_SHOWN_MAX 32
-SHD_MUST_CHECK int memory_print(const struct result *result, size_t id, size_t ncolumns,
-                                struct text *out, struct shd_error *err);
+SHD_MUST_CHECK int memory_print(const struct result *result, size_t id,
+                                const struct page_room *room, struct text *out,
+                                struct shd_error *err);
 
 /* The patterns that pictures of memory and timelines are filled with. */
 void memory_print_patterns(struct text *out);
 void when_print_patterns(struct text *out);
 
-SHD_MUST_CHECK int collectives_print(const struct result *result, size_t id, struct text *out,
+/* A row for each group of collectives, with its reason; of any room. */
+SHD_MUST_CHECK int collectives_print(const struct result *result, size_t id,
+                                     const struct page_room *room, struct text *out,
                                      struct shd_error *err);
 
-SHD_MUST_CHECK int mesh_print(const struct result *result, size_t id, int32_t ndevices,
+SHD_MUST_CHECK int mesh_print(const struct result *result, size_t id, const struct page_room *room,
                               struct text *out, struct shd_error *err);
 
 #endif /* REPORT_PARTS_H */

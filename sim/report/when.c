@@ -257,8 +257,8 @@ static void print_lanes(const struct when *w, size_t id, struct text *out)
     print_table(w, id, out);
 }
 
-int when_print(const struct result *result, size_t id, size_t nbars, struct text *out,
-               struct shd_error *err)
+int when_print(const struct result *result, size_t id, const struct page_room *room,
+               struct text *out, struct shd_error *err)
 {
     struct when w = {.record = result->record};
     size_t columns;
@@ -272,7 +272,7 @@ int when_print(const struct result *result, size_t id, size_t nbars, struct text
     status = timeline_create(&w.timeline, w.record, LANES_SHOWN_MAX, err);
     if (status != SHD_OK)
         return status;
-    columns = nbars / (2 * w.timeline->nlanes);
+    columns = room->bars / (2 * w.timeline->nlanes);
     columns = columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns > WIDTH ? WIDTH : columns;
     w.column_ns = w.timeline->step_ns / (int64_t)columns;
     if (w.timeline->step_ns > 0)
