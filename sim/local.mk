@@ -240,6 +240,7 @@ libsim_la_SOURCES = \
 	%D%/cost/op_codes.h \
 	%D%/cost/op_seconds.c \
 	%D%/cost/op_seconds.h \
+	%D%/cost/op_work.c \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
 	%D%/cost/replay.c \

@@ -28,131 +28,6 @@ static void find_sizes(struct op_seconds *s)
     }
 }
 
-/* The mean of an array's parts, without padding. */
-static double mean_bytes(const struct op_seconds *s, const struct program_buffer *b)
-{
-    double bytes = (double)shd_dtype_size(b->dtype);
-    uint32_t cut = shd_sharding_axes(&b->sharding);
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        bytes *= (double)b->shape[d];
-    for (size_t a = 0; cut >> a; a++)
-        if (cut >> a & 1)
-            bytes /= s->sizes[a];
-    return bytes;
-}
-
-double op_seconds_bytes(const struct op_seconds *s, uint32_t buffer)
-{
-    const struct program_buffer *b = &s->program->buffers[buffer];
-
-    return s->resized && b->use != PROGRAM_ACTIVATIONS ? mean_bytes(s, b) : (double)b->bytes;
-}
-
-/* ---- kernels ---- */
-
-/* Set the extents of a matrix product; dimensions of both operands and the result are its batch.
- * False: no matrix product, as no dimension is summed over, or an operand has no dimension of its
- * own: vectors are multiplied, or each of a batch by a matrix of its own.  Single rows, columns and
- * terms have a dimension of extent 1, and a single row may do without. */
-static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
-{
-    bool has_m = false, has_n = false, has_k = false;
-
-    out->batch = out->m = out->n = out->k = 1;
-    for (uint32_t d = 0; d < e->ndims; d++) {
-        bool a = e->a_has >> d & 1, b = e->b_has >> d & 1, c = e->c_has >> d & 1;
-        int64_t *to = a && b && c ? &out->batch : a && c ? &out->m : b && c ? &out->n : &out->k;
-
-        *to *= e->extent[d];
-        has_m |= to == &out->m;
-        has_n |= to == &out->n;
-        has_k |= to == &out->k;
-    }
-    return has_k && ((has_m && has_n) || ((has_m || has_n) && out->batch == 1));
-}
-
-/* The type of codes by whose rate a product runs: with codes of two types, the wider one. */
-static enum shd_dtype slower_code(const struct kern_coded *c)
-{
-    return c->a.code == SHD_F4E2M1 ? c->b.code : c->a.code;
-}
-
-/* Queries of different heads fill tiles together only where all else that they read is one. */
-static void set_attention(struct hardware_work *out, const struct kern_attention *a)
-{
-    int64_t together = a->one ? a->heads / a->kv_heads : 1;
-
-    out->dtype = a->dtype;
-    out->batch = a->batch * a->heads / together;
-    out->m = a->queries * together;
-    out->n = a->keys;
-    out->k = a->head_dim;
-}
-
-static void set_kind(struct hardware_work *out, const struct program_op *op)
-{
-    out->kind = HARDWARE_MEMORY;
-    if (op->kernel == &kern_kernel_einsum) {
-        /* A product of vectors is a sum that reads its operands once. */
-        if (set_product(out, &op->desc.einsum))
-            out->kind = HARDWARE_MATMUL;
-        out->dtype = op->desc.einsum.dtype;
-    } else if (op->kernel == &kern_kernel_grouped) {
-        (void)set_product(out, &op->desc.grouped.einsum);
-        out->kind = HARDWARE_MATMUL;
-        out->dtype = op->desc.grouped.einsum.dtype;
-    } else if (kern_multiplies_codes(op->kernel)) {
-        if (set_product(out, &op->desc.coded.product.einsum) || op->desc.coded.product.routing)
-            out->kind = HARDWARE_MATMUL;
-        out->dtype = slower_code(&op->desc.coded);
-    } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
-        out->kind =
-            op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
-        set_attention(out, &op->desc.attention);
-    }
-}
-
-/* Bytes of a copy within the device: its results, read and written. */
-static double copied_bytes(const struct program *program, const struct program_op *op)
-{
-    double bytes = 0;
-
-    for (uint32_t k = 0; k < op->noutputs; k++)
-        bytes += 2 * (double)program->buffers[op->outputs[k]].bytes;
-    return bytes;
-}
-
-/* What an op does on the cores of the device or of the host; false: nothing. */
-static bool set_work(struct hardware_work *out, const struct op_seconds *seconds,
-                     const struct program_op *op, int32_t position)
-{
-    int64_t offsets[KERN_OFFSETS_MAX];
-
-    *out = (struct hardware_work){.kind = HARDWARE_MEMORY};
-    if (program_communicates(op) || op->kind == PROGRAM_FILL || op->kind == PROGRAM_HOST ||
-        op->noutputs == 0)
-        return false;
-    out->dtype = seconds->program->buffers[op->outputs[0]].dtype;
-    if (op->kind != PROGRAM_KERNEL) {
-        out->bytes = copied_bytes(seconds->program, op);
-        return true;
-    }
-    set_kind(out, op);
-    program_op_offsets(seconds->program, op, position, offsets);
-    out->flops = (double)program_op_flops(seconds->program, op, position);
-    out->bytes = (double)op->kernel->bytes(&op->desc, offsets);
-    return true;
-}
-
-bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
-                     int32_t position)
-{
-    const struct program_op *o = &seconds->program->ops[op];
-
-    return set_work(out, seconds, o, position) && !o->on_host;
-}
-
 /* ---- chains of fused elementwise ops ---- */
 
 /* Whether an op is bound by memory and may be part of a chain. */
@@ -164,8 +39,8 @@ static bool may_chain(const struct op_seconds *s, uint32_t i)
            (s->program->ops[i].kernel == &kern_kernel_map ||
             s->program->ops[i].kernel == &kern_kernel_reduce ||
             s->program->ops[i].kernel == &kern_kernel_einsum) &&
-           set_work(&work, s, &s->program->ops[i],
-                    program_doer(s->program, &s->program->ops[i], 0)) &&
+           op_seconds_set_work(&work, s, &s->program->ops[i],
+                               program_doer(s->program, &s->program->ops[i], 0)) &&
            work.kind == HARDWARE_MEMORY;
 }
 
@@ -258,7 +133,7 @@ static int check_rates(const struct program *program, const struct hardware *har
 
         if (op->kind != PROGRAM_KERNEL || !kern_multiplies_codes(op->kernel))
             continue;
-        code = slower_code(&op->desc.coded);
+        code = op_seconds_code(&op->desc.coded);
         if (!(hardware->flops_per_s[code] > 0))
             return shd_error_set(err, SHD_EUNSUPPORTED,
                                  "cluster '%.40s' has no rate of %s, in which '%.40s' multiplies; "
@@ -318,7 +193,7 @@ void op_seconds_fini(struct op_seconds *seconds)
 static bool timed_work(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
                        int32_t position)
 {
-    if (s->chain_bytes[i] < 0 || !set_work(out, s, &s->program->ops[i], position))
+    if (s->chain_bytes[i] < 0 || !op_seconds_set_work(out, s, &s->program->ops[i], position))
         return false;
     if (s->chain_bytes[i] > 0)
         out->bytes = s->chain_bytes[i];
@@ -494,7 +369,7 @@ static double product_seconds(const struct op_seconds *s, const struct program_o
 {
     struct hardware_work work;
 
-    return op->kind == PROGRAM_KERNEL && set_work(&work, s, op, position) &&
+    return op->kind == PROGRAM_KERNEL && op_seconds_set_work(&work, s, op, position) &&
                    work.kind == HARDWARE_MATMUL
                ? hardware_kernel_seconds(s->hardware, &work)
                : 0;

@@ -54,14 +54,26 @@ void op_seconds_fini(struct op_seconds *seconds);
  * more devices than in this program. */
 void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
 
+/* ---- op_work.c ---- */
+
 /* Bytes of a buffer on a device, as laid out; with axes of other sizes the least that a part of an
  * array has. */
 double op_seconds_bytes(const struct op_seconds *seconds, uint32_t buffer);
+
+/* The type of codes by whose rate a product runs: with codes of two types, the wider one. */
+enum shd_dtype op_seconds_code(const struct kern_coded *coded);
+
+/* What the kernel of an op does, wherever it runs, for the position of a device; false: it has
+ * none. */
+bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *seconds,
+                         const struct program_op *op, int32_t position);
 
 /* What the kernel of an op does on the device at a position, done once.  False: the op has none on
  * the device. */
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
                      int32_t position);
+
+/* ---- op_seconds.c ---- */
 
 /* The resource that bounds the time of an op's kernel; meaningless for an op without a kernel. */
 enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t op,
