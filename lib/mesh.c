@@ -191,7 +191,7 @@ int64_t shd_mesh_size_of_axes(const struct shd_mesh *mesh, const uint8_t *axes, 
     int64_t n = 1;
 
     for (size_t i = 0; i < naxes; i++)
-        n *= mesh->sizes[axes[i]];
+        n *= axes[i] < mesh->naxes ? mesh->sizes[axes[i]] : 0;
     return n;
 }
 

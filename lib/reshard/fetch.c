@@ -209,7 +209,7 @@ uint64_t reshard_reached_by_others(const struct shd_reshard_step *step, const in
 
 uint64_t shd_fetch_bytes(const struct shd_fetch *box, size_t rank, enum shd_dtype dtype)
 {
-    if (!box)
+    if (!box || rank > SHD_RANK_MAX)
         return 0;
 
     uint64_t bytes = shd_dtype_size(dtype);

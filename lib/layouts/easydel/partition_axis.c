@@ -213,6 +213,8 @@ void shd_partition_axis_destroy(struct shd_partition_axis *axis)
 const struct shd_axis_value *shd_partition_axis_get(const struct shd_partition_axis *axis,
                                                     enum shd_axis_field field)
 {
+    if (!axis || (unsigned)field >= SHD_NAXIS_FIELDS)
+        return NULL;
     return &axis->values[field];
 }
 

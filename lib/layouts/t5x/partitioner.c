@@ -185,6 +185,8 @@ const struct shd_logical_rules *shd_partitioner_rules(const struct shd_partition
 
 const struct shd_spec_entry *shd_partitioner_data_axes(const struct shd_partitioner *partitioner)
 {
+    if (!partitioner)
+        return NULL;
     return &partitioner->data_axes;
 }
 
