@@ -194,12 +194,12 @@ def search(o, system, asked, held, folder):
     if not os.path.exists(best):
         path, more = begin(o, model, devices, batch, stem + ".yaml")
         done = run([o.program, "search", path, *more, *held, "-q", "--for", system, "--plans", str(o.plans),
-                    "--top", "1", "-o", best])
+                    "--top", "1", "--force", "-o", best])
         if done.returncode:
             none = re.search(r"^best +(none.*(?:\n +.*)*)", done.stdout, re.M)
             return {**row, "why": none.group(1) if none else last_line(done)}
     row["layout"] = layout_of(best)
-    done = run([o.program, "export", "--to", system, best, "-o", code])
+    done = run([o.program, "export", "--to", system, best, "--force", "-o", code])
     return {**row, "why": f"export: {last_line(done)}"} if done.returncode else row
 
 

@@ -36,7 +36,7 @@ fit() {
     file=$root/scenarios/hardware/$cluster.yaml
     echo "== $cluster"
     # shellcheck disable=SC2086
-    "$program" calibrate "$file" "$@" ${SHARDSIM_FIT:-} -o "$file"
+    "$program" calibrate "$file" "$@" ${SHARDSIM_FIT:-} --force -o "$file"
     echo
 }
 

@@ -86,7 +86,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] != "-" else os.path.join(folder, "here.yaml")
         if not os.path.exists(path):
-            subprocess.run([shardsim, "bench", "--hardware", "--output", path], check=True)
+            subprocess.run([shardsim, "bench", "--hardware", "--force", "--output", path], check=True)
         with open(path, encoding="utf-8") as file:
             hardware = file.read()
         print("| scenario | strategies | Spearman | pairs apart | in another order |\n|---|--:|--:|--:|---|")

@@ -94,7 +94,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         hardware = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else os.path.join(folder, "here.yaml")
         if len(sys.argv) < 3:
-            subprocess.run([shardsim, "bench", "--hardware", "--output", hardware], check=True)
+            subprocess.run([shardsim, "bench", "--hardware", "--force", "--output", hardware], check=True)
         texts = {name: f"version: 1\nname: {name}\n{text}" for name, text in SCENARIOS.items()}
         found = {name: {} for name in texts}
         for _ in range(rounds):

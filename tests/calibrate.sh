@@ -72,7 +72,7 @@ fits='kernels.matmul_efficiency,kernels.memory_efficiency'
 test_steps() {
     make_steps "$tmp/steps.jsonl"
     ok "$(awk 'END {print NR != 10}' "$tmp/steps.jsonl")" "ten steps are made"
-    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" -o "$tmp/found.yaml"
+    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" --force -o "$tmp/found.yaml"
     ok $status "steps: status 0"
     near "steps: products" "$(value "$tmp/found.yaml" matmul_efficiency)" 0.62 0.01
     near "steps: memory" "$(value "$tmp/found.yaml" memory_efficiency)" 0.7 0.01
@@ -87,7 +87,7 @@ test_steps() {
     ok $? "steps: the file says what was fitted"
     says out "made" "steps: the table has the set"
     cp "$tmp/found.yaml" "$tmp/once.yaml"
-    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" -o "$tmp/found.yaml"
+    calibrate "$tmp/start.yaml" --steps "$tmp/steps.jsonl" --constants "$fits" --force -o "$tmp/found.yaml"
     cmp -s "$tmp/once.yaml" "$tmp/found.yaml"
     ok $? "steps: the same every time"
     calibrate "$tmp/found.yaml" --steps "$tmp/steps.jsonl" --constants "$fits"
@@ -111,7 +111,7 @@ make_table() {
 test_collectives() {
     make_table >"$tmp/table.txt"
     calibrate "$tmp/start.yaml" --collectives "$tmp/table.txt" \
-        --constants tiers.0.efficiency,tiers.0.step -o "$tmp/found.yaml"
+        --constants tiers.0.efficiency,tiers.0.step --force -o "$tmp/found.yaml"
     ok $status "collectives: status 0"
     near "collectives: efficiency" "$(sed -n 's/^    efficiency: //p' "$tmp/found.yaml")" 0.8 0.01
     near "collectives: step" "$(sed -n 's/^    step: \(.*\)us/\1/p' "$tmp/found.yaml" | head -n 1)" 5 0.01
@@ -133,7 +133,7 @@ rows() {
 # logged TEXT SETS: $tmp/log.txt is read and gives these sets, with three rows each.
 logged() {
     calibrate "$tmp/start.yaml" --collectives "$tmp/log.txt" --constants tiers.0.step \
-        -o "$tmp/found.yaml"
+        --force -o "$tmp/found.yaml"
     ok $status "$1: read"
     [ "$(sed -n 's/^\([a-z-]* of [0-9]*\)  *3 .*/\1/p' "$tmp/out" | paste -sd, -)" = "$2" ]
     ok $? "$1: $2"

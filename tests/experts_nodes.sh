@@ -118,6 +118,6 @@ ok $? "lie over data and tensor parallelism, the second fastest"
 shardsim run -q -s model.dtype=float32 "$tmp/job.yaml"
 is 0 "and are right"
 sed 's/ --sequence-parallel//' "$tmp/job.sh" >"$tmp/same.sh"
-shardsim import --from megatron "$tmp/same.sh" -o "$tmp/job.yaml"
+shardsim import --from megatron "$tmp/same.sh" --force -o "$tmp/job.yaml"
 is 2 "without sequence parallelism they are refused"
 done_testing

@@ -116,7 +116,7 @@ agrees() {
     shardsim show names --json -S "$2" "$scenarios/$1"
     cp "$tmp/out" "$tmp/names"
     for target in jax pytorch; do
-        shardsim export --to $target -S "$2" "$scenarios/$1" -o "$tmp/code.py"
+        shardsim export --to $target -S "$2" "$scenarios/$1" --force -o "$tmp/code.py"
         is 0 "$1 $2: to $target"
         python3 -m py_compile "$tmp/code.py" 2>"$tmp/wrong"
         ok $? "$1 $2: $target: it is Python"

@@ -22,8 +22,8 @@ there_and_back() {
     target=$1 scenario=$2 strategy=$3
     shift 3
     "$shardsim" export --to "$target" "$scenarios/$scenario" --strategy "$strategy" "$@" \
-        -o "$tmp/options" &&
-        "$shardsim" import --from "$target" "$tmp/options" -o "$tmp/back.yaml" &&
+        --force -o "$tmp/options" &&
+        "$shardsim" import --from "$target" "$tmp/options" --force -o "$tmp/back.yaml" &&
         "$shardsim" plan "$scenarios/$scenario" --strategy "$strategy" "$@" --json >"$tmp/a.json" &&
         "$shardsim" plan "$tmp/back.yaml" --json >"$tmp/b.json" &&
         python3 "$tmp/figures.py" "$tmp/a.json" >"$tmp/a" &&
@@ -449,7 +449,7 @@ over() {
         --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 16 \
         --vocab-size 256 --num-experts 8 --moe-ffn-hidden-size 32 --bf16 \
         --use-distributed-optimizer "$@" >"$tmp/options"
-    "$shardsim" import --from megatron "$tmp/options" -o "$scenarios_made/over.yaml" &&
+    "$shardsim" import --from megatron "$tmp/options" --force -o "$scenarios_made/over.yaml" &&
         grep -qxF "zero: {stage: 1, axis: $axis}" "$scenarios_made/over.yaml"
     ok $? "megatron $*: ZeRO 1 over $axis"
     scenarios=$scenarios_made there_and_back megatron over.yaml default
@@ -957,7 +957,7 @@ while read -r schedule measured; do
         'data_parallel_shard_degree = 8' 'tensor_parallel_degree = 8' '[experimental]' \
         'pipeline_parallel_degree = 8' "pipeline_parallel_schedule = '$schedule'" \
         '[activation_checkpoint]' 'mode = "full"' >"$tmp/file.toml"
-    "$shardsim" import --from torchtitan --devices 512 "$tmp/file.toml" -o "$tmp/file.yaml" &&
+    "$shardsim" import --from torchtitan --devices 512 "$tmp/file.toml" --force -o "$tmp/file.yaml" &&
         "$shardsim" plan -q --json -s hardware=h100-96g-titan "$tmp/file.yaml" >"$tmp/a.json" &&
         python3 -c 'import json, sys
 told = json.load(open(sys.argv[1]))
@@ -1005,7 +1005,7 @@ titan_cannot 6:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 
 experts() {
     printf '%s\n' '[model]' 'name = "deepseek_v3"' 'flavor = "16B"' '[activation_checkpoint]' 'mode = "none"' \
         '[parallelism]' "$@" >"$tmp/file.toml"
-    "$shardsim" import --from torchtitan --devices 32 "$tmp/file.toml" -o "$tmp/file.yaml"
+    "$shardsim" import --from torchtitan --devices 32 "$tmp/file.toml" --force -o "$tmp/file.yaml"
 }
 
 # has LINE WHAT: the imported scenario has LINE.
@@ -1025,8 +1025,8 @@ is 0 "torchtitan: a plan of a published model's experts"
 experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8' 'expert_tensor_parallel_degree = 4'
 has '  - [moe/down/kernel, [ep, tp, null]]' "experts are sharded over tensor parallelism if so asked"
 shardsim plan --json "$tmp/file.yaml" && cp "$tmp/out" "$tmp/a.json"
-"$shardsim" export --to torchtitan "$tmp/file.yaml" -o "$tmp/back.toml" &&
-    "$shardsim" import --from torchtitan "$tmp/back.toml" -o "$tmp/back.yaml" &&
+"$shardsim" export --to torchtitan "$tmp/file.yaml" --force -o "$tmp/back.toml" &&
+    "$shardsim" import --from torchtitan "$tmp/back.toml" --force -o "$tmp/back.yaml" &&
     "$shardsim" plan --json "$tmp/back.yaml" >"$tmp/b.json" &&
     python3 "$tmp/figures.py" "$tmp/a.json" >"$tmp/a" && python3 "$tmp/figures.py" "$tmp/b.json" >"$tmp/b" &&
     cmp "$tmp/a" "$tmp/b"
@@ -1035,7 +1035,7 @@ experts 'tensor_parallel_degree = 4'
 has '  - [moe/down/kernel, [null, tp, null]]' "experts of every device are sharded over tensor parallelism"
 shardsim export --to torchtitan "$tmp/file.yaml" -s moe.top_k=4
 says err 'torchtitan has no such model' "torchtitan: other experts than a published model's"
-"$shardsim" import --from torchtitan --model deepseek-v2 --devices 32 "$tmp/file.toml" -o "$tmp/v2.yaml" &&
+"$shardsim" import --from torchtitan --model deepseek-v2 --devices 32 "$tmp/file.toml" --force -o "$tmp/v2.yaml" &&
     "$shardsim" export --to torchtitan "$tmp/v2.yaml" >"$tmp/out" && grep -q '^flavor = "236B"$' "$tmp/out"
 ok $? "torchtitan: DeepSeek-V2 is a flavor"
 

@@ -104,7 +104,7 @@ def imported(source, text, names, *options):
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "scenario.yaml")
-        run("import", "--from", source, "-", "-o", path, *options, text=text)
+        run("import", "--from", source, "-", "--force", "-o", path, *options, text=text)
         rows = json.loads(run("show", "names", "--json", path) or "[]")
     for row in rows:
         if row["kind"] != "parameter":

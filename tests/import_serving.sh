@@ -19,9 +19,9 @@ there_and_back() {
     system=$1
     shift
     printf '%s\n' "$*" >command.sh
-    "$shardsim" import --from "$system" command.sh --allow-unknown -o there.yaml &&
-        "$shardsim" export --to "$system" there.yaml -o back.sh &&
-        "$shardsim" import --from "$system" back.sh --allow-unknown -o back.yaml &&
+    "$shardsim" import --from "$system" command.sh --allow-unknown --force -o there.yaml &&
+        "$shardsim" export --to "$system" there.yaml --force -o back.sh &&
+        "$shardsim" import --from "$system" back.sh --allow-unknown --force -o back.yaml &&
         body there.yaml >there && body back.yaml | sed "s/^name: .*/name: $system/" >back &&
         cmp there back
     ok $? "there and back: $*"
@@ -178,7 +178,7 @@ refuses "a model of images" 'a scenario serves a model that generates text' vllm
 
 # What servers do not do is an error of the export.
 printf 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 -ep %s\n' "--max-model-len 64" >command.sh
-"$shardsim" import --from vllm command.sh --allow-unknown -o there.yaml
+"$shardsim" import --from vllm command.sh --allow-unknown --force -o there.yaml
 # cannot WHAT PATTERN SED: the exported layout, changed
 cannot() {
     sed "$3" there.yaml >changed.yaml
@@ -259,7 +259,7 @@ cp -r "$folder" ./-folder
 sed 's/from: "[^/]*/from: "-folder/' folder.yaml >dash.yaml
 # starts SYSTEM FILE FOLDER: the command is given the folder
 starts() {
-    "$shardsim" export --to "$1" "$2" -o serve.sh && PATH=$PWD/bin:$PATH sh serve.sh && [ "$(cat model)" = "$3" ]
+    "$shardsim" export --to "$1" "$2" --force -o serve.sh && PATH=$PWD/bin:$PATH sh serve.sh && [ "$(cat model)" = "$3" ]
     ok $? "to $1: the folder is one word: $3"
 }
 for system in vllm sglang; do

@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+root=$(cd "$top_srcdir" && pwd)
 cd "$tmp" || exit 1
 
 for model in gpt2-small llama3-1b t5-small; do
@@ -151,6 +152,30 @@ grep -q '^mine$' mine.yaml
 ok $? "an existing file: unchanged"
 shardsim init --force -o mine.yaml && grep -q '^version: 1$' mine.yaml
 ok $? "--force replaces it"
+
+# leaves ARGUMENT...: the same of every command that writes what people go on editing.
+leaves() {
+    echo mine >kept.yaml
+    shardsim "$@"
+    [ "$status" -eq 2 ] && [ "$(cat kept.yaml)" = mine ] &&
+        grep -q "'kept.yaml' is there already; expected the name of a new file, or --force" "$tmp/err"
+    ok $? "$1: an existing file is left as it is"
+}
+
+# replaces ARGUMENT...: and with --force it is replaced.
+replaces() {
+    leaves "$@"
+    shardsim "$@" --force
+    [ "$status" -le 1 ] && ! grep -q '^mine$' kept.yaml
+    ok $? "$1 --force: it is replaced"
+}
+
+replaces import --from t5x "$root/examples/t5x.gin" --devices 16 -o kept.yaml
+replaces export --to jax "$root/scenarios/tensor_parallel.yaml" -o kept.yaml
+replaces search -q "$root/scenarios/tensor_parallel.yaml" -s hardware=b200 --tensors --memory 2MiB -o kept.yaml
+leaves search -q "$root/scenarios/train_zero.yaml" -S dp -s hardware=b200 -o kept.yaml
+leaves calibrate h100-sxm --steps steps.jsonl -o kept.yaml
+leaves bench --hardware --output kept.yaml
 
 # Questions are answered as a person does at a terminal.
 if ! command -v python3 >/dev/null; then

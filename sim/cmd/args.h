@@ -28,6 +28,12 @@
 
 #define ARGS_COLOUR "auto|always|never"
 
+/* The row of --force of a command that writes a file for people to go on with (cmd_check_new()). */
+#define ARGS_FORCE(type, field)                                                                  \
+    {                                                                                            \
+        "force", 0, NULL, args_switch, ARGS_AT(type, field), 0, 0, "Replace a file of that name" \
+    }
+
 /* The value of --memory: where the memory of devices comes from. */
 #define ARGS_MEMORY "jemalloc|mmap|malloc"
 #define ARGS_MEMORY_DOC                                                                           \

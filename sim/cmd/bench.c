@@ -14,6 +14,7 @@
 #include "jobs/asked.h"
 #include "jobs/bench_collectives.h"
 #include "jobs/bench_hardware.h"
+#include "jobs/command.h"
 
 #define DEVICES_LIMIT 65535 /* each is a thread; hosts have fewer long before */
 #define COUNT_LIMIT 1000000 /* of rounds and of the factor between sizes: more is a slip */
@@ -22,6 +23,7 @@ struct options {
     struct bench bench;
     bool hardware;
     const char *output;
+    bool force;
 };
 
 static void take_size(const struct args_value *v)
@@ -116,6 +118,7 @@ static const struct args_row hardware_rows[] = {
     {"hardware", 0, NULL, args_switch, AT(hardware), 0, 0,
      "Measure this machine and print a hardware file of it instead"},
     {"output", 0, "FILE", args_text, AT(output), 0, 0, "Write the hardware file there"},
+    ARGS_FORCE(struct options, force),
     {0}};
 
 static const struct args_part of_hardware = {.rows = hardware_rows};
@@ -169,9 +172,13 @@ static int run(int argc, char **argv)
                                   .nwarmups = 5,
                                   .nsamples = 11,
                                   .sample_ms = 5}};
+    int exit;
 
     args_parse(&args, argc, argv, &o);
-    return o.hardware ? bench_hardware((uint32_t)o.bench.nsamples, o.output) : bench_run(&o.bench);
+    if (!o.hardware)
+        return bench_run(&o.bench);
+    exit = cmd_check_new(o.output, o.force);
+    return exit == CMD_OK ? bench_hardware((uint32_t)o.bench.nsamples, o.output) : exit;
 }
 
 const struct cmd cmd_bench = {"bench", "measure this machine: collectives, or all of it", run};

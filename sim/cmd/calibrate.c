@@ -29,6 +29,7 @@ static const struct args_row rows[] = {
      "At most so many steps of each set, evenly (all)"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0,
      "Write the cluster's file here, not to standard output"},
+    ARGS_FORCE(struct calibration, force),
     {0}};
 
 static void check(const struct args_line *line, void *input)

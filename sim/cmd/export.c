@@ -18,6 +18,7 @@ struct options {
     struct chosen chosen;
     const struct export_target *target;
     const char *output;
+    bool force;
 };
 
 static void check(const struct args_line *line, void *input)
@@ -42,6 +43,7 @@ static int export_trial(const struct options *o)
 
 static const struct args_row rows[] = {
     {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
+    ARGS_FORCE(struct options, force),
     {"to", 0, "deepspeed|jax|megatron|pytorch|sglang|torchtitan|vllm", common_target,
      ARGS_AT(struct options, target), 0, 0, "The system whose code is written"},
     {0}};
@@ -74,7 +76,9 @@ static int run(int argc, char **argv)
     int status;
 
     args_parse(&args, argc, argv, &o);
-    status = chosen_load(&o.chosen);
+    status = cmd_check_new(o.output, o.force);
+    if (status == CMD_OK)
+        status = chosen_load(&o.chosen);
     if (status == CMD_OK)
         status = export_trial(&o);
     chosen_fini(&o.chosen);

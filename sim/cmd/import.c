@@ -69,6 +69,7 @@ static const struct args_row rows[] = {
      "A published model, as model.size of scenarios, instead of the file's; of rules also a "
      "map, as '{size: llama3-8b, layers: 4}'"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
+    ARGS_FORCE(struct conversion, force),
     {"seq", 0, "N", args_size, AT(request.seq), 1, SIZE_LIMIT,
      "Of rules and servers: tokens of a sequence, of rules where the file does not say"},
     {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct conversion, given, ngiven), 0,

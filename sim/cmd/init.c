@@ -40,7 +40,7 @@ static const struct args_row rows[] = {
     {"model", 0, "MODEL", take_model, 0, 0, 0, 0,
      "A published model (llama3-8b), or the path of a config.json"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
-    {"force", 0, NULL, args_switch, AT(force), 0, 0, "Replace a file of that name"},
+    ARGS_FORCE(struct first_scenario, force),
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
      "Serve the model: a step of decode, with tensor parallelism within a node, experts over all "
      "devices, and as many sequences as have room for their caches, or --batch; --seq are the "

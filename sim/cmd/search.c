@@ -154,6 +154,7 @@ static const struct args_row rows[] = {
      "Find the layouts of least memory whose steps take no longer"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0,
      "Write the best layout's scenario here, with what differs from defaults"},
+    ARGS_FORCE(struct searched, force),
     {"row", 0, "N", args_count, AT(row), 1, TOP_MAX, "Of --output: the N-th best (1)"},
     {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "Show no progress on stderr"},
     {0}};

@@ -154,8 +154,10 @@ static int calibrate(const struct calibration *o, struct diag *diag)
 int calibration_run(const struct calibration *o)
 {
     struct diag diag = DIAG_INIT;
-    int exit = calibrate(o, &diag);
+    int exit = cmd_check_new(o->output, o->force);
 
+    if (exit == CMD_OK)
+        exit = calibrate(o, &diag);
     diag_write(&diag, stderr);
     if (diag.nerrors > 0 || diag.no_memory)
         exit = cmd_exit_of_input(&diag);

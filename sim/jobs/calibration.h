@@ -7,6 +7,7 @@
 #ifndef JOBS_CALIBRATION_H
 #define JOBS_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CALIBRATION_FILES_MAX 64 /* of each kind */
@@ -17,6 +18,7 @@ struct calibration {
     size_t nsteps, ncollectives;
     size_t rows;
     int folds;
+    bool force; /* replace a file that is there */
 };
 
 /* Fit, and print the cluster's file and how far off its times are; returns the exit status. */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,6 +205,22 @@ int cmd_check_output(const char *path)
     if (!path || !strcmp(path, "-") || store_check(path, &err) == SHD_OK)
         return CMD_OK;
     return cmd_cannot(&err);
+}
+
+bool cmd_is_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+int cmd_check_new(const char *path, bool force)
+{
+    if (path && !force && strcmp(path, "-") != 0 && cmd_is_file(path)) {
+        cmd_error("'%s' is there already; expected the name of a new file, or --force", path);
+        return CMD_USAGE;
+    }
+    return cmd_check_output(path);
 }
 
 int cmd_check_ending(const char *path, const char *ending, const char *instead)

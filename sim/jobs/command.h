@@ -54,9 +54,16 @@ int cmd_put_last(const struct text *text);
 /* Write a text as cmd_put() does to a file (NULL and "-": standard output). */
 int cmd_write(const char *path, const struct text *text);
 
+/* Whether a regular file is there. */
+bool cmd_is_file(const char *path);
+
 /* Check, before any work is done, that a file can be written (NULL and "-": standard output);
  * prints a message if not.  CMD_OK or CMD_CANNOT. */
 int cmd_check_output(const char *path);
+
+/* The same for a file that people go on editing, as a scenario: one that is there is replaced only
+ * with --force.  CMD_USAGE with a message if not. */
+int cmd_check_new(const char *path, bool force);
 
 /* Check that a file's name has the ending of its format (".html"), or none; if not, print a message
  * that closes with `instead`.  NULL: no file.  CMD_OK or CMD_USAGE. */

@@ -166,8 +166,10 @@ int conversion_run(struct conversion *o)
 {
     struct text file, with[IMPORT_FILES_MAX];
     struct diag diag = DIAG_INIT;
-    int status;
+    int status = cmd_check_new(o->output, o->force);
 
+    if (status != CMD_OK)
+        return status;
     read_file(&file, o->path, &diag);
     read_with(o, with, &diag);
     diag_write(&diag, stderr);

@@ -40,7 +40,7 @@ struct conversion {
     size_t ngiven;
     struct import_file with[IMPORT_FILES_MAX]; /* files that a script reads, with their texts */
     size_t nwith;
-    bool allow_unknown;
+    bool allow_unknown, force; /* force: replace a file that is there */
     struct import_request request;
     int64_t vocab; /* 0: as in the file */
 };

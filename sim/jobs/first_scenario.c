@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/literal.h"
@@ -26,14 +25,6 @@
 #define BATCH_OF_DEVICE 8 /* sequences, if no batch is given */
 #define SEQ_DEFAULT 4096
 #define PRINTED "-" /* the answer that asks for no file */
-
-/* Whether a file exists, which somebody may have edited. */
-static bool is_file(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
 
 /* Keeps an answer until the end; false without memory. */
 static bool keep(char **kept, const char **out, const char *answer)
@@ -72,7 +63,7 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
     if (text_ends_with(word, ".yaml") || text_ends_with(word, ".yml"))
         return shd_error_set(err, SHD_EINVAL, "'%.60s' is no model. The new file is --output FILE",
                              word);
-    if (is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
+    if (cmd_is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
         return take_config(o, word, err);
     return shd_error_set(err, SHD_ENOTFOUND,
                          "there is no published model '%.60s' ('shardsim show options' lists them "
@@ -332,11 +323,8 @@ static bool take_output(void *arg, const char *answer)
 
     if (!strcmp(answer, PRINTED))
         return true;
-    if (!o->force && is_file(answer)) {
-        cmd_error("'%s' is there already; expected the name of a new file", answer);
-        return false;
-    }
-    return cmd_check_output(answer) == CMD_OK && keep_told(&o->answers[1], &o->output, answer);
+    return cmd_check_new(answer, o->force) == CMD_OK &&
+           keep_told(&o->answers[1], &o->output, answer);
 }
 
 static int ask_number(const char *question, long fallback, ask_take *take, struct first_scenario *o)
@@ -384,13 +372,10 @@ static void tell_next(const struct first_scenario *o)
 int first_scenario_run(struct first_scenario *o)
 {
     struct text text = TEXT_INIT;
-    int exit;
+    int exit = cmd_check_new(o->output, o->force);
 
-    if (o->output && !o->force && is_file(o->output)) {
-        cmd_error("'%s' is there already; expected the name of a new file, or --force", o->output);
-        return CMD_USAGE;
-    }
-    exit = o->asks && ask_can() ? ask_all(o) : check_hardware(o->hardware);
+    if (exit == CMD_OK)
+        exit = o->asks && ask_can() ? ask_all(o) : check_hardware(o->hardware);
     if (exit == CMD_OK)
         exit = build_scenario(&text, o);
     if (exit == CMD_OK)

@@ -315,7 +315,7 @@ static int search_serving(const struct searched *o)
 
 static int search_what_is_asked(struct searched *o)
 {
-    int exit = cmd_check_output(o->output);
+    int exit = cmd_check_new(o->output, o->force);
 
     if (exit == CMD_OK)
         exit = cmd_check_output(o->picture);

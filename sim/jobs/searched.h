@@ -24,7 +24,7 @@ struct searched {
     double price;          /* of a device for an hour; 0: not given */
     double within_s;       /* 0: find the shortest step */
     int nthreads, seconds; /* 0 seconds: no limit */
-    bool all, json, quiet, sensitivity;
+    bool all, json, quiet, sensitivity, force; /* force: replace a file that is there */
     const char *output, *journal, *picture;
     bool serve;            /* layouts of a step of serving, ... */
     bool apart;            /* ... with devices of their own for prefill and decode, ... */
