@@ -19,6 +19,22 @@ PART = re.compile(r"^```(console|python)\n(.*?)^```\n|^!\[[^\]]*\]\(([^)]+)\)\n+
                   r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.M | re.S)
 SCENARIO = re.compile(r"\b(?:docs|scenarios)/[\w/]+\.yaml\b")
 
+# The first cell: a kernel's PATH need not be that of the terminal, and a program inside of the package is on none.
+FIRST = """import os
+import shutil
+
+try:
+    from shardsim import program
+
+    os.environ["PATH"] = os.path.dirname(program.find()) + os.pathsep + os.environ["PATH"]
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+found = shutil.which("shardsim")
+print(f"shardsim: {found}" if found else '''This notebook's kernel does not find shardsim. One of these, and then this cell again:
+- %pip install the wheel of shardsim, which has the program inside;
+- start Jupyter from a terminal in which `shardsim --version` works;
+- run here os.environ["PATH"] += ":/FOLDER", where FOLDER is that of the program.''')"""
+
 
 def relink(found):
     """A link to a lesson leads to its notebook; one into the source directory, which may not be there, is text."""
@@ -70,7 +86,7 @@ def notebook(page, with_answers):
     with open(page, encoding="utf-8") as f:
         out = cells(f.read(), with_answers)
     scenarios = sorted({name for cell in out if cell["cell_type"] == "code" for name in SCENARIO.findall(cell["source"])})
-    setup = []
+    setup = code(FIRST)
     if scenarios:
         folders = sorted({os.path.dirname(name) for name in scenarios})
         setup += markdown("The scenarios of this page: change them, and see what becomes of the answers.")
