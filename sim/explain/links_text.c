@@ -6,6 +6,7 @@
 
 #include "explain/links.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/escape.h"
@@ -29,19 +30,52 @@ static void add_line(struct text *out, size_t width, size_t indent, struct text 
 
 /* ---- the head ---- */
 
+/* Whether the mesh was given by sizes alone: its axes are called 0, 1, ... */
+static bool is_unnamed(const struct shd_mesh *mesh)
+{
+    return shd_mesh_naxes(mesh) > 0 && isdigit((unsigned char)shd_mesh_axis_name(mesh, 0)[0]);
+}
+
+/* "over 16 x 16 devices", "along dimension 1 of 16 x 16 devices". */
+static void add_unnamed(const struct links_question *q, struct text *t)
+{
+    size_t all = shd_mesh_naxes(q->mesh);
+
+    if (q->naxes == all) {
+        text_add(t, "over ");
+    } else {
+        text_addf(t, "along dimension%s ", q->naxes == 1 ? "" : "s");
+        for (size_t i = 0; i < q->naxes; i++)
+            text_addf(t, "%s%s", i ? "," : "", shd_mesh_axis_name(q->mesh, q->axes[i]));
+        text_add(t, " of ");
+    }
+    for (size_t i = 0; i < all; i++)
+        text_addf(t, "%s%" PRId64, i ? " x " : "", (int64_t)shd_mesh_axis_size(q->mesh, i));
+    text_add(t, " devices");
+}
+
+static void add_named(const struct links_question *q, struct text *t)
+{
+    char mesh[256];
+
+    shd_mesh_print(q->mesh, mesh, sizeof mesh);
+    text_add(t, "over ");
+    for (size_t i = 0; i < q->naxes; i++)
+        text_addf(t, "%s%s", i ? "," : "", shd_mesh_axis_name(q->mesh, q->axes[i]));
+    text_addf(t, " of mesh %s", mesh);
+}
+
 static void add_head(const struct links_answer *a, const struct links_question *q, struct text *out,
                      size_t width)
 {
     struct text t = TEXT_INIT;
-    char mesh[256];
 
-    shd_mesh_print(q->mesh, mesh, sizeof mesh);
-    text_addf(&t, "%s of %s a member over ", coll_kind_name(q->kind),
-              bytes_of(q->operand_bytes).text);
-    for (size_t i = 0; i < q->naxes; i++)
-        text_addf(&t, "%s%s", i ? "," : "", shd_mesh_axis_name(q->mesh, q->axes[i]));
-    text_addf(&t, " of mesh %s on %s: %" PRId64 " members", mesh, q->hardware->name,
-              a->group.members);
+    text_addf(&t, "%s of %s a member ", coll_kind_name(q->kind), bytes_of(q->operand_bytes).text);
+    if (is_unnamed(q->mesh))
+        add_unnamed(q, &t);
+    else
+        add_named(q, &t);
+    text_addf(&t, " on %s: %" PRId64 " members", q->hardware->name, a->group.members);
     if (a->array_bytes > q->operand_bytes)
         text_addf(&t, ", %s in total", bytes_of(a->array_bytes).text);
     add_line(out, width, 4, &t);
