@@ -695,7 +695,7 @@ static void test_verdicts(void)
                "4.00 MiB.  The least bubble of these: b and c, 10.0 %.");
     f[2].what = "another";
     verdict_is("two models", f, 3,
-               "these are different models or steps, so that none of them wins.");
+               "these differ in more than the layout (an x, another), so that none of them wins.");
     f[2].what = f[0].what;
     f[0].fits = f[2].fits = "NO";
     verdict_is("one fits", f, 3, "b is the only one that is right and fits.");

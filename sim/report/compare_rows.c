@@ -19,6 +19,9 @@
 #include "report/traffic.h"
 #include "report/uneven.h"
 
+#define DIFFERENT_TOLD_MAX 4 /* items by which models and steps differ; of more there is no list \
+                              */
+
 /* The values that a strategy has by itself. */
 static int set_row(struct figures *row, const struct compare *compare, size_t i,
                    struct shd_error *err)
@@ -114,6 +117,53 @@ bool compare_same_model(const struct compare_rows *rows)
         if (!is_alike(rows, i, 0))
             return false;
     return true;
+}
+
+/* The length of the first item of "mlp gelu, embed 4, float32; batch 2x4"; *next is behind it. */
+static size_t item_of(const char *items, const char **next)
+{
+    size_t length = strcspn(items, ",;");
+
+    *next = items + length + strspn(items + length, ",; ");
+    return length;
+}
+
+static bool has_item(const char *items, const char *item, size_t length)
+{
+    for (const char *next; *items; items = next)
+        if (item_of(items, &next) == length && !strncmp(items, item, length))
+            return true;
+    return false;
+}
+
+static size_t count_with(const struct compare_rows *rows, size_t nrows, const char *item,
+                         size_t length)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < nrows; i++)
+        n += has_item(rows->compare->results[i].what, item, length);
+    return n;
+}
+
+void compare_add_different(const struct compare_rows *rows, struct text *out)
+{
+    size_t all = rows->compare->nresults, n = 0;
+    struct text items = TEXT_INIT;
+
+    for (size_t i = 0; i < all; i++)
+        for (const char *at = rows->compare->results[i].what, *next; *at; at = next) {
+            size_t length = item_of(at, &next);
+
+            if (count_with(rows, all, at, length) == all || count_with(rows, i, at, length) > 0)
+                continue;
+            text_addf(&items, "%s%.*s", n++ ? ", " : "", (int)length, at);
+        }
+    if (n <= DIFFERENT_TOLD_MAX)
+        text_addf(out, "these differ in more than the layout (%s)", text_get(&items));
+    else
+        text_add(out, "these are different models or steps");
+    text_drop(out, &items);
 }
 
 /* Mark the best of a column, unless all are equal. */

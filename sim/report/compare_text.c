@@ -418,7 +418,10 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
     const struct compare *c = rows->compare;
     struct text line = TEXT_INIT;
 
-    text_add(out, "warning: these are different models or steps; compare only the like:\n");
+    text_add(&line, "warning: ");
+    compare_add_different(rows, &line);
+    text_add(&line, "; compare only the like:");
+    wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
     for (size_t i = 0; i < c->nresults; i++) {
         bool known = false;
 

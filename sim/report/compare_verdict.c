@@ -491,7 +491,8 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
     if (rows->compare->nresults < 2)
         return;
     if (!compare_same_model(rows)) {
-        text_add(out, "these are different models or steps, so that none of them wins.");
+        compare_add_different(rows, out);
+        text_add(out, ", so that none of them wins.");
         return;
     }
     if (ngood == 0) {
