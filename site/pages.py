@@ -38,9 +38,9 @@ def read(path):
         return f.read()
 
 
-def output(*command):
+def output(*command, columns=80):
     try:
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "80"}).stdout
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": str(columns)}).stdout
     except FileNotFoundError:
         sys.exit("pages.py: %s is missing" % command[0])
 
@@ -124,7 +124,7 @@ def cell(text):
 def add_options():
     """`show options` as a table for each group of keys, and one for the keys that stand alone."""
     groups = {}
-    for key, kind, help_text in re.findall(r"^(\S[^:\n]*):(.*)\n((?:    .*\n)+)", output(program, "show", "options"), re.M):
+    for key, kind, help_text in re.findall(r"^(\S[^:\n]*):(.*)\n((?:    .*\n)+)", output(program, "show", "options", columns=4000), re.M):
         row = "| `%s` | %s | %s |" % (key, cell(kind.strip()), cell(" ".join(help_text.split())))
         groups.setdefault(re.split(r"[.\[]", key)[0], []).append(row)
     alone = [row for rows in groups.values() if len(rows) == 1 for row in rows]
@@ -136,7 +136,7 @@ def add_options():
 
 
 def add_figures():
-    rows = [line.split(None, 2) for line in output(program, "show", "figures").splitlines()[1:] if line.strip()]
+    rows = [line.split(None, 2) for line in output(program, "show", "figures", columns=4000).splitlines()[1:] if line.strip()]
     text = ["# Figures of a result", "", "`shardsim show figures`.", "", "| key | unit | meaning |", "|---|---|---|"]
     text += ["| `%s` | %s | %s |" % (row[0], row[1], cell(row[2])) for row in rows]
     write("reference/figures.md", "\n".join(text) + "\n")

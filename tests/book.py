@@ -97,7 +97,7 @@ def modelled(plan):
 
 
 def r1():
-    text = run("show hardware tpu-v5e")
+    text = run("show hardware tpu-v5e").replace("\n    ", " ")
     rows = float(re.search(r"^int8: .*\(weights: below ([\d.]+) rows", text, re.M)[1])
     near(rows, 3.94e14 / 2 / 8.1e11, "int8 rows")
     op_at = [
@@ -108,7 +108,7 @@ def r1():
 
 
 def r2():
-    text = run("show hardware tpu-v5e")
+    text = run("show hardware tpu-v5e").replace("\n    ", " ")
     rows = float(re.search(r"^bfloat16: .*; of a byte each ([\d.]+)\)", text, re.M)[1])
     return f"{near(rows, 1.97e14 / 2 / 8.1e11, 'int8 weights'):.1f} rows"
 
@@ -122,7 +122,7 @@ def r4():
 
 
 def r5():
-    text = run("show hardware h100-sxm")
+    text = run("show hardware h100-sxm").replace("\n    ", " ")
     rows = float(re.search(r"^bfloat16: .*\(weights: below ([\d.]+) rows", text, re.M)[1])
     return f"{near(rows, 9.89e14 / 3.35e12, 'H100'):.1f} rows"
 

@@ -83,10 +83,10 @@ END
 explains send-recv "$tmp/own.yaml" --devices 2 --bytes 1GB --json
 json seconds 1 "a file of one's own"
 
-shardsim show hardware
+COLUMNS=200 shardsim show hardware
 is 0 "show hardware: status 0"
 says out '^tpu-v5p: 459 TFLOP/s bfloat16, 95.0 GiB at 2.80 TB/s, ici 90.0 GB/s, dcn 6.25 GB/s$' "show hardware: a row each"
-shardsim show hardware tpu-v5e
+COLUMNS=200 shardsim show hardware tpu-v5e
 is 0 "show hardware NAME: status 0"
 says out '^int8: 394 TFLOP/s; bound by memory below 486.4 operations a byte (weights: below 243.2 rows)$' \
     "show hardware NAME: what bounds a product"

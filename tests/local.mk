@@ -368,6 +368,7 @@ test_scripts = \
 	%D%/cli_replay.sh \
 	%D%/cli_run.sh \
 	%D%/clusters.sh \
+	%D%/columns.sh \
 	%D%/compare.sh \
 	%D%/completion.sh \
 	%D%/context.sh \

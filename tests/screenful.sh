@@ -56,7 +56,7 @@ PY
 for strategy in hybrid-fsdp tp-dp; do
     shardsim plan -q --json -S $strategy "$model"
     cp "$tmp/out" "$tmp/json"
-    shardsim plan -q -S $strategy "$model"
+    COLUMNS=100 shardsim plan -q -S $strategy "$model"
     is 0 "$strategy: planned"
     python3 "$tmp/rows.py" "$tmp/out" "$tmp/json" folded >"$tmp/wrong" 2>&1
     ok $? "$strategy: the folded rows are all collectives, added up"
@@ -64,7 +64,7 @@ for strategy in hybrid-fsdp tp-dp; do
     says out 'kinds of collectives, folded by phase, op and axes; -v lists all$' "$strategy: it is said"
     [ "$(wc -l <"$tmp/out")" -le 80 ]
     ok $? "$strategy: two screens at most"
-    shardsim plan -q -v -S $strategy "$model"
+    COLUMNS=100 shardsim plan -q -v -S $strategy "$model"
     python3 "$tmp/rows.py" "$tmp/out" "$tmp/json" all >"$tmp/wrong" 2>&1
     ok $? "$strategy: -v: every kind by itself"
     diag <"$tmp/wrong"
@@ -72,12 +72,12 @@ done
 
 # Reports are as wide as COLUMNS says and have the same words; colours need to be asked for, or a
 # terminal.
-for width in 60 120; do
+for width in 90 140; do
     COLUMNS=$width shardsim plan -q -S tp-dp "$model"
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/words.$width"
     cp "$tmp/out" "$tmp/$width"
 done
-cmp -s "$tmp/words.60" "$tmp/words.120" && [ "$(wc -l <"$tmp/120")" -lt "$(wc -l <"$tmp/60")" ]
+cmp -s "$tmp/words.90" "$tmp/words.140" && [ "$(wc -l <"$tmp/140")" -lt "$(wc -l <"$tmp/90")" ]
 ok $? "COLUMNS: wide lines are fewer, with the same words"
 escape=$(printf '\033')
 shardsim plan -q "$scenarios/tensor_parallel.yaml"

@@ -44,7 +44,7 @@ done
 shardsim search "$tmp/small.yaml" -q --json --for torchtitan $few --range zero=1
 is 1 "torchtitan has no ZeRO 1"
 # shellcheck disable=SC2086
-shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
+COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
 says out '^best  *none: torchtitan can say none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
 shardsim search "$tmp/small.yaml" -q --for torch
 is 2 "a system without exports"

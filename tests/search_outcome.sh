@@ -91,7 +91,7 @@ PY
     ok $? "ties on $hardware: steps within the model's error"
 done
 # shellcheck disable=SC2086
-shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
+COLUMNS=120 shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
 says out 'no such step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
 says out '^  tie  *with [0-9]* of the others below' "and that others are as good"
 

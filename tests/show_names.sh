@@ -8,14 +8,14 @@
 . "${0%/*}/program.sh"
 
 test_lists() {
-    shardsim show names "$scenarios/tensor_parallel.yaml"
+    COLUMNS=120 shardsim show names "$scenarios/tensor_parallel.yaml"
     is 0 "a scenario"
     says out "^  layers/\*/mlp/up/kernel  *2x  embed 128, mlp 512  \[{}, {tp}\]  32.0 KiB  'mlp/up/kernel', line 12" \
         "a parameter with its rule"
     says out "^  layers/\*/mlp/hidden .*\[{}, {}, {tp}\] .*'mlp/hidden', line" "a place with its rule"
     says out "^  layers/\*/mlp/in .* placed" "a place that no constraint names"
     cp "$tmp/out" "$tmp/names"
-    shardsim show tree "$scenarios/tensor_parallel.yaml"
+    COLUMNS=120 shardsim show tree "$scenarios/tensor_parallel.yaml"
     is 0 "show tree of a scenario"
     cmp -s "$tmp/names" "$tmp/out"
     ok $? "show tree of a scenario: the same"

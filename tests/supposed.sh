@@ -36,7 +36,7 @@ by_name=$(step_of "$tmp/small.yaml" -s hardware.infiniband.rate=100GB/s -s hardw
 ok $? "a plan is that of a file with these numbers, whether a tier goes by its number or its name"
 [ "$(step_of "$tmp/small.yaml" -s "hardware=h100-sxm with tiers.1.rate=100GB/s, kernels.launch=3us")" = "$file" ]
 ok $? "and that of a cluster's name with them"
-shardsim plan -q "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.tiers.1.rate=50GB/s -s hardware.kernels.launch=4us
+COLUMNS=120 shardsim plan -q "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.tiers.1.rate=50GB/s -s hardware.kernels.launch=4us
 says out "^modelled .* a step on faster with tiers.1.rate=50GB/s, kernels.launch=4us" "a report says what is supposed"
 [ "$(step_of "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.tiers.1.rate=50GB/s -s hardware.kernels.launch=4us)" = "$plain" ]
 ok $? "of a file, too"

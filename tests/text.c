@@ -104,7 +104,9 @@ static void test_utf8(void)
         size_t n = utf8_next(characters[i].bytes, characters[i].length, &code);
         ok(n == characters[i].result && code == characters[i].code, "utf8: %s", characters[i].what);
     }
-    ok(utf8_count("a\xc3\xa9\xff", 4) == 3, "utf8: a bad byte counts as one");
+    ok(utf8_columns("a\xc3\xa9\xff", 4) == 3, "utf8: a bad byte has a column");
+    ok(utf8_columns("\xe5\xb1\x82\xf0\x9f\x9a\x80", 7) == 4, "utf8: wide characters have two");
+    ok(utf8_columns("e\xcc\x81z", 4) == 2, "utf8: a mark above another has none");
     ok(utf8_cut("a\xc3\xa9z", 4, 2) == 1 && utf8_cut("a\xc3\xa9z", 4, 3) == 3 &&
            utf8_cut("abc", 3, 9) == 3,
        "utf8: a cut is between characters");

@@ -6,6 +6,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+COLUMNS=120 # no table leaves out a column
+export COLUMNS
 
 if ! command -v python3 >/dev/null; then
     skip "all" "no python3"

@@ -13,7 +13,7 @@
 
 /* A COLUMNS value outside this range is ignored: no text is laid out for such a width. */
 #define COLUMNS_MIN 40
-#define COLUMNS_MAX 1000
+#define COLUMNS_MAX 4000 /* the longest line of any text is shorter */
 
 bool screen_parse_colour(enum screen_colour *out, const char *word)
 {

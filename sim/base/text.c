@@ -143,8 +143,8 @@ void text_pad(struct text *text, size_t from, size_t width)
 {
     if (text->length < from)
         return;
-    size_t nchars = utf8_count(text_get(text) + from, text->length - from);
-    for (; nchars < width && !text->failed; nchars++)
+    size_t columns = utf8_columns(text_get(text) + from, text->length - from);
+    for (; columns < width && !text->failed; columns++)
         text_add_char(text, ' ');
 }
 

@@ -49,7 +49,7 @@ void text_join(struct text *text, struct text *part);
 /* Pass on the `failed` of another text whose content was used, and free it. */
 void text_drop(struct text *text, struct text *part);
 
-/* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
+/* Pad with spaces until the line that starts at byte `from` has `width` columns. */
 void text_pad(struct text *text, size_t from, size_t width);
 
 /* The content, "" when empty.  Valid until the next change. */

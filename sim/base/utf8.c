@@ -51,16 +51,37 @@ size_t utf8_next(const char *bytes, size_t length, uint32_t *code)
     return n;
 }
 
-size_t utf8_count(const char *bytes, size_t length)
-{
-    size_t count = 0;
+/* Ranges that are not one column wide (Unicode's East Asian Width W and F, and combining marks), in
+ * whole blocks. */
+static const struct {
+    uint32_t first, last;
+    size_t columns;
+} ranges[] = {
+    {0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200d, 0},   {0x20d0, 0x20ff, 0},
+    {0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+    {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
+    {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
 
-    for (size_t at = 0; at < length; count++) {
+static size_t columns_of(uint32_t code)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && code >= ranges[i].first; i++)
+        if (code <= ranges[i].last)
+            return ranges[i].columns;
+    return 1;
+}
+
+size_t utf8_columns(const char *bytes, size_t length)
+{
+    size_t columns = 0;
+
+    for (size_t at = 0; at < length;) {
         uint32_t code;
         size_t n = utf8_next(bytes + at, length - at, &code);
+
+        columns += n ? columns_of(code) : 1;
         at += n ? n : 1;
     }
-    return count;
+    return columns;
 }
 
 size_t utf8_cut(const char *bytes, size_t length, size_t limit)

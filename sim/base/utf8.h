@@ -14,8 +14,9 @@
  * invalid: a stray or missing byte, an overlong form, a surrogate, or above U+10FFFF. */
 size_t utf8_next(const char *bytes, size_t length, uint32_t *code);
 
-/* Number of characters in a text; each byte that is not UTF-8 counts as one. */
-size_t utf8_count(const char *bytes, size_t length);
+/* Columns of a text on a screen: two for the wide characters of East Asia and for pictographs, none
+ * for marks above or below the character before; each byte that is not UTF-8 has one. */
+size_t utf8_columns(const char *bytes, size_t length);
 
 /* The largest length, at most `limit`, at which a character ends. */
 size_t utf8_cut(const char *bytes, size_t length, size_t limit);

@@ -9,15 +9,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-
-static size_t columns_of(const char *word, size_t length)
-{
-    size_t columns = 0;
-
-    for (size_t i = 0; i < length; i++)
-        columns += ((unsigned char)word[i] & 0xc0) != 0x80;
-    return columns;
-}
+#include "base/utf8.h"
 
 static void add_words(struct text *out, size_t width, size_t used, size_t indent,
                       const char *sentence)
@@ -26,7 +18,7 @@ static void add_words(struct text *out, size_t width, size_t used, size_t indent
     bool first = true; /* first on its line: no space before it */
 
     while (*sentence) {
-        size_t length = strcspn(sentence, " "), columns = columns_of(sentence, length);
+        size_t length = strcspn(sentence, " "), columns = utf8_columns(sentence, length);
 
         if (column > indent && column + !first + columns > width) {
             text_addf(out, "\n%*s", (int)indent, "");

@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 /* Append a sentence to a line that has `used` columns filled, and end the line.  Lines have `width`
- * columns, and continuation lines are indented by `indent`.  Columns are characters.  Text is
- * escaped by base/escape.h. */
+ * columns, and continuation lines are indented by `indent`.  Text is escaped by
+ * base/escape.h. */
 void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence);
 
 /* Append a finished text as wrap_add() does, pass on its `failed`, and free it. */

@@ -4,27 +4,34 @@
  */
 #include "config.h"
 
+#include <string.h>
+
+#include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/show.h"
 #include "jobs/command.h"
 #include "report/figures.h"
-#include "report/table.h"
+#include "report/para.h"
 
-static void print_figures(struct text *out)
+static size_t longer(size_t width, const char *word)
 {
-    struct table table;
+    return strlen(word) > width ? strlen(word) : width;
+}
 
-    table_init(&table, "lll");
-    table_add(&table, "key");
-    table_add(&table, "unit");
-    table_add(&table, "what it is");
+static void print_figures(struct text *out, size_t columns)
+{
+    size_t key = 0, unit = 0;
+
     for (enum figure_id id = 0; id < NFIGURES; id++) {
-        table_add(&table, "%s", figure_table[id].key);
-        table_add(&table, "%s", figure_unit_name(figure_table[id].unit));
-        table_add(&table, "%s", figure_table[id].label);
+        key = longer(key, figure_table[id].key);
+        unit = longer(unit, figure_unit_name(figure_table[id].unit));
     }
-    table_print(&table, 0, out);
-    table_fini(&table);
+    text_addf(out, "%-*s  %-*s  what it is\n", (int)key, "key", (int)unit, "unit");
+    for (enum figure_id id = 0; id < NFIGURES; id++) {
+        text_addf(out, "%-*s  %-*s  ", (int)key, figure_table[id].key, (int)unit,
+                  figure_unit_name(figure_table[id].unit));
+        para_print(out, columns, key + unit + 4, figure_table[id].label);
+    }
 }
 
 static const struct args figures_args = {
@@ -40,10 +47,12 @@ static const struct args figures_args = {
 static int run(int argc, char **argv)
 {
     struct text text = TEXT_INIT;
+    struct screen screen;
     int status;
 
     args_parse(&figures_args, argc, argv, NULL);
-    print_figures(&text);
+    screen_init(&screen, stdout, SCREEN_NEVER);
+    print_figures(&text, screen.columns);
     status = cmd_put(&text);
     text_fini(&text);
     return status;

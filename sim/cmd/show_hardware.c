@@ -36,7 +36,7 @@ static int add_cluster(const char *name, bool alone, struct text *out, size_t wi
     if (exit == CMD_OK && alone)
         hardware_figures(hardware, out, width);
     else if (exit == CMD_OK)
-        hardware_row(hardware, out);
+        hardware_row(hardware, out, width);
     hardware_destroy(hardware);
     return exit;
 }

@@ -51,7 +51,10 @@ static int show(const struct options *o)
     int status;
 
     array_names_init(&names, &o->chosen.trial, o->all);
-    (o->json ? array_names_json : array_names_text)(&names, &text);
+    if (o->json)
+        array_names_json(&names, &text);
+    else
+        array_names_text(&names, o->canvas.style.width, &text);
     text.failed |= names.failed;
     status = canvas_put(&o->canvas, &text);
     text_fini(&text);

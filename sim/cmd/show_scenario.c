@@ -6,11 +6,13 @@
 #include "config.h"
 
 #include "base/escape.h"
+#include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
 #include "jobs/command.h"
 #include "model/graph_text.h"
+#include "report/para.h"
 #include "scenario/scenario.h"
 #include "scenario/schema.h"
 
@@ -55,11 +57,16 @@ static int run_options(int argc, char **argv)
 {
     const char *key = NULL;
     char near[64];
-    struct text text = TEXT_INIT;
+    struct text lines = TEXT_INIT, text = TEXT_INIT;
+    struct screen screen;
     int status = CMD_USAGE;
+    size_t n;
 
     args_parse(&options_args, argc, argv, &key);
-    if (scenario_print_options(&text, key) > 0 || text.failed)
+    screen_init(&screen, stdout, SCREEN_NEVER);
+    n = scenario_print_options(&lines, key);
+    para_fold(&text, screen.columns, 4, &lines);
+    if (n > 0 || text.failed)
         status = cmd_put(&text);
     else if (*scenario_nearest_option(key, near, sizeof near))
         cmd_error("no option has '%s' in its name; did you mean '%s'?", key, near);

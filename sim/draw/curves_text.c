@@ -7,11 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/wrap.h"
 #include "draw/curves.h"
 
 #define ROWS_MAX 20
 #define COLUMN 10 /* least width of a column, in characters */
 #define STEP_COLUMN 6
+#define NOTE_COLUMNS 80 /* of the text below the table, whatever the terminal */
 
 double curves_distance(const struct curves *curves, uint32_t series, uint32_t *step)
 {
@@ -57,6 +59,8 @@ void curves_draw_text(const struct curves *curves, struct text *out)
     for (step = 0; step + 1 < curves->nsteps; step += every)
         print_row(curves, step, out);
     print_row(curves, curves->nsteps - 1, out);
-    for (size_t i = 0; i < curves->nnotes; i++)
-        text_addf(out, "%s%s\n", i ? "" : "\n", curves->notes[i]);
+    for (size_t i = 0; i < curves->nnotes; i++) {
+        text_add(out, i ? "" : "\n");
+        wrap_add(out, NOTE_COLUMNS, 0, 2, curves->notes[i]);
+    }
 }

@@ -262,7 +262,7 @@ static bool has_cotangent(const struct array_names *names)
     return false;
 }
 
-void array_names_text(const struct array_names *names, struct text *out)
+void array_names_text(const struct array_names *names, size_t columns, struct text *out)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         struct table table;
@@ -271,7 +271,7 @@ void array_names_text(const struct array_names *names, struct text *out)
         table_heads(&table, "||shape|sharding|a device|by");
         if (by_kind(names, kinds[k].kind, &table) > 0) {
             text_addf(out, "%s%s\n", out->length ? "\n" : "", kinds[k].title);
-            table_print(&table, 2, out);
+            table_print_within(&table, 2, columns, out);
         }
         if (!strcmp(kinds[k].kind, "input") && has_cotangent(names))
             text_add(out, "  ct: the weights of the outputs in the loss, the sum of out * ct\n");

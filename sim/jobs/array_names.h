@@ -31,7 +31,7 @@ struct array_names {
 void array_names_init(struct array_names *out, const struct trial *trial, bool all);
 void array_names_fini(struct array_names *names);
 
-void array_names_text(const struct array_names *names, struct text *out);
+void array_names_text(const struct array_names *names, size_t columns, struct text *out);
 void array_names_json(const struct array_names *names, struct text *out);
 
 #endif /* JOBS_ARRAY_NAMES_H */

@@ -82,9 +82,9 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
                   dividing.pp > 1 ? "the batch does not divide over replicas" : "it does not fit");
     if (l->ep == 1 && l->tp == 1 && l->pp == 1)
         text_add(out, "# One axis over all devices.  Another layout is another mesh, with rules "
-                      "for what its\n"
-                      "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that "
-                      "kind.\n");
+                      "for\n"
+                      "# what its axes shard; 'shardsim search' with '--range tp=8' writes the "
+                      "best of\n# that kind.\n");
     text_add(out, "mesh: {");
     if (l->pp > 1)
         text_addf(out, "pp: %" PRId64 ", ", l->pp);
@@ -138,10 +138,12 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
     write_constraints(out, asked, l);
     if (l->pp > 1)
         text_add(out, "pipeline: {axis: pp, schedule: 1F1B}\n");
-    text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s\n", l->stage, batch_axes(asked, l),
-              l->stage == 3   ? ", prefetch: 1} # a layer is gathered while one is computed"
-              : l->stage == 1 ? "} # the optimizer's state; 2: gradients, 3: parameters, too"
-                              : "} # gradients and the optimizer's state; 3: parameters, too");
+    text_addf(
+        out, "# %s\nzero: {stage: %" PRId64 ", axis: %s%s}\n",
+        l->stage == 3   ? "Parameters are sharded, too: a layer is gathered while one is computed."
+        : l->stage == 1 ? "The optimizer's state is sharded; 2: gradients, 3: parameters, too."
+                        : "Gradients and the optimizer's state are sharded; 3: parameters, too.",
+        l->stage, batch_axes(asked, l), l->stage == 3 ? ", prefetch: 1" : "");
 }
 
 static struct hardware *find_cluster(const char *name)
@@ -187,7 +189,7 @@ void first_write_head(struct text *out, const struct first_asked *asked)
     text_add(out, "# ");
     escape_add(out, text_get(&comment));
     text_addf(out,
-              ".  Written by 'shardsim init%s'; next:\n"
+              ".\n# Written by 'shardsim init%s'; next:\n"
               "#   shardsim plan %s          its time, memory and traffic\n",
               asked->serves ? " --serve" : "", text_get(&file));
     if (asked->serves)
@@ -226,13 +228,12 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
     write_model(out, asked);
     text_addf(out,
               "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
-              ".  Fewer\n"
-              "# microbatches take more memory.\n"
+              ".\n# Fewer microbatches take more memory.\n"
               "batch: {size: %ld, seq: %ld, microbatches: %" PRId64 "}\n"
               "step: [forward, backward, update]\n"
               "optimizer: {kind: adamw, clip: 1.0}\n"
               "types: {parameters: float32, reduce: float32}\n"
-              "recompute: %s             # none, selective or full: less memory, more to compute\n",
+              "recompute: %s # none, selective or full: less memory, more to compute\n",
               l->sequences, asked->batch, asked->seq,
               asked->batch / (replicas_of(asked, l) * l->sequences), l->recompute);
     write_layout(out, asked, l);

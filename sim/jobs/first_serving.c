@@ -59,7 +59,7 @@ static void write_why(struct text *out, const struct first_asked *asked,
     text_addf(out,
               "# One step of decode: a token of each of %" PRId64 " sequences%s.\n"
               "# batch.seq: the tokens before it, whose keys and values are kept.\n",
-              batch, asked->batch > 0 ? "" : ", as many as have room for their caches");
+              batch, asked->batch > 0 ? "" : ",\n# as many as have room for their caches");
 }
 
 static void write_scenario(struct text *out, const struct first_asked *asked,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "base/units.h"
 #include "jobs/command.h"
 #include "jobs/exported.h"
@@ -82,6 +83,7 @@ static int put(const struct searched *o, const struct search_outcome *outcome)
 {
     struct text text = TEXT_INIT;
     struct json_out json;
+    struct screen screen;
     int exit;
 
     if (o->json) {
@@ -89,7 +91,8 @@ static int put(const struct searched *o, const struct search_outcome *outcome)
         outcome_json(&json, outcome);
         text_add_char(&text, '\n');
     } else {
-        search_report_text(&text, outcome);
+        screen_init(&screen, stdout, SCREEN_NEVER);
+        search_report_text(&text, screen.columns, outcome);
     }
     exit = cmd_put_last(&text);
     text_fini(&text);

@@ -72,13 +72,13 @@ static void add_operand(struct table *table, const struct fold *fold)
         table_add(table, "%s to %s", least.text, most.text);
 }
 
-static void add_table(const struct fold *folds, size_t n, struct text *out)
+static void add_table(const struct fold *folds, size_t n, size_t width, struct text *out)
 {
     static const char *const heads[] = {"",       "phase", "op",      "axes",
                                         "groups", "count", "operand", "received"};
     struct table table;
 
-    table_init(&table, "rlllrrrr");
+    table_init(&table, "rlllRrrr");
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         table_add(&table, "%s", heads[i]);
     for (size_t i = 0; i < n; i++) {
@@ -93,7 +93,7 @@ static void add_table(const struct fold *folds, size_t n, struct text *out)
         add_operand(&table, &folds[i]);
         table_add(&table, "%s", units_print_bytes(folds[i].received).text);
     }
-    table_print(&table, 1, out);
+    table_print_within(&table, 1, width, out);
     table_fini(&table);
 }
 
@@ -131,7 +131,7 @@ void collectives_text(const struct traffic *traffic, bool all, size_t width, str
     n = fold_rows(folds, traffic, all || traffic->nrows <= ROWS_MAX);
     text_add(out,
              "\ncollectives   operand: bytes on one device; received: in total, count times\n");
-    add_table(folds, n, out);
+    add_table(folds, n, width, out);
     if (n < traffic->nrows)
         text_addf(out, "  %zu kinds of collectives, folded by phase, op and axes; -v lists all\n",
                   traffic->nrows);

@@ -33,42 +33,50 @@ static void add_seconds(struct text *out, double seconds)
     text_add(out, units_print_seconds(seconds).text);
 }
 
-void hardware_row(const struct hardware *h, struct text *out)
+static void add_line(struct text *out, size_t width, struct text *line)
 {
-    size_t from = out->length;
+    escape_from(line, 0);
+    wrap_join(out, width, 0, 4, line);
+}
 
-    text_addf(out, "%s: ", h->name);
-    add_flops(out, hardware_flops_per_s(h, SHD_BF16));
-    text_add(out, " bfloat16, ");
-    add_bytes(out, h->memory_bytes);
-    text_add(out, " at ");
-    add_rate(out, h->memory_bytes_per_s);
+void hardware_row(const struct hardware *h, struct text *out, size_t width)
+{
+    struct text line = TEXT_INIT;
+
+    text_addf(&line, "%s: ", h->name);
+    add_flops(&line, hardware_flops_per_s(h, SHD_BF16));
+    text_add(&line, " bfloat16, ");
+    add_bytes(&line, h->memory_bytes);
+    text_add(&line, " at ");
+    add_rate(&line, h->memory_bytes_per_s);
     for (int t = 0; t < h->ntiers; t++) {
-        text_addf(out, ", %s ", h->tiers[t].name);
-        add_rate(out, h->tiers[t].bytes_per_s);
+        text_addf(&line, ", %s ", h->tiers[t].name);
+        add_rate(&line, h->tiers[t].bytes_per_s);
     }
-    escape_from(out, from);
-    text_add_char(out, '\n');
+    add_line(out, width, &line);
 }
 
 /* From which number of operations on a byte of memory on the units are what bounds, and what that
  * is for a product with a matrix of weights: each weight is used twice for each row of the batch.
  */
-static void add_compute(const struct hardware *h, struct text *out)
+static void add_compute(const struct hardware *h, struct text *out, size_t width)
 {
+    struct text line = TEXT_INIT;
+
     for (int d = 0; d < SHD_NDTYPES; d++) {
         double flops = h->flops_per_s[d], intensity = flops / h->memory_bytes_per_s;
 
         if (flops <= 0)
             continue;
-        text_addf(out, "%s: ", shd_dtype_name((enum shd_dtype)d));
-        add_flops(out, flops);
-        text_addf(out, "; bound by memory below %.4g operations a byte", intensity);
-        text_addf(out, " (weights: below %.4g rows",
+        text_addf(&line, "%s: ", shd_dtype_name((enum shd_dtype)d));
+        add_flops(&line, flops);
+        text_addf(&line, "; bound by memory below %.4g operations a byte", intensity);
+        text_addf(&line, " (weights: below %.4g rows",
                   intensity * (double)shd_dtype_size((enum shd_dtype)d) / 2);
         if (shd_dtype_size((enum shd_dtype)d) == 2)
-            text_addf(out, "; of a byte each %.4g", intensity / 2);
-        text_add(out, ")\n");
+            text_addf(&line, "; of a byte each %.4g", intensity / 2);
+        text_add(&line, ")");
+        add_line(out, width, &line);
     }
 }
 
@@ -145,12 +153,6 @@ static void add_serving(const struct hardware_serving *s, struct text *t)
                   s->attention_half_queries);
 }
 
-static void add_line(struct text *out, size_t width, struct text *line)
-{
-    escape_from(line, 0);
-    wrap_join(out, width, 0, 4, line);
-}
-
 static void add_validation(const struct hardware_validation *v, struct text *t)
 {
     text_addf(t,
@@ -174,7 +176,7 @@ void hardware_figures(const struct hardware *h, struct text *out, size_t width)
 
     text_addf(&t, "%s: %s", h->name, h->source);
     add_line(out, width, &t);
-    add_compute(h, out);
+    add_compute(h, out, width);
     text_add(&t, "memory: ");
     add_bytes(&t, h->memory_bytes);
     text_add(&t, " at ");

@@ -11,7 +11,7 @@
 #include "hardware/hardware.h"
 
 /* A line: its name, flops, memory and rates. */
-void hardware_row(const struct hardware *hardware, struct text *out);
+void hardware_row(const struct hardware *hardware, struct text *out, size_t width);
 
 /* All figures, in lines of at most `width` columns: rates, links, constants, what bounds a product,
  * and against what it was validated. */

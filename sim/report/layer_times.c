@@ -164,13 +164,13 @@ static void add_row(struct table *table, const struct layer_time *layer,
     table_add(table, "%s", layer_time_bound(layer));
 }
 
-void layer_times_text(const struct layer_times *times, struct text *out)
+void layer_times_text(const struct layer_times *times, size_t columns, struct text *out)
 {
     struct table table;
 
     text_add(out,
              "\nlayers        of the busiest device, kernels by what bounds them, and transfers\n");
-    table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrrrrrrl" : "lrrrrrrrl");
+    table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrRrrRrl" : "lrrrRrRrl");
     table_add(&table, "kind");
     for (int b = 0; b < times->nbounds; b++)
         table_add(&table, "%s", layer_time_heads[b]);
@@ -179,6 +179,6 @@ void layer_times_text(const struct layer_times *times, struct text *out)
     table_add(&table, "bound by");
     for (uint32_t i = 0; i < times->nlayers; i++)
         add_row(&table, &times->layers[i], times);
-    table_print(&table, 2, out);
+    table_print_within(&table, 2, columns, out);
     table_fini(&table);
 }

@@ -55,7 +55,7 @@ int64_t layer_time_ns(const struct layer_time *layer);
  * its time. */
 const char *layer_time_bound(const struct layer_time *layer);
 
-/* A section of the report. */
-void layer_times_text(const struct layer_times *times, struct text *out);
+/* A section of the report, in lines of `columns`. */
+void layer_times_text(const struct layer_times *times, size_t columns, struct text *out);
 
 #endif /* REPORT_LAYER_TIMES_H */

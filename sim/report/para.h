@@ -30,4 +30,8 @@ void para_print(struct text *out, size_t columns, size_t indent, const char *sen
 void para_print_titled(struct text *out, size_t columns, size_t indent, const char *title,
                        struct text *line);
 
+/* Add finished lines; one of more than `columns` is continued on lines with that indent.  A number
+ * stays with the word behind it, which may be its unit.  Drops the lines. */
+void para_fold(struct text *out, size_t columns, size_t indent, struct text *lines);
+
 #endif /* REPORT_PARA_H */

@@ -90,7 +90,7 @@ static void add_bubble(const struct program *program, struct text *out)
         out->failed = true;
 }
 
-void ranks_text(const struct program *program, struct text *out)
+void ranks_text(const struct program *program, size_t columns, struct text *out)
 {
     static const char *const heads[] = {"rank",       "stages",    "alive",     "peak",
                                         "parameters", "gradients", "optimizer", "activations"};
@@ -104,7 +104,7 @@ void ranks_text(const struct program *program, struct text *out)
         if (n <= RANKS_TOLD_MAX || rank == 0 || rank == most || rank == n - 1)
             add_rank(&table, program, rank);
     text_add(out, "\nranks         of the pipeline, each at its peak; alive: microbatches\n");
-    table_print(&table, 2, out);
+    table_print_within(&table, 2, columns, out);
     if (n > RANKS_TOLD_MAX)
         text_addf(out, "  (the first, the last, and the one with most of %u)\n", n);
     add_bubble(program, out);

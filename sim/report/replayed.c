@@ -227,7 +227,7 @@ static void print_parts(struct text *out, const struct record *record)
 }
 
 static void print_path(struct text *out, const struct record *record,
-                       const struct replayed_share *shares, size_t n)
+                       const struct replayed_share *shares, size_t n, size_t columns)
 {
     struct table table;
     double step_ns = (double)record->replay->step_ns;
@@ -244,7 +244,7 @@ static void print_path(struct text *out, const struct record *record,
         table_add(&table, "%s", shares[i].op);
         table_add(&table, "%s", shares[i].where);
     }
-    table_print(&table, 4, out);
+    table_print_within(&table, 4, columns, out);
     table_fini(&table);
 }
 
@@ -258,7 +258,8 @@ static void print_spread(struct text *out, const struct record_replay *replay)
         text_add(out, "spread not known\n");
 }
 
-int replayed_text(struct text *out, const struct record *record, struct shd_error *err)
+int replayed_text(struct text *out, const struct record *record, size_t columns,
+                  struct shd_error *err)
 {
     const struct record_replay *replay = record->replay;
     size_t n;
@@ -274,7 +275,7 @@ int replayed_text(struct text *out, const struct record *record, struct shd_erro
               units_print_seconds((double)replay->transfers.latency_ns * 1e-9).text);
     print_spread(out, replay);
     print_parts(out, record);
-    print_path(out, record, shares, n);
+    print_path(out, record, shares, n, columns);
     free(shares);
     return SHD_OK;
 }

@@ -56,8 +56,8 @@ struct replayed_balance replayed_balance_of(const struct record *record,
 bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct record_replay *b,
                      double b_ns);
 
-/* The block `replayed`.  SHD_ENOMEM. */
-SHD_MUST_CHECK int replayed_text(struct text *out, const struct record *record,
+/* The block `replayed`, in lines of `columns`.  SHD_ENOMEM. */
+SHD_MUST_CHECK int replayed_text(struct text *out, const struct record *record, size_t columns,
                                  struct shd_error *err);
 
 #endif /* REPORT_REPLAYED_H */

@@ -199,7 +199,7 @@ static void print_balances(const struct record *r, size_t columns, struct text *
     if (r->worst_peak_bytes > 0 || r->worst_unknown)
         print_worst(r, columns, out);
     if (r->program->nranks > 1)
-        ranks_text(r->program, out);
+        ranks_text(r->program, columns, out);
     else if (program_has_state(r->program))
         print_uses(r->program, columns, out);
 }
@@ -533,15 +533,18 @@ static void print_handoff(const struct record_handoff *h, size_t columns, struct
     text_drop(out, &line);
 }
 
-static void print_measured(const struct record *r, struct text *out)
+static void print_measured(const struct record *r, size_t columns, struct text *out)
 {
-    text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
+    struct text lines = TEXT_INIT;
+
+    text_addf(&lines, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
               units_print_seconds((double)r->step_ns * 1e-9).text);
     if (r->repeats > 1)
-        text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
+        text_addf(&lines, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
                   r->repeats - 1, units_print_seconds((double)r->fastest_step_ns * 1e-9).text,
                   units_print_seconds((double)r->first_step_ns * 1e-9).text,
                   units_print_seconds((double)r->cpu_ns * 1e-9).text);
+    para_fold(out, columns, VALUE_COLUMN, &lines);
 }
 
 /* Print what the partitioner left out, and what a search would have found. */
@@ -580,19 +583,30 @@ static int print_uneven(const struct record *r, struct text *out, struct shd_err
     return SHD_OK;
 }
 
-static int print_layers(const struct record *record, struct text *out, struct shd_error *err)
+static int print_layers(const struct record *record, size_t columns, struct text *out,
+                        struct shd_error *err)
 {
     struct layer_times times;
     int status = layer_times_init(&times, record, err);
 
     if (status == SHD_OK)
-        layer_times_text(&times, out);
+        layer_times_text(&times, columns, out);
     layer_times_fini(&times);
     return status;
 }
 
+static void print_modelled(const struct result *result, size_t columns, struct text *out)
+{
+    struct text lines = TEXT_INIT;
+
+    modelled_text(&lines, result->record, result->tokens, result->memory_limit_bytes,
+                  result->serves);
+    para_fold(out, columns, VALUE_COLUMN, &lines);
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
+    size_t columns = result->columns ? result->columns : PARA_COLUMNS;
     const struct record *r = result->record;
     struct traffic traffic;
     int status = traffic_init(&traffic, r, err);
@@ -604,29 +618,28 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     if (result->serves)
         serving_text(result, out);
     if (r->modelled)
-        modelled_text(out, r, result->tokens, result->memory_limit_bytes, result->serves);
-    collectives_text(&traffic, result->verbose, result->columns ? result->columns : PARA_COLUMNS,
-                     out);
-    print_totals(&traffic, r, result->columns, out);
-    print_balances(r, result->columns, out);
+        print_modelled(result, columns, out);
+    collectives_text(&traffic, result->verbose, columns, out);
+    print_totals(&traffic, r, columns, out);
+    print_balances(r, columns, out);
     host_text(out, r);
     if (r->modelled && result->verbose)
-        status = print_layers(r, out, err);
+        status = print_layers(r, columns, out, err);
     if (status == SHD_OK)
         status = print_uneven(r, out, err);
     print_work(r, out);
     if (status == SHD_OK)
         status = print_breakdown(result, out, err);
     print_memory(result, out);
-    print_memory_kind(r, result->columns, out);
+    print_memory_kind(r, columns, out);
     if (r->mode == RECORD_EXECUTED)
-        print_measured(r, out);
+        print_measured(r, columns, out);
     if (r->replay && status == SHD_OK)
-        status = replayed_text(out, r, err);
-    print_handoff(&r->handoff, result->columns, out);
-    print_training(&r->training, result->columns, out);
+        status = replayed_text(out, r, columns, err);
+    print_handoff(&r->handoff, columns, out);
+    print_training(&r->training, columns, out);
     if (r->verified)
-        print_verify(r, result->columns, out);
+        print_verify(r, columns, out);
     print_placement(result, out);
     traffic_fini(&traffic);
     if (status != SHD_OK)

@@ -6,12 +6,18 @@
 
 #include "report/table.h"
 
+#include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/escape.h"
+#include "base/utf8.h"
+
+#define CONTINUED 4 /* further indent of the lines that continue a row */
 
 void table_init(struct table *table, const char *columns)
 {
@@ -59,49 +65,124 @@ size_t table_width(const char *cell)
 {
     size_t width = 0;
 
-    for (; *cell; cell++)
-        if (*cell == '\033') /* to the end of the sequence, which is an 'm' */
-            cell += strcspn(cell, "m") - (strchr(cell, 'm') == NULL);
-        else
-            width += ((unsigned char)*cell & 0xc0) != 0x80;
+    while (*cell) {
+        size_t length = strcspn(cell, "\033");
+
+        width += utf8_columns(cell, length);
+        cell += length;
+        if (*cell) /* to the end of the sequence, which is an 'm' */
+            cell += strcspn(cell, "m") + (strchr(cell, 'm') != NULL);
+    }
     return width;
 }
 
-static void print_spaces(struct text *out, size_t n)
+/* How a table is printed on a screen of some width. */
+struct fit {
+    size_t widths[TABLE_COLUMNS_MAX];
+    size_t gap; /* spaces between columns */
+    size_t indent, screen;
+    bool left_out[TABLE_COLUMNS_MAX];
+};
+
+static size_t line_width(const struct table *table, const struct fit *fit)
 {
-    while (n-- > 0)
-        text_add_char(out, ' ');
+    size_t width = fit->indent, n = 0;
+
+    for (size_t c = 0; c < table->ncolumns; c++)
+        if (!fit->left_out[c])
+            width += fit->widths[c] + (n++ ? fit->gap : 0);
+    return width;
 }
 
-static void print_cell(const struct table *table, size_t column, size_t width, const char *cell,
-                       struct text *out)
+/* Leave out the last column that may be; false if there is none. */
+static bool leave_out(const struct table *table, struct fit *fit)
 {
-    size_t pad = width - table_width(cell);
-
-    if (table->columns[column] == 'r')
-        print_spaces(out, pad);
-    text_add(out, cell);
-    if (table->columns[column] == 'l' && column + 1 < table->ncolumns)
-        print_spaces(out, pad);
-    text_add(out, column + 1 < table->ncolumns ? "  " : "\n");
+    for (size_t c = table->ncolumns; c-- > 0;)
+        if (isupper((unsigned char)table->columns[c]) && !fit->left_out[c]) {
+            fit->left_out[c] = true;
+            return true;
+        }
+    return false;
 }
 
-void table_print(const struct table *table, size_t indent, struct text *out)
+static void find_fit(const struct table *table, struct fit *fit)
 {
-    size_t widths[TABLE_COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < table->ncells; i++) {
+        size_t width = table_width(table->cells[i]), *most = &fit->widths[i % table->ncolumns];
+
+        *most = width > *most ? width : *most;
+    }
+    do {
+        fit->gap = 2;
+        if (line_width(table, fit) > fit->screen)
+            fit->gap = 1;
+    } while (line_width(table, fit) > fit->screen && leave_out(table, fit));
+    if (line_width(table, fit) > fit->screen) /* rows are continued, which gives room */
+        fit->gap = 2;
+}
+
+static void print_row(const struct table *table, const struct fit *fit, char *const *cells,
+                      struct text *out)
+{
+    size_t at = 0, spaces = fit->indent; /* the end of the last cell, and what follows it */
+
+    for (size_t c = 0; c < table->ncolumns; c++) {
+        size_t width = table_width(cells[c]), pad = fit->widths[c] - width;
+        bool right = tolower((unsigned char)table->columns[c]) == 'r';
+
+        if (fit->left_out[c])
+            continue;
+        if (at > 0 && at + spaces + fit->widths[c] > fit->screen) {
+            text_add_char(out, '\n');
+            at = 0;
+            spaces = fit->indent + CONTINUED;
+        }
+        spaces += right ? pad : 0;
+        if (width > 0) {
+            text_addf(out, "%*s%s", (int)spaces, "", cells[c]);
+            at += spaces + width;
+            spaces = 0;
+        }
+        spaces += fit->gap + (right ? 0 : pad);
+    }
+    text_add_char(out, '\n');
+}
+
+/* Say which columns are not there, and on which screen they are. */
+static void print_left_out(const struct table *table, const struct fit *fit, struct text *out)
+{
+    struct fit whole = *fit;
+    const char *before = ": ";
+
+    whole.gap = 1;
+    memset(whole.left_out, 0, sizeof whole.left_out);
+    text_addf(out, "%*swith COLUMNS=%zu also", (int)fit->indent, "", line_width(table, &whole));
+    for (size_t c = 0; c < table->ncolumns; c++)
+        if (fit->left_out[c]) {
+            text_addf(out, "%s%s", before, table->cells[c]);
+            before = ", ";
+        }
+    text_add_char(out, '\n');
+}
+
+void table_print_within(const struct table *table, size_t indent, size_t columns, struct text *out)
+{
+    struct fit fit = {.indent = indent, .screen = columns};
+    bool whole = true;
 
     out->failed |= table->failed != 0;
     if (table->failed)
         return;
-    for (size_t i = 0; i < table->ncells; i++) {
-        size_t width = table_width(table->cells[i]);
+    find_fit(table, &fit);
+    for (size_t i = 0; i + table->ncolumns <= table->ncells; i += table->ncolumns)
+        print_row(table, &fit, &table->cells[i], out);
+    for (size_t c = 0; c < table->ncolumns; c++)
+        whole &= !fit.left_out[c];
+    if (!whole)
+        print_left_out(table, &fit, out);
+}
 
-        if (width > widths[i % table->ncolumns])
-            widths[i % table->ncolumns] = width;
-    }
-    for (size_t i = 0; i < table->ncells; i++) {
-        if (i % table->ncolumns == 0)
-            print_spaces(out, indent);
-        print_cell(table, i % table->ncolumns, widths[i % table->ncolumns], table->cells[i], out);
-    }
+void table_print(const struct table *table, size_t indent, struct text *out)
+{
+    table_print_within(table, indent, SIZE_MAX, out);
 }

@@ -13,7 +13,8 @@
 
 #define TABLE_COLUMNS_MAX 24 /* above the number of compare's columns, the widest table */
 
-/* `columns` holds one character a column: 'l' left- or 'r' right-aligned. */
+/* `columns` holds one character a column: 'l' left- or 'r' right-aligned; a capital says that the
+ * column may be left out where the screen has no room. */
 struct table {
     const char *columns;
     size_t ncolumns;
@@ -31,10 +32,15 @@ void table_add(struct table *table, const char *fmt, ...) SHD_PRINTF(2, 3);
 /* Add the words of "devices|step|MFU" as cells: a row of headings. */
 void table_heads(struct table *table, const char *words);
 
-/* Visible characters of a cell: UTF-8 continuation bytes and colour codes do not count. */
+/* Columns of a cell on a screen: colour codes do not count. */
 size_t table_width(const char *cell);
 
 /* Print all rows, each indented by `indent` spaces, columns two spaces apart. */
 void table_print(const struct table *table, size_t indent, struct text *out);
+
+/* The same on a screen of `columns`.  Where there is no room, columns are one space apart; then
+ * those with capitals are left out, the last first, and a line says which, by the heads in the
+ * first row; then each row is continued on further lines. */
+void table_print_within(const struct table *table, size_t indent, size_t columns, struct text *out);
 
 #endif /* REPORT_TABLE_H */

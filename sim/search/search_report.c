@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "report/modelled.h"
+#include "report/para.h"
 #include "report/table.h"
 
 #define FRONT_MAX 8     /* rows of the front in a text */
@@ -67,7 +68,7 @@ static void print_error(struct text *out, const struct search_outcome *r)
     else
         text_addf(out,
                   ";\n              no such step of this cluster was measured: expect to be off "
-                  "by %.0f %%,\n              the largest error of clusters that were, or more\n",
+                  "by %.0f %%, the largest error of clusters that were, or more\n",
                   100 * r->error);
     if (r->search->within_s == 0 && nties > 0)
         text_addf(
@@ -255,12 +256,12 @@ static void add_row(struct table *table, const struct search_outcome *r, size_t 
         table_add(table, "%s", k && r->search->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
 }
 
-static void print_top(struct text *out, const struct search_outcome *r)
+static void print_top(struct text *out, size_t columns, const struct search_outcome *r)
 {
     struct text common = TEXT_INIT, *names = name_rows(&common, r);
     struct table table;
 
-    table_init(&table, "rlrrrrrl");
+    table_init(&table, "rlrrrRRl");
     for (const char *const *c = (const char *const[]){"", "layout", "step", "MFU", "memory",
                                                       "exposed", "waiting", "", NULL};
          *c; c++)
@@ -271,7 +272,7 @@ static void print_top(struct text *out, const struct search_outcome *r)
               r->search->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
     if (common.length > 0 && shown(r) > 1)
         text_addf(out, "  all have    %s\n", text_get(&common));
-    table_print(&table, 0, out);
+    table_print_within(&table, 0, columns, out);
     table_fini(&table);
     print_codes(out);
     for (size_t k = 0; names && k < shown(r); k++)
@@ -281,7 +282,7 @@ static void print_top(struct text *out, const struct search_outcome *r)
     text_fini(&common);
 }
 
-static void print_front(struct text *out, const struct search_outcome *r)
+static void print_front(struct text *out, size_t columns, const struct search_outcome *r)
 {
     const struct search *s = r->search;
     size_t *ranks = calloc(s->nbest, sizeof *ranks), n = ranks ? outcome_front(ranks, s) : 0;
@@ -304,7 +305,7 @@ static void print_front(struct text *out, const struct search_outcome *r)
                       ? "\nshorter steps of what was planned, the least memory for these\n"
                       : "\nless memory   of what was planned, the shortest step with so "
                         "much of it\n");
-    table_print(&table, 0, out);
+    table_print_within(&table, 0, columns, out);
     table_fini(&table);
 }
 
@@ -473,7 +474,7 @@ static void add_case(struct table *table, const struct sensitivity_case *c,
         table_add(table, "%s", "today's best is none here");
 }
 
-static void print_sensitivity(struct text *out, const struct search_outcome *r)
+static void print_sensitivity(struct text *out, size_t columns, const struct search_outcome *r)
 {
     const struct layout *before = layout_of(r->search, best_of(r->search, 0));
     struct table table;
@@ -488,7 +489,7 @@ static void print_sensitivity(struct text *out, const struct search_outcome *r)
     for (size_t k = 0; k < r->sensitivity->n; k++)
         add_case(&table, &r->sensitivity->cases[k], before);
     text_add(out, "\nsensitivity   the search again on a worse cluster\n");
-    table_print(&table, 0, out);
+    table_print_within(&table, 0, columns, out);
     table_fini(&table);
 }
 
@@ -532,27 +533,31 @@ static void print_none(struct text *out, const struct search_outcome *r)
                   r->cut_short, r->search->nplans);
 }
 
-void search_report_text(struct text *out, const struct search_outcome *report)
+void search_report_text(struct text *out, size_t columns, const struct search_outcome *report)
 {
+    struct text lines = TEXT_INIT;
+
     if (report->search->nbest == 0) {
-        print_none(out, report);
+        print_none(&lines, report);
     } else {
         if (report->cut_short)
-            text_addf(out, "cut short     %s: the best so far, of %zu layouts that were planned\n",
+            text_addf(&lines,
+                      "cut short     %s: the best so far, of %zu layouts that were planned\n",
                       report->cut_short, report->search->nplans);
         else if (report->unlooked)
-            text_addf(out,
+            text_addf(&lines,
                       "cut short     %s: all layouts were searched, but not all neighbours and\n"
                       "              families of the best\n",
                       report->unlooked);
-        print_winner(out, report);
-        print_why(out, report);
-        print_proof(out, report);
-        print_top(out, report);
-        print_front(out, report);
-        print_families(out, report);
-        print_neighbours(out, report);
-        print_sensitivity(out, report);
+        print_winner(&lines, report);
+        print_why(&lines, report);
+        print_proof(&lines, report);
+        print_top(&lines, columns, report);
+        print_front(&lines, columns, report);
+        print_families(&lines, report);
+        print_neighbours(&lines, report);
+        print_sensitivity(&lines, columns, report);
     }
-    print_done(out, report->search);
+    print_done(&lines, report->search);
+    para_fold(out, columns, 14, &lines);
 }

@@ -1,4 +1,4 @@
-/* search_report.h - the results of a search, for people.
+/* search_report.h - the results of a search, for people, in lines of `columns`.
  *
  * Thread class: pure function.
  *
@@ -9,6 +9,6 @@
 
 #include "search/outcome.h"
 
-void search_report_text(struct text *out, const struct search_outcome *outcome);
+void search_report_text(struct text *out, size_t columns, const struct search_outcome *outcome);
 
 #endif /* SEARCH_SEARCH_REPORT_H */

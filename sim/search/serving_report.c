@@ -115,7 +115,7 @@ static void print_rows(struct text *out, const struct serving_search *s, size_t 
         text_add(out, "\n");
         table_print(&table, 0, out);
         text_addf(out, "\n/device, /user: tokens a second; *: no other has a shorter token and as "
-                       "many tokens\n");
+                       "many\n  tokens\n");
     }
     table_fini(&table);
 }
