@@ -59,6 +59,7 @@ fits plan -q "$scenarios/block_64_devices.yaml"
 fits plan -q -S folded "$scenarios/train_5d.yaml"
 fits run -q -S zero-3 "$scenarios/train_zero.yaml"
 fits compare --plan -q "$scenarios/experts.yaml"
+fits compare --plan -q "$scenarios/train_pipeline.yaml"
 fits explain "$models/serve-llama3-70b.yaml"
 fits explain collective all-gather --hardware tpu-v4 -m 8,8 -b 4MiB
 fits explain reshard --mesh dp=2,tp=4 --shape 8,16 --from dp,tp --to tp,dp

@@ -187,7 +187,9 @@ test_columns() {
     says out 'in total  *most  *balance' "--columns: a heading stands for its columns"
     shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S gather -S zigzag
     says out '^gather .* 0\.548 ' "attention uneven in one strategy: a column"
-    says out '^attention, experts: ' "attention that is uneven: what the column is"
+    says out '^attention: the balance of the flops of attention alone$' "attention that is uneven: what the column is"
+    ! grep -q '^experts' "$tmp/out"
+    ok $? "attention that is uneven: no note on a column that is not there"
     shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S zigzag
     ! grep -q ' attention \|^attention, ' "$tmp/out"
     ok $? "attention even in all strategies: no column"

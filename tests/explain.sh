@@ -255,6 +255,7 @@ test_chunks() {
     says out '^step 4, all-gather: 0 receives chunk 0 from 3;' "chunks: a gather adds nothing"
     shardsim explain collective all-reduce --algorithm ring --devices 64
     for words in 'steps 2 to 62, reduce-scatter: 61 steps like step 1, between the same members' \
+        'Results are drawn after 6 of the 126 steps' \
         'steps 65 to 125, all-gather: 61 steps like step 64, between' ' 8064 elements are received'; do
         tr -s '\n ' ' ' <"$tmp/out" | grep -q "$words"
         ok $? "many steps: $words"

@@ -195,6 +195,10 @@ static void test_nearest(void)
         ok(near[i].best ? best && strcmp(best, near[i].best) == 0 : !best, "nearest: '%s'",
            near[i].word);
     }
+    nearest_init(&nearest, "phi-4");
+    nearest_add(&nearest, "phi-2");
+    nearest_add(&nearest, "phi4");
+    ok(!strcmp(nearest.best, "phi4"), "nearest: punctuation is less than a version");
     nearest_init(&nearest, "tpp");
     nearest_add(&nearest, "tp");
     ok(strcmp(nearest_hint(&nearest).text, "; did you mean 'tp'?") == 0, "nearest: hint");

@@ -133,6 +133,15 @@ static size_t squeeze(const char *name, char out[WORD_MAX + 1])
     return n;
 }
 
+/* Whether names are the same but for punctuation: phi-4 is phi4, and not the nearer phi-2. */
+static bool is_spelt_apart(const char *word, const char *candidate)
+{
+    char a[WORD_MAX + 1], b[WORD_MAX + 1];
+
+    return !strchr(word, '/') && !strchr(candidate, '/') && squeeze(word, a) >= 3 &&
+           squeeze(candidate, b) >= 3 && !strcmp(a, b);
+}
+
 /* Whether names of models or machines resemble each other despite many edits: one contains the
  * other, or they share the first three quarters of `word`. */
 static bool reads_alike(const char *word, const char *candidate, size_t *distance)
@@ -155,6 +164,10 @@ static bool is_near(const char *word, const char *candidate, size_t *distance)
         return false;
     if (foreign_means(word, candidate)) {
         *distance = foreign_distance(word, candidate);
+        return true;
+    }
+    if (is_spelt_apart(word, candidate)) {
+        *distance = 0;
         return true;
     }
     /* A single letter must match exactly: one edit turns it into any other. */

@@ -5,6 +5,7 @@
  * is not offered, with three exceptions: our name for another system's term (base/foreign.h),
  * ranked by the distance of the two sections; and, if nothing else is near, a word that shares a
  * prefix, or a name that reads alike once punctuation is removed ("org/Llama-3-8B").
+ * A word that differs by punctuation alone is nearer than any other.
  *
  * Thread class: a value owned by one thread.
  *

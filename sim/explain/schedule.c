@@ -441,7 +441,7 @@ static const char *steps_text(struct figure *f, uint32_t first, uint32_t last)
 
 static void run_steps(struct figure *f, struct state *s)
 {
-    uint32_t nsteps = s->steps.algo->nsteps(&s->steps.shape);
+    uint32_t nsteps = s->steps.algo->nsteps(&s->steps.shape), ndrawn = 0;
 
     draw_state(f, s, COLL_IN, "operands");
     for (uint32_t step = 0; step < nsteps; step++) {
@@ -461,7 +461,11 @@ static void run_steps(struct figure *f, struct state *s)
         if (s->steps.algo->tmp_count && step + 1 < nsteps)
             draw_state(f, s, COLL_TMP, figure_print(f, "passing after step %u", step + 1));
         draw_state(f, s, COLL_OUT, figure_print(f, "results after step %u", step + 1));
+        ndrawn++;
     }
+    if (ndrawn < nsteps)
+        figure_add_note(
+            f, figure_print(f, "Results are drawn after %u of the %u steps.", ndrawn, nsteps));
     if (s->steps.nsums > 0)
         figure_add_note(f, figure_print(f, "reduce-scatter: %s; all-gather: %s.",
                                         steps_text(f, 1, s->steps.nsums),

@@ -479,6 +479,7 @@ static void print_verdict(const struct compare_rows *rows, struct text *out)
 /* Explain the marks and headings that the table shows. */
 static void print_meanings(const struct compare_rows *rows, const bool *shown, struct text *out)
 {
+    static const enum figure_id parts[] = {FIGURE_ATTENTION, FIGURE_EXPERTS};
     bool best = false;
 
     for (size_t i = 0; i < rows->nshown; i++)
@@ -491,12 +492,14 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
     if (shown[FIGURE_EFFICIENCY])
         text_add(out, "efficiency: unsharded flops / flops of all devices; below 1 some are "
                       "redundant\n");
-    if (shown[FIGURE_ATTENTION] || shown[FIGURE_EXPERTS])
-        text_add(out, "attention, experts: the balance of the flops of these alone\n");
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+        if (shown[parts[k]])
+            text_addf(out, "%s: the balance of the flops of %s alone\n",
+                      figure_table[parts[k]].title, figure_table[parts[k]].title);
     if (shown[FIGURE_BUBBLE])
-        text_add(out, "bubble: part of the step that ranks of a pipeline are idle, by the schedule "
-                      "and as\n  stages are uneven; a flop is the unit of time, transfers take "
-                      "none\n");
+        wrap_add(out, LEGEND_COLUMNS, 0, 2,
+                 "bubble: part of the step that ranks of a pipeline are idle, by the schedule and "
+                 "as stages are uneven; a flop is the unit of time, transfers take none");
     if (shown[FIGURE_REPLAYED_STEP])
         text_add(out, "replayed: had each device a core of its own; a mean over devices\n");
     if (shown[FIGURE_REPLAYED_SPREAD])
