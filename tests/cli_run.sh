@@ -334,6 +334,22 @@ long_scenario() {
     done
 }
 
+# The progress of a long plan is told with the verb of the command.
+test_planning() {
+    long_scenario >"$tmp/long.yaml"
+    : >"$tmp/err"
+    timeout "$LIMIT" "$shardsim" plan "$tmp/long.yaml" -s model.layers=400 >"$tmp/out" 2>"$tmp/err" &
+    child=$!
+    i=0
+    while ! grep -q "strategies done" "$tmp/err" && [ $i -lt 150 ]; do
+        sleep 0.2
+        i=$((i + 1))
+    done
+    says err "^shardsim: planning 's[0-9]*'.*; strategies done: [0-9]*/100\$" "a long plan: progress on standard error"
+    kill -INT $child
+    wait $child
+}
+
 test_interrupt() {
     long_scenario >"$tmp/long.yaml"
     : >"$tmp/err"
@@ -457,6 +473,7 @@ test_one_device
 test_failed_checks
 test_not_finite
 test_output_lost
+test_planning
 test_interrupt
 test_interrupted_input
 done_testing
