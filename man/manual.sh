@@ -11,7 +11,8 @@ here=$(dirname "$0")
 
 # Long lines, so that a paragraph is one, and no note on options below each list of them.
 ARGP_HELP_FMT=rmargin=5000,no-dup-args-note
-export ARGP_HELP_FMT
+COLUMNS=4000
+export ARGP_HELP_FMT COLUMNS
 LC_ALL=C
 export LC_ALL
 

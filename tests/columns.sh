@@ -20,7 +20,7 @@ def columns(line):
 
 
 def is_wide(line):
-    return columns(line) > 80 and " " in line.strip()
+    return columns(line) > 80 and " " in line.strip() and not line.lstrip().startswith("{")
 
 
 for number in sorted(os.listdir(sys.argv[1]), key=int):
@@ -85,6 +85,7 @@ fits show functions
 fits show figures
 fits show hardware
 fits show hardware h100-sxm
+fits query --list plan.train_step scenario.plan
 python3 "$tmp/wide.py" "$tmp/told" >"$tmp/lines"
 while read -r line; do
     case $line in

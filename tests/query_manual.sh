@@ -6,6 +6,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
+COLUMNS=4000 # a line each
+export COLUMNS
 
 shardsim query --list no.such
 is 2 "--list of an unknown op: status 2"

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "jobs/command.h"
 #include "query/manual.h"
+#include "report/para.h"
 
 #define OPS_MAX 1024 /* about eighty exist */
 
@@ -67,15 +69,18 @@ static void list_ops(struct text *text)
 
 static int list(const struct options *o)
 {
-    struct text text = TEXT_INIT;
+    struct text lines = TEXT_INIT, text = TEXT_INIT;
+    struct screen screen;
     int status;
 
     if (o->nnames == 0)
-        list_ops(&text);
+        list_ops(&lines);
     for (size_t i = 0; i < o->nnames; i++) {
-        text_add(&text, i > 0 ? "\n" : "");
-        manual_print(&text, o->told[i]);
+        text_add(&lines, i > 0 ? "\n" : "");
+        manual_print(&lines, o->told[i]);
     }
+    screen_init(&screen, stdout, SCREEN_NEVER);
+    para_fold(&text, screen.columns, 6, &lines);
     status = cmd_put(&text);
     text_fini(&text);
     return status;

@@ -7,6 +7,7 @@
 #include "report/para.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -83,8 +84,9 @@ void para_fold(struct text *out, size_t columns, size_t indent, struct text *lin
 {
     for (const char *line = text_get(lines); *line;) {
         size_t length = strcspn(line, "\n");
+        bool json = line[strspn(line, " ")] == '{';
 
-        if (utf8_columns(line, length) > (columns ? columns : PARA_COLUMNS))
+        if (!json && utf8_columns(line, length) > (columns ? columns : PARA_COLUMNS))
             fold_line(out, columns, indent, line, length);
         else
             text_add_bytes(out, line, length);

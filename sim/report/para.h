@@ -31,7 +31,8 @@ void para_print_titled(struct text *out, size_t columns, size_t indent, const ch
                        struct text *line);
 
 /* Add finished lines; one of more than `columns` is continued on lines with that indent.  A number
- * stays with the word behind it, which may be its unit.  Drops the lines. */
+ * stays with the word behind it, which may be its unit, and a line of JSON stays whole.  Drops the
+ * lines. */
 void para_fold(struct text *out, size_t columns, size_t indent, struct text *lines);
 
 #endif /* REPORT_PARA_H */
