@@ -557,6 +557,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/check_file.h \
 	%D%/jobs/check_folder.c \
 	%D%/jobs/check_folder.h \
+	%D%/jobs/check_list.c \
+	%D%/jobs/check_list.h \
 	%D%/jobs/check_script.c \
 	%D%/jobs/check_script.h \
 	%D%/jobs/check_stored.c \

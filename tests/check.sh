@@ -670,6 +670,31 @@ test_hook() {
     echo text >"$tmp/p/other"
     commit
     is 0 "pre-commit: other changes are none of its business"
+    mkdir "$tmp/p/launch"
+    echo 'TP=2' >"$tmp/p/launch/env.sh"
+    printf '. launch/env.sh\nvllm serve Qwen/Qwen3-8B -tp $TP --max-model-len 4096 --max-num-seqs 32\n' \
+        >"$tmp/p/launch/serve.sh"
+    check --plan --update launch/serve.sh --with launch/env.sh
+    commit
+    is 0 "pre-commit: a launch script as its baseline is committed"
+    echo 'TP=4' >"$tmp/p/launch/env.sh"
+    commit
+    is 1 "pre-commit: a file that a launch script reads has changed: refused"
+    says err 'launch/env.sh:1: -tp is 4, was 2\|launch/env.sh:1: --tensor-parallel-size is 4, was 2' \
+        "pre-commit: a file that a launch script reads has changed: its line"
+    echo 'TP=2' >"$tmp/p/launch/env.sh"
+    sed -i.old 's/Qwen3-8B/Qwen3-14B/' "$tmp/p/launch/serve.sh"
+    rm "$tmp/p/launch/serve.sh.old"
+    commit
+    is 1 "pre-commit: a launch script has changed: refused"
+    sed -i.old 's/Qwen3-14B/Qwen3-8B/' "$tmp/p/launch/serve.sh"
+    rm "$tmp/p/launch/serve.sh.old"
+    commit
+    rm -r "$tmp/p/launch"
+    commit
+    is 1 "pre-commit: a launch script is gone, and its baseline is not: refused"
+    rm -r "$tmp/p/results/baselines/launch"
+    commit
     rm -r "$tmp/p/scenarios"
     commit
     is 1 "pre-commit: no scenario is left, but its baseline: refused"

@@ -97,7 +97,7 @@ test_script() {
     mkdir "$tmp/p/launch"
     cp "$tmp/p/train.sh" "$tmp/p/launch/mine.sh"
     check launch
-    is 2 "a folder of a script without a baseline: status 2, as of one without scenarios"
+    is 2 "a folder of a script that leaves something open: status 2"
     check --update launch/mine.sh --set NNODES=4
     check launch
     is 0 "a folder of a script with a baseline: the script is checked, too"
@@ -125,6 +125,67 @@ test_script() {
     says err 'other.sh is not a scenario; expected .* options of a job' "a script that launches no job: said"
     check layouts --devices 4
     is 2 "an option of a script without a script: status 2"
+}
+
+# tells LINE TEXT: a line of the report is that.
+tells() {
+    says out "^$1\$" "$2"
+}
+
+# A folder's scripts are found where their baselines are, and where they launch a program that is
+# known.
+test_found() {
+    rm -rf "$tmp/p"
+    mkdir -p "$tmp/p/launch/sub" "$tmp/p/src/scenarios"
+    serve='vllm serve Qwen/Qwen3-8B -tp 2 --max-model-len 4096 --max-num-seqs 32'
+    echo "$serve" >"$tmp/p/launch/mine.sh"
+    printf '# Not vllm serve\necho "--num-layers 2"\n' >"$tmp/p/launch/speaks.sh"
+    printf 'python3 train.py --num-layers 2\n' >"$tmp/p/launch/own.sh"
+    printf '[model]\ncolour = "red"\n' >"$tmp/p/launch/other.toml"
+    check launch
+    is 1 "a folder of scripts without baselines: status 1"
+    tells 'not ok 1 - mine.sh: default' "a folder: a script that launches a server"
+    tells '1..1' "a folder: what only speaks of one, or is of another program, is no script"
+    (cd "$tmp/p/launch" && exec timeout "$LIMIT" "$shardsim" check --plan -q --update mine.sh) >"$tmp/out" 2>&1
+    check launch
+    is 0 "a folder: its own folder of baselines"
+    tells 'ok 1 - mine.sh: default' "a folder: a script that has its baseline there"
+    rm -r "$tmp/p/launch/results"
+    echo "$serve" >"$tmp/p/launch/sub/deep.sh"
+    check --update launch/sub/deep.sh
+    check launch/sub
+    is 0 "a folder below: the baseline of a folder above"
+    check
+    is 0 "no folder: scripts that have a baseline"
+    tells 'ok 1 - launch/sub/deep.sh: default' "no folder: a script, by its path"
+    tells '1..1' "no folder: no other script"
+    echo "$serve" >"$tmp/p/train.sh"
+    check --update train.sh
+    check
+    tells 'ok 2 - train.sh: default' "no folder: a script at the root"
+    cp "$scenarios/fsdp.yaml" "$tmp/p/src/scenarios/not_mine.yaml"
+    mkdir "$tmp/p/scenarios"
+    cp "$scenarios/fsdp.yaml" "$tmp/p/scenarios/"
+    check --update
+    check .
+    is 1 "the root of a project: status 1 for a script without a baseline"
+    tells 'ok 1 - fsdp.yaml: default' "the root of a project: scenarios"
+    tells 'ok 2 - launch/sub/deep.sh: default' "the root of a project: a script"
+    tells 'ok 3 - train.sh: default' "the root of a project: a script at the root"
+    tells 'not ok 4 - launch/mine.sh: default' "the root of a project: a script without a baseline"
+    tells '1..4' "the root of a project: no other file"
+    check --update .
+    [ -s "$tmp/p/results/baselines/launch/mine.sh.yaml" ]
+    ok $? "the root of a project, --update: the baseline is where that of the script alone is"
+    check --update launch/mine.sh
+    says err '0 baselines written, 1 already so' "a script by another path: its baseline stays"
+    rm "$tmp/p/train.sh"
+    check
+    is 1 "no folder: a script that is gone: status 1"
+    says out 'a baseline without a scenario' "no folder: a script that is gone: told"
+    check --update --prune
+    [ ! -e "$tmp/p/results/baselines/train.sh.yaml" ]
+    ok $? "no folder, --prune: the baseline of a script that is gone is removed"
 }
 
 test_toml() {
@@ -207,4 +268,5 @@ test_script
 test_toml
 test_unplanned
 test_scenario
+test_found
 done_testing

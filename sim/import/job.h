@@ -129,6 +129,7 @@ struct import_job {
     int64_t bf16_first, bf16_last; /* layers in 16 bits */
     struct import_text converters, fp8_filter;
     bool t5, known_program; /* the program trains T5; the program is known */
+    bool launched;          /* a command of the system is in the script */
     struct text programs;   /* names of unknown programs, each after a space */
     struct text unread;     /* names of files that a script reads and that are not given */
     struct place unread_at; /* where the last of these files is named */

@@ -397,6 +397,7 @@ static void read_command(void *context, struct shell *s)
 
     if (!system->find(s, &program) || !is_first(script, s))
         return;
+    script->job->launched |= !script->offered;
     if (system->read_words)
         system->read_words(script->job, s, program);
     for (size_t i = system->argparse ? program : 0; i < s->words.count && !diag_is_full(s->diag);)

@@ -300,6 +300,12 @@ static int check_left_over(struct file_check *f)
     return exit;
 }
 
+/* A baseline's text without its first line, which names the file by the path of the check. */
+static const char *below_name(const char *baseline)
+{
+    return baseline + strcspn(baseline, "\n");
+}
+
 /* Print the baseline as it is to be stored: with the version that wrote the stored one, where
  * nothing else would change. */
 static void print_baseline(const struct file_check *f, const struct baseline *now, struct text *out)
@@ -308,7 +314,7 @@ static void print_baseline(const struct file_check *f, const struct baseline *no
 
     if (f->stored.was.by)
         baseline_print(now, f->ndone, &head, out);
-    if (f->stored.was.by && !strcmp(text_get(out), text_get(&f->stored.text)))
+    if (f->stored.was.by && !strcmp(below_name(text_get(out)), below_name(text_get(&f->stored.text))))
         return;
     text_clear(out);
     head.by = PACKAGE_VERSION;
@@ -328,7 +334,7 @@ static int note_baseline(struct file_check *f, struct text *answer)
     print_baseline(f, now, &text);
     free(now);
     answer->failed |= text.failed;
-    if (strcmp(text_get(&text), text_get(&f->stored.text)) != 0) {
+    if (strcmp(below_name(text_get(&text)), below_name(text_get(&f->stored.text))) != 0) {
         pack_uint(answer, CHECK_BASELINE);
         pack_string(answer, f->baseline_path);
         pack_string(answer, text_get(&text));
@@ -475,14 +481,14 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
     return exit;
 }
 
-void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
-                    const char *const *orphans, size_t norphans)
+void check_file_ask(struct text *out, const struct check_item *item, const struct check_list *list)
 {
-    pack_string(out, dir);
-    pack_string(out, folder);
-    pack_string(out, suite);
-    for (size_t i = 0; i < norphans; i++)
-        pack_string(out, orphans[i]);
+    pack_string(out, item->dir);
+    pack_string(out, item->folder);
+    pack_string(out, item->suite);
+    for (size_t i = 0; i < list->norphans; i++)
+        if (!strcmp(list->orphans[i].folder, item->folder))
+            pack_string(out, list->orphans[i].suite);
 }
 
 int check_no_memory(void)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
+#include "jobs/check_list.h"
 #include "jobs/check_strategy.h"
 
 enum check_note {
@@ -21,10 +22,9 @@ enum check_note {
     CHECK_RENAMED   /* the former name of this file, of a baseline that matches */
 };
 
-/* Pack a task: the folder of scenarios, the folder of their baselines, the file's path below both,
- * and the baselines without a scenario, one of which may be this file's under a former name. */
-void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
-                    const char *const *orphans, size_t norphans);
+/* Pack a task: a file of the list, and the baselines beside its own that are without a file, one of
+ * which may be this file's under a former name. */
+void check_file_ask(struct text *out, const struct check_item *item, const struct check_list *list);
 
 /* The work of a farm_crew, whose `arg` is a struct check_wish. */
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);

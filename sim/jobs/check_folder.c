@@ -25,8 +25,6 @@
 
 #define LEFT_OUT_MAX 20 /* files named in a message */
 
-static const char *const endings[] = {".yaml", ".yml", NULL};
-
 /* ---- all files ---- */
 
 static int list_pruned(const char *path)
@@ -81,56 +79,19 @@ static int check_orphans(struct check *c)
     int exit = CMD_OK;
 
     for (int listed = !c->prune; listed < 2; listed++)
-        for (size_t i = 0; i < c->norphans && exit == CMD_OK; i++) {
-            char *path = check_join(c->folder, c->orphans[i]);
+        for (size_t i = 0; i < c->list.norphans && exit == CMD_OK; i++) {
+            const struct check_orphan *orphan = &c->list.orphans[i];
+            char *path = check_join(orphan->folder, orphan->suite);
 
             if (!path)
                 exit = check_no_memory();
             else if (listed)
-                exit = check_orphan(c, c->orphans[i], path, c->renamed[i]);
+                exit = check_orphan(c, orphan->suite, path, orphan->renamed);
             else if (check_is_baseline(path))
                 exit = list_pruned(path);
             free(path);
         }
     return exit;
-}
-
-/* The script that a baseline is of, if it is there; NULL otherwise, or without memory. */
-static char *script_of(const struct check *c, const char *baseline)
-{
-    size_t length = strlen(baseline) - strlen(CHECK_BASELINE_ENDING);
-    char *name = text_ends_with(baseline, CHECK_BASELINE_ENDING) ? strndup(baseline, length) : NULL;
-    char *path = name && check_is_script(name) ? check_join(c->dir, name) : NULL;
-    struct stat info;
-
-    if (!path || stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
-        free(name);
-        name = NULL;
-    }
-    free(path);
-    return name;
-}
-
-/* Sort the baselines without a scenario into those of scripts and those that are left over.  False:
- * no memory. */
-static bool find_orphans(struct check *c, const struct folder *scenarios,
-                         const struct folder *baselines)
-{
-    c->orphans = calloc(baselines->npaths + 1, sizeof *c->orphans);
-    c->renamed = calloc(baselines->npaths + 1, sizeof *c->renamed);
-    c->scripts = calloc(baselines->npaths + 1, sizeof *c->scripts);
-    if (!c->orphans || !c->renamed || !c->scripts)
-        return false;
-    for (size_t i = 0; i < baselines->npaths; i++) {
-        if (folder_has(scenarios, baselines->paths[i]))
-            continue;
-        c->scripts[c->nscripts] = script_of(c, baselines->paths[i]);
-        if (c->scripts[c->nscripts])
-            c->nscripts++;
-        else
-            c->orphans[c->norphans++] = baselines->paths[i];
-    }
-    return true;
 }
 
 /* ---- answers of the farm ---- */
@@ -153,18 +114,22 @@ static int take_baseline(struct check *c, struct unpack *from)
 }
 
 /* Note a file that an orphaned baseline fits; of several such files, the first. */
-static void take_renamed(struct check *c, const char *was_called, const char *suite)
+static void take_renamed(struct check *c, const char *was_called, const struct check_item *item)
 {
-    for (size_t i = 0; i < c->norphans; i++)
-        if (!strcmp(c->orphans[i], was_called) && !c->renamed[i])
-            c->renamed[i] = suite;
+    for (size_t i = 0; i < c->list.norphans; i++) {
+        struct check_orphan *orphan = &c->list.orphans[i];
+
+        if (!strcmp(orphan->suite, was_called) && !strcmp(orphan->folder, item->folder) &&
+            !orphan->renamed)
+            orphan->renamed = item->suite;
+    }
 }
 
 static void ask_for_file(void *arg, size_t task, struct text *out)
 {
     const struct check *c = arg;
 
-    check_file_ask(out, c->dir, c->folder, c->suites[task], c->orphans, c->norphans);
+    check_file_ask(out, &c->round[task], &c->list);
 }
 
 /* Take a file's answer, even an incomplete one of a file whose check failed. */
@@ -183,7 +148,7 @@ static int take_file_check(void *arg, size_t task, int status, const struct text
         else if (note == CHECK_BASELINE)
             exit = take_baseline(c, &from);
         else if (note == CHECK_RENAMED)
-            take_renamed(c, unpack_string(&from), c->suites[task]);
+            take_renamed(c, unpack_string(&from), &c->round[task]);
         else
             c->nsame++;
     }
@@ -191,14 +156,14 @@ static int take_file_check(void *arg, size_t task, int status, const struct text
     return c->exit;
 }
 
-/* Check files of the folder, in their order. */
-static int check_suites(struct check *c, char *const *suites, size_t n)
+/* Check files, in their order. */
+static int check_items(struct check *c, const struct check_item *items, size_t n)
 {
     const struct farm_round round = {n, ask_for_file, take_file_check, c};
     struct shd_error err;
     size_t ntaken;
 
-    c->suites = suites;
+    c->round = items;
     c->exit = CMD_OK;
     if (farm_run(c->farm, &round, &ntaken, &err) != SHD_OK)
         return check_no_memory();
@@ -212,7 +177,7 @@ static void say_verdict(const struct check *c)
 
     if (c->wish.update)
         cmd_note("%zu baseline%s written, %zu already so; below %s", c->nwritten,
-                 c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
+                 c->nwritten == 1 ? "" : "s", c->nsame, c->folder ? c->folder : c->root);
     if (nfailures > 0)
         fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailures,
                 n, nfailures == 1 ? "is" : "are");
@@ -232,24 +197,27 @@ static int end_check(struct check *c, int exit)
     return exit;
 }
 
-static int check_files(struct check *c, const struct folder *scenarios)
+/* Check the single file that was named, which is one of the list. */
+static int check_only(struct check *c)
 {
-    int exit = CMD_OK;
+    for (size_t i = 0; i < c->list.nitems; i++)
+        if (!strcmp(c->list.items[i].suite, c->only))
+            return end_check(c, check_items(c, &c->list.items[i], 1));
+    /* Hidden, or written otherwise: "a//b". */
+    cmd_error(
+        "%s is not among the scenarios below %s; expected the path by which it is found there",
+        c->only, c->dir);
+    return CMD_USAGE;
+}
 
-    if (c->only && !folder_has(scenarios, c->only)) { /* hidden, or written otherwise: "a//b" */
-        cmd_error("%s is not among the scenarios below %s; expected the path by which it is found "
-                  "there",
-                  c->only, c->dir);
-        return CMD_USAGE;
-    }
-    if (!c->only)
-        exit = check_suites(c, scenarios->paths, scenarios->npaths);
-    if (exit == CMD_OK && !c->only)
-        exit = check_suites(c, c->scripts, c->nscripts);
-    for (size_t i = 0; c->only && i < scenarios->npaths && exit == CMD_OK; i++)
-        if (!strcmp(scenarios->paths[i], c->only))
-            exit = check_suites(c, &scenarios->paths[i], 1);
-    if (exit == CMD_OK && !c->only)
+static int check_files(struct check *c)
+{
+    int exit;
+
+    if (c->only)
+        return check_only(c);
+    exit = check_items(c, c->list.items, c->list.nitems);
+    if (exit == CMD_OK)
         exit = check_orphans(c);
     return end_check(c, exit);
 }
@@ -289,40 +257,21 @@ static void take_folder_above(struct check *c, const char *path)
     memcpy(dir, path, length); /* whole again */
 }
 
-static bool has_baseline(const char *folder, const char *suite)
+/* Take the baseline that a check from another folder made, if there is one. */
+static int take_baseline_above(struct check *c)
 {
-    char *path = check_join_baseline(folder, suite);
-    bool found = path && access(path, F_OK) == 0;
+    struct check_item above;
 
-    free(path);
-    return found;
-}
-
-/* Take the lowest folder above a script that has its baseline, made by a check from there; if none
- * has, all stays as it is. */
-static void take_baseline_above(struct check *c)
-{
-    char *real = realpath(c->dir, NULL), *path = real ? check_join(real, c->only) : NULL, *folder;
-
-    for (char *slash, *cut = NULL; path && (slash = strrchr(path, '/')); cut = slash) {
-        *slash = '\0';
-        if (cut)
-            *cut = '/';
-        folder = check_join(path[0] ? path : "/", BASELINES_ROOT);
-        if (folder && has_baseline(folder, slash + 1)) {
-            free(c->folder);
-            free(c->own_dir);
-            c->folder = folder;
-            c->own_dir = path;
-            c->dir = path[0] ? path : "/";
-            c->only = slash + 1;
-            path = NULL;
-        } else {
-            free(folder);
-        }
-    }
-    free(path);
-    free(real);
+    if (!check_list_find_above(&above, c->dir, c->only))
+        return CMD_OK;
+    free(c->folder);
+    free(c->own_dir);
+    c->folder = above.folder;
+    c->own_dir = above.dir;
+    c->dir = c->own_dir;
+    c->own_only = above.suite;
+    c->only = c->own_only;
+    return CMD_OK;
 }
 
 /* Take a script, alone: its baseline is below results/baselines by the path as given, so that
@@ -350,9 +299,8 @@ static int take_script(struct check *c)
     c->folder = text_take(&folder);
     if (!c->folder)
         return check_no_memory();
-    if (!c->baselines && !has_baseline(c->folder, c->only))
-        take_baseline_above(c);
-    return CMD_OK;
+    return c->baselines || check_list_has_baseline(c->folder, c->only) ? CMD_OK
+                                                                       : take_baseline_above(c);
 }
 
 /* Take a single file, which is checked as part of its folder. */
@@ -363,7 +311,7 @@ static int take_file(struct check *c)
 
     if (stat(c->dir, &info) != 0 || !S_ISREG(info.st_mode))
         return CMD_OK;
-    if (!folder_ends_in(name, endings))
+    if (!check_list_is_scenario(name))
         return take_script(c);
     c->own_dir = slash ? strndup(c->dir, (size_t)(slash - c->dir)) : strdup(".");
     if (!c->own_dir)
@@ -376,14 +324,14 @@ static int take_file(struct check *c)
 }
 
 /* Name the files in the folder that were left out, in case they were meant to be checked. */
-static void say_left_out(const struct folder *scenarios)
+static void say_left_out(const struct check_list *list)
 {
-    size_t n = scenarios->nleft_out;
+    size_t n = list->nleft_out;
 
     fprintf(stderr, "shardsim: %zu file%s left out", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n && i < LEFT_OUT_MAX; i++) {
         fputs(i ? ", " : ": ", stderr);
-        escape_put(stderr, scenarios->left_out[i]);
+        escape_put(stderr, list->left_out[i]);
     }
     if (n > LEFT_OUT_MAX)
         fprintf(stderr, " and %zu more", n - LEFT_OUT_MAX);
@@ -392,52 +340,75 @@ static void say_left_out(const struct folder *scenarios)
 
 static int check_script(struct check *c)
 {
-    char *suite = strdup(c->only);
-    int exit = suite ? check_suites(c, &suite, 1) : check_no_memory();
+    const struct check_item item = {(char *)c->dir, c->folder, (char *)c->only};
 
-    exit = end_check(c, exit);
-    free(suite);
-    return exit;
+    return end_check(c, check_items(c, &item, 1));
+}
+
+static bool is_there(const char *dir, const char *name)
+{
+    char *path = check_join(dir, name);
+    bool is = path && access(path, F_OK) == 0;
+
+    free(path);
+    return is;
+}
+
+/* List the files of the folder that was named: with its baselines beside it; as a project, whose
+ * baselines are in it; or with both. */
+static int list_folder(struct check *c, struct shd_error *err)
+{
+    char *within = check_join(c->dir, BASELINES_ROOT);
+    bool has_within = within && !c->baselines && access(within, F_OK) == 0;
+    int status = baseline_folder_find(&c->folder, c->dir, c->baselines, err);
+
+    if (status == SHD_OK && within && !c->baselines && access(c->folder, F_OK) != 0 &&
+        (has_within || is_there(c->dir, ".git"))) {
+        free(c->folder);
+        c->folder = within;
+        return check_list_add_project(&c->list, c->dir, c->folder, err);
+    }
+    if (status == SHD_OK)
+        status = check_list_add(&c->list, c->dir, c->folder, CHECK_TAKE_ALL, err);
+    if (status == SHD_OK && has_within)
+        status = check_list_add(&c->list, c->dir, within, CHECK_TAKE_KEPT, err);
+    free(within);
+    return status;
+}
+
+/* List all files that are checked.  Where no folder was named, scripts anywhere have baselines
+ * below the same root. */
+static int list_files(struct check *c, struct shd_error *err)
+{
+    bool named = is_folder(c->dir);
+    int status = named ? list_folder(c, err) : SHD_OK;
+
+    if (status == SHD_OK && c->by_default && is_folder(c->root))
+        status = check_list_add(&c->list, ".", c->root, CHECK_TAKE_KEPT, err);
+    if (status == SHD_OK && !named && c->list.nitems == 0)
+        return shd_error_set(err, SHD_EINVAL,
+                             "there is no folder or file '%.100s'; expected 'shardsim check DIR', "
+                             "where the scenarios are, or one of them",
+                             c->dir);
+    if (status == SHD_OK && c->list.nitems == 0)
+        return shd_error_set(err, SHD_ENOTFOUND,
+                             "%.100s has no scenario, which ends in .yaml or .yml, and no launch "
+                             "script of a known program",
+                             c->dir);
+    return status;
 }
 
 static int check_folder(struct check *c)
 {
-    static const char *const without[] = {"hardware", "models", NULL};
-    struct folder scenarios, baselines = {.paths = NULL};
     struct shd_error err;
-    int exit = CMD_USAGE;
-    int status;
+    int status = list_files(c, &err);
 
-    if (!is_folder(c->dir)) {
-        cmd_error("there is no folder or file '%s'; expected 'shardsim check DIR', where "
-                  "the scenarios are, or one of them",
-                  c->dir);
-        return CMD_USAGE;
-    }
-    status = baseline_folder_find(&c->folder, c->dir, c->baselines, &err);
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return status == SHD_EINVAL ? CMD_USAGE : CMD_CANNOT;
-    }
-    status = folder_init(&scenarios, c->dir, endings, without, &err);
-    if (status == SHD_OK && (c->wish.verbose || (!scenarios.npaths && scenarios.nleft_out)))
-        say_left_out(&scenarios);
-    if (status == SHD_OK && access(c->folder, F_OK) == 0)
-        status = folder_init(&baselines, c->folder, endings, NULL, &err);
-    if (status == SHD_OK && !find_orphans(c, &scenarios, &baselines))
-        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the check");
-    if (status == SHD_OK && scenarios.npaths == 0 && c->nscripts == 0)
-        status = shd_error_set(&err, SHD_ENOTFOUND,
-                               "%.150s has no scenario, which ends in .yaml or .yml", c->dir);
+    if (c->wish.verbose || (!c->list.nitems && c->list.nleft_out))
+        say_left_out(&c->list);
     if (status == SHD_OK)
-        exit = check_files(c, &scenarios);
-    else
-        cmd_error("%s", err.text);
-    if (status == SHD_ENOMEM)
-        exit = CMD_CANNOT;
-    folder_fini(&scenarios);
-    folder_fini(&baselines);
-    return exit;
+        return check_files(c);
+    cmd_error("%s", err.text);
+    return status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
 }
 
 /* Check everything, as rank 0. */
@@ -462,19 +433,18 @@ int check_run(struct check *c)
 {
     int exit;
 
+    c->by_default = !c->dir;
     c->dir = c->dir ? c->dir : "scenarios";
+    c->root = c->baselines ? c->baselines : BASELINES_ROOT;
     c->farm = farm_create(&(struct farm_crew){check_file_work, &c->wish, 1, &cmd_stop_request});
     if (!c->farm)
         return check_no_memory();
     exit = ranks_me() > 0 ? farm_serve(c->farm) : check_all(c);
     farm_destroy(c->farm, exit);
     check_tell_fini(&c->tell);
-    free(c->orphans);
-    free(c->renamed);
-    for (size_t i = 0; i < c->nscripts; i++)
-        free(c->scripts[i]);
-    free(c->scripts);
+    check_list_fini(&c->list);
     free(c->folder);
     free(c->own_dir);
+    free(c->own_only);
     return exit;
 }

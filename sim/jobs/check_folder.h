@@ -7,6 +7,7 @@
 #ifndef JOBS_CHECK_FOLDER_H
 #define JOBS_CHECK_FOLDER_H
 
+#include "jobs/check_list.h"
 #include "jobs/check_strategy.h"
 #include "jobs/check_tell.h"
 
@@ -16,18 +17,17 @@ struct check {
     bool prune;
     struct check_tell tell;
     /* Of check_run(): */
+    bool by_default;        /* no folder was named */
+    const char *root;       /* of all baselines, beside the folder */
     char *folder;           /* of the baselines of this folder */
     char *own_dir;          /* of `only`; NULL: a folder was named */
+    char *own_only;         /* `only`, if that is no part of what was named; else NULL */
     bool only_script;       /* `only` is a script, whose folder is not looked at */
-    char **scripts;         /* of baselines in the folder, below it */
-    size_t nscripts;
     const char *only;       /* the single file to check, below the folder; NULL: all files */
     size_t nwritten, nsame; /* baselines, with --update */
     struct farm *farm;      /* over all ranks; a task is a file */
-    char *const *suites;    /* files of this round */
-    const char **orphans;   /* baselines in the folder without a scenario */
-    const char **renamed;   /* [orphan] scenario that the baseline seems to fit now; NULL: none */
-    size_t norphans;
+    struct check_list list; /* of a folder */
+    const struct check_item *round; /* files of this round */
     int exit; /* exit status of the file that ended the check */
 };
 

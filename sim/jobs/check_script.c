@@ -19,15 +19,33 @@ bool check_is_script(const char *name)
     return !text_ends_with(name, ".yaml") && !text_ends_with(name, ".yml");
 }
 
+/* The system of a file's job, whose text goes to `text`; NULL: none. */
+static const struct conversion_source *source_of(const char *path, struct text *text)
+{
+    struct shd_error err;
+
+    return file_read(text, path, IMPORT_JOB_BYTES_MAX, &err) == SHD_OK
+               ? conversion_source_guess(text_get(text), text->length)
+               : NULL;
+}
+
 bool check_is_job(const char *path)
 {
     struct text text = TEXT_INIT;
-    struct shd_error err;
-    bool is = file_read(&text, path, IMPORT_JOB_BYTES_MAX, &err) == SHD_OK &&
-              conversion_source_guess(text_get(&text), text.length);
+    bool is = source_of(path, &text) != NULL;
 
     text_fini(&text);
     return is;
+}
+
+bool check_launches(const char *path)
+{
+    struct text text = TEXT_INIT;
+    const struct conversion_source *source = source_of(path, &text);
+    bool launches = source && conversion_launches(source, path, &text);
+
+    text_fini(&text);
+    return launches;
 }
 
 /* ---- words ---- */

@@ -26,6 +26,10 @@ bool check_is_script(const char *name);
 /* Whether a file is one of those that can be checked so, by what is in it. */
 bool check_is_job(const char *path);
 
+/* Whether a file is a job of a program that is known by its name, or has options of torchtitan; not
+ * every file that speaks of them. */
+bool check_launches(const char *path);
+
 /* Merge the words that a baseline keeps with those that are given, which take the place of kept
  * ones of the same option, variable or file.  `out` has room for all; returns how many there are.
  */

@@ -43,6 +43,26 @@ const struct conversion_source *conversion_source_guess(const char *text, size_t
     return NULL;
 }
 
+bool conversion_launches(const struct conversion_source *source, const char *path,
+                         const struct text *text)
+{
+    struct diag faults = DIAG_INIT;
+    struct import_job job;
+    bool launches = false;
+
+    import_job_init(&job);
+    source->read_job(&job, (struct place){path, 1, 1}, text_get(text), &faults);
+    if (source->kind == FILE_MEGATRON)
+        launches = job.known_program; /* other programs have options of these names, too */
+    else if (source->kind == FILE_SERVER)
+        launches = job.launched;
+    for (size_t i = 0; source->kind == FILE_TORCHTITAN && i < job.noptions && !launches; i++)
+        launches = !job.options[i].unplanned;
+    import_job_fini(&job);
+    diag_fini(&faults);
+    return launches;
+}
+
 /* Returns whether something in the file is not known here, or is planned otherwise, which the first
  * lines name. */
 static bool convert_job(const struct conversion *o, const struct text *file, struct text *out,

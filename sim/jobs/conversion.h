@@ -30,6 +30,11 @@ const struct conversion_source *conversion_source_find(const char *name);
  * no job. */
 const struct conversion_source *conversion_source_guess(const char *text, size_t length);
 
+/* Whether a text of that system launches a program that is known by its name, or has its options.
+ */
+bool conversion_launches(const struct conversion_source *source, const char *path,
+                         const struct text *text);
+
 #define IMPORT_GIVEN_MAX 100
 #define IMPORT_FILES_MAX 16 /* beside a script */
 
