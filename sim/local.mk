@@ -1212,6 +1212,8 @@ libsim_la_SOURCES = \
 	%D%/search/serving_apart_report.c \
 	%D%/search/serving_report.c \
 	%D%/search/serving_report.h \
+	%D%/search/serving_scenario.c \
+	%D%/search/serving_scenario.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
 	%D%/search/space_extent.c \

@@ -186,8 +186,29 @@ within = [x["within"] for x in l]
 assert 0 < sum(within) < len(l) and within == sorted(within, reverse=True)
 assert max(x["token_seconds"] for x in l if x["within"]) < min(x["token_seconds"] for x in l if not x["within"])
 PY
-search --devices 4 --ttft 1ns
+# made_as FIGURES: the figures of the JSON in $tmp/out are those, which a search has told.
+made_as() {
+    python3 -c 'import json, sys
+have = json.load(open(sys.argv[1]))["figures"]
+want = json.loads(sys.argv[2])
+assert all(have[key] == value for key, value in want.items()), (have, want)' "$tmp/out" "$1"
+}
+best() {
+    python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+print(json.dumps(eval(sys.argv[2])))' "$tmp/found.json" "$1"
+}
+search --devices 4 --json -o "$tmp/best.yaml"
+cp "$tmp/out" "$tmp/found.json"
+shardsim plan -q --json "$tmp/best.yaml"
+made_as "$(best '{"modelled_token_seconds": r["layouts"][0]["token_seconds"],
+    "modelled_tokens_per_second": r["layouts"][0]["tokens_per_second"],
+    "cache_bytes_most": r["layouts"][0]["cache_bytes_most"]}')"
+ok $? "search --serve --output: the scenario has the best layout's figures"
+search --devices 4 --ttft 1ns -o "$tmp/none.yaml"
 is 1 "search --serve: none within the limits"
+[ ! -e "$tmp/none.yaml" ]
+ok $? "search --serve --output: no scenario of none"
 says out '^best        none' "search --serve: and says so"
 shardsim search -q "$tmp/one.yaml" --serve -s 'step=[prefill]' -s decode.tokens=1 -s hardware="$cluster"
 is 2 "search --serve: not of a prefill"
@@ -242,6 +263,15 @@ assert close(token, found["together"]["token_seconds"])
 assert close(found["together"]["tokens_per_second"], t["replicas"] * t["batch"] / token * 9 / 8)
 PY
 ok $? "search --apart: figures of its plans, and no other share makes more"
+search --apart --devices 12 --json -s decode.tokens=9 -o "$tmp/shared.yaml"
+shardsim plan -q --json "$tmp/shared.yaml" -S decode
+made_as "$(best '{"modelled_step_seconds": r["apart"][0]["decode"]["step_seconds"]}')"
+ok $? "search --apart --output: the decode's replica"
+shardsim plan -q --json "$tmp/shared.yaml" -S prefill
+made_as "$(best '{"modelled_step_seconds": r["apart"][0]["prefill"]["step_seconds"]}')"
+ok $? "search --apart --output: the prefill's replica"
+grep -q "^# prefill: $(best 'r["apart"][0]["prefill"]["replicas"]') replica" "$tmp/shared.yaml"
+ok $? "search --apart --output: how many replicas"
 search --apart --devices 12 --ttft 1ns -s decode.tokens=9
 is 1 "search --apart: none within the limits"
 search --apart --devices 12 -s decode.tokens=1

@@ -41,10 +41,11 @@ static void check_together(const struct args_line *line, void *input)
     if (o->apart && (!o->serve || o->picture))
         args_error(line, "--apart goes with --serve, and without --picture");
     if (o->serve && (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
-                     o->journal || o->target || o->output || o->sensitivity || o->within_s > 0 ||
+                     o->journal || o->target || o->sensitivity || o->within_s > 0 ||
                      o->memory_bytes > 0 || o->row != 1 || args_given(line, "threads")))
-        args_error(line, "--serve goes with --devices, --ttft, --tpot, --seconds, --top, --picture "
-                         "and --json only");
+        args_error(line,
+                   "--serve goes with --devices, --ttft, --tpot, --seconds, --top, --picture, "
+                   "--output and --json only");
     if (o->by_tensors && (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 ||
                           o->devices > 0 || o->nplans > 0 || o->seconds > 0 || o->all ||
                           o->journal || o->target || o->ntop != TOP || o->row != 1))

@@ -21,6 +21,7 @@
 #include "search/search_report.h"
 #include "search/serving_apart.h"
 #include "search/serving_report.h"
+#include "search/serving_scenario.h"
 #include "store/write.h"
 
 #define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
@@ -251,6 +252,29 @@ static void show_plans(void *arg, size_t nplanned)
     log_progress_line(arg, "%zu plans", nplanned);
 }
 
+/* Write the best layout of a search for serving, or the best way to share devices out; one of the
+ * two is NULL. */
+static int write_serving(const struct searched *o, const struct serving_search *found,
+                         const struct serving_apart *apart)
+{
+    const struct trial *trial = &o->chosen.trial;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status;
+
+    if (!(found ? found->over : apart->over))
+        text_addf(&text, "# The best so far of a search that was cut short (%s).\n",
+                  why_cut_short());
+    status = found ? serving_scenario_print(&text, trial, &found->layouts[0], &err)
+                   : serving_scenario_print_split(&text, trial, &apart->splits[0], &err);
+    if (status == SHD_OK && text.failed)
+        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario");
+    if (status == SHD_OK)
+        status = store_write(o->output, &text, &err);
+    text_fini(&text);
+    return status == SHD_OK ? CMD_OK : cmd_cannot(&err);
+}
+
 static int put_serving(const struct searched *o, const struct serving_search *found)
 {
     struct text text = TEXT_INIT;
@@ -266,6 +290,8 @@ static int put_serving(const struct searched *o, const struct serving_search *fo
         serving_report_picture(&text, found);
         exit = picture_put(o->picture, &text);
     }
+    if (exit == CMD_OK && o->output && found->nwithin > 0)
+        exit = write_serving(o, found, NULL);
     if (!found->over)
         return CMD_INTERRUPTED;
     return exit == CMD_OK && found->nwithin == 0 ? CMD_FAILED : exit;
@@ -287,6 +313,8 @@ static int search_apart(const struct searched *o, const struct serving_wants *wa
     else if (status == SHD_OK)
         serving_apart_text(&text, &found, o->ntop);
     exit = status == SHD_OK ? cmd_put_last(&text) : cmd_refused(&err);
+    if (exit == CMD_OK && o->output && found.nsplits > 0)
+        exit = write_serving(o, NULL, &found);
     if (exit == CMD_OK)
         exit = !found.over ? CMD_INTERRUPTED : found.nsplits == 0 ? CMD_FAILED : CMD_OK;
     serving_apart_fini(&found);

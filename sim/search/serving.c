@@ -14,12 +14,11 @@
 #include "base/array.h"
 #include "report/modelled.h"
 #include "report/serving.h"
+#include "search/serving_scenario.h"
 
 #define BATCH_MAX (INT64_C(1) << 20)
 #define GAIN 0.02 /* of tokens a second, for which more prompts are taken in at once */
 #define HALVINGS 4 /* of a doubling: a sixteenth is left */
-#define SETS_MAX (SHD_MESH_AXES_MAX + 8)
-#define SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
 
 struct finder {
     struct serving_search *out;
@@ -32,47 +31,6 @@ struct finder {
 };
 
 /* ---- one plan ---- */
-
-/* The values of a plan: the mesh, the batch, and for a prefill the step. */
-struct sets {
-    char texts[SETS_MAX][SET_BYTES];
-    const char *each[SETS_MAX];
-    size_t n;
-};
-
-static void add_set(struct sets *sets, const char *key, const char *sub, const char *value)
-{
-    char *text = sets->texts[sets->n];
-
-    snprintf(text, sizeof sets->texts[0], "%s%s=%s", key, sub, value);
-    sets->each[sets->n++] = text;
-}
-
-static void add_number(struct sets *sets, const char *key, const char *sub, int64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRId64, value);
-    add_set(sets, key, sub, text);
-}
-
-static void make_sets(struct sets *sets, const struct finder *f, int64_t batch, bool prefill)
-{
-    const struct scenario *s = f->out->trial->scenario;
-
-    sets->n = 0;
-    for (size_t a = 0; a < s->nmesh; a++)
-        add_number(sets, "mesh.", s->mesh[a].name, f->sizes[a]);
-    add_number(sets, "batch.size", "", batch);
-    if (!prefill)
-        return;
-    add_set(sets, "step", "", "[prefill]");
-    add_number(sets, "steps", "", 1);
-    add_number(sets, "decode.tokens", "", 1);
-    add_number(sets, "decode.draft", "", 0);
-    add_number(sets, "decode.accepted", "", 0);
-    add_number(sets, "decode.context", "", 0);
-}
 
 enum outcome { REFUSED, TOO_BIG, FITS };
 
@@ -110,12 +68,12 @@ static int plan_anew(enum outcome *outcome, struct serving_layout *out, struct f
     struct serving_search *s = f->out;
     struct scenario_file *file = NULL;
     struct diag diag = DIAG_INIT;
-    struct sets sets;
+    struct serving_sets sets;
     struct trial trial;
     int status;
 
     *outcome = REFUSED;
-    make_sets(&sets, f, batch, prefill);
+    serving_sets_make(&sets, text_get(&f->mesh), batch, prefill);
     status = scenario_parse(&file, "<layout>", text_get(&f->text), f->text.length, sets.each,
                             sets.n, &diag);
     if (status == SHD_OK) {
