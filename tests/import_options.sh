@@ -102,7 +102,22 @@ shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 2}' 
 grep -q "size 2" "$tmp/out" && ! grep -q "overlap-" "$tmp/out"
 ok $? "Megatron-LM: without replicas there is nothing to run beside"
 
+# Whether collectives run beside products is the cluster's: the plan is timed so, or it is said.
+tp_sp="--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --max-position-embeddings 64 \
+    --padded-vocab-size 128 --micro-batch-size 1 --global-batch-size 8 --bf16 --lr 1e-4 --sequence-parallel"
+echo "torchrun --nproc_per_node 8 pretrain_gpt.py $tp_sp --tensor-model-parallel-size 2 --tp-comm-overlap" >"$tmp/beside.sh"
+"$shardsim" import --from megatron "$tmp/beside.sh" -o "$tmp/beside.yaml"
+shardsim export --to megatron "$tmp/beside.yaml" -s hardware=h100-sxm
+says out '^    --tp-comm-overlap ' "Megatron-LM: collectives run beside products, as the cluster's software does"
+shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm
+! grep -q 'tp-comm-overlap' "$tmp/out"
+ok $? "Megatron-LM: collectives do not run beside products, as the cluster's software does not"
+shardsim export --to megatron "$tmp/beside.yaml"
+says out '^# No cluster is named, .*: add --tp-comm-overlap where' "Megatron-LM: without a cluster that is not known"
+
 # Settings without which Megatron-LM refuses to start.
+shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 2}' \
+    -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 says out '^# On Hopper and older devices set the variable CUDA_DEVICE_MAX_CONNECTIONS=1' \
     "Megatron-LM: tensor parallelism demands a variable"
 shardsim export --to megatron -S zero-2 "$scenarios/train_microbatches.yaml"

@@ -197,6 +197,19 @@ shardsim export --to megatron there.yaml
 is 2 "a step of serving is none of Megatron-LM"
 says err 'megatron is for steps of training' "a step of serving is none of Megatron-LM: why"
 
+# A server refuses more tokens than its model has positions.
+longest() {
+    "$shardsim" export --to "$2" "$scenarios/models/serve-llama3-70b.yaml" -s batch.seq="$3" >"$tmp/out"
+    says out "^    $4 " "the longest sequence, $1: $2"
+}
+longest "as planned" vllm 4096 '--max-model-len 4097'
+! grep -q 'positions' "$tmp/out"
+ok $? "the longest sequence, as planned: nothing is said"
+longest "of the model" vllm 8192 '--max-model-len 8192'
+says out '^# Sequences of 8193 tokens were planned, and the model has 8192 positions' \
+    "the longest sequence, of the model: said"
+longest "of the model" sglang 8192 '--context-length 8192'
+
 # What makes the model another one is refused by its name, and what does not is no matter.
 cat >folder.yaml <<'YAML'
 version: 1

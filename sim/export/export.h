@@ -25,6 +25,8 @@ struct export_layout {
     const struct shd_mesh *mesh;
     const struct graph *graph;
     const struct model_shardings *shardings;
+    bool has_cluster;       /* the plan is of one, so that it is known ... */
+    bool overlaps_products; /* ... whether collectives of activations run beside products */
 };
 
 enum export_serving_kind { EXPORT_TRAINS, EXPORT_SERVES, EXPORT_BOTH };

@@ -208,6 +208,8 @@ static void add_mesh(struct export_job *c)
     megatron_add_number(c, "--tensor-model-parallel-size", c->roles.size[EXPORT_TENSOR]);
     if (c->roles.sequence)
         megatron_add_flag(c, "--sequence-parallel");
+    if (c->roles.sequence && c->layout->overlaps_products)
+        megatron_add_flag(c, "--tp-comm-overlap"); /* as the plan times it */
     add_pipeline(c);
     megatron_add_number(c, "--context-parallel-size", c->roles.size[EXPORT_CONTEXT]);
     if (c->roles.size[EXPORT_CONTEXT] > 1)
@@ -309,6 +311,10 @@ static void add_notes(struct export_job *c)
     else if (c->roles.size[EXPORT_TENSOR] > 1 || c->roles.size[EXPORT_CONTEXT] > 1)
         text_add(c->out, "# On Hopper and older devices set the variable "
                          "CUDA_DEVICE_MAX_CONNECTIONS=1: Megatron-LM demands it.\n");
+    if (c->roles.sequence && !c->layout->has_cluster)
+        text_add(c->out,
+                 "# No cluster is named, which says whether collectives run beside products "
+                 "(overlaps_products): add --tp-comm-overlap where yours do.\n");
     if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 &&
         !scenario_has_axis(&s->zero.axes, s->context.axis))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "

@@ -35,12 +35,6 @@ bool export_serving_is(const struct export_serving *e, enum serving_class which,
     return !e->has[which] || e->of[which] == axes;
 }
 
-int64_t export_serving_tokens(const struct scenario *s)
-{
-    return scenario_kept_tokens(s) + scenario_new_tokens(s) +
-           (s->step.decode ? s->decode.tokens - 1 : 0);
-}
-
 /* ---- the axes ---- */
 
 static uint32_t axes_of(const struct export_serving *e, const struct shd_sharding *s, uint32_t d)
@@ -338,14 +332,34 @@ int export_serving_check_cache(const struct export_serving *e, int64_t block)
     return SHD_OK;
 }
 
+/* The tokens of a sequence for which the model has no position, which servers refuse. */
+static int64_t beyond_model(const struct scenario *s)
+{
+    int64_t longest = scenario_model_longest(&s->model), tokens = scenario_sequence_tokens(s);
+
+    return longest > 0 && tokens > longest ? tokens - longest : 0;
+}
+
+void export_serving_add_length(struct text *out, const char *option, const struct scenario *s)
+{
+    export_serving_add_number(out, option, scenario_sequence_tokens(s) - beyond_model(s), 0);
+}
+
 void export_serving_begin(struct text *out, const struct export_serving *serving,
                           const char *target)
 {
+    const struct scenario *s = serving->layout->source;
+
     text_addf(out,
               "#!/bin/sh\n# Written by 'shardsim export --to %s'; ports and the like are given as "
               "further options.\n",
               target);
     export_add_title(out, serving->layout);
+    if (beyond_model(s) > 0)
+        text_addf(out,
+                  "# Sequences of %" PRId64 " tokens were planned, and the model has %" PRId64
+                  " positions: shorter ones are served.\n",
+                  scenario_sequence_tokens(s), scenario_sequence_tokens(s) - beyond_model(s));
 }
 
 /* A folder may have any name: as a word of the command it is quoted, and is no option. */

@@ -50,8 +50,10 @@ bool export_serving_is(const struct export_serving *serving, enum serving_class 
 /* Fail with "SYSTEM WHAT"; SHD_EUNSUPPORTED. */
 int export_serving_refuse(const struct export_serving *serving, const char *what);
 
-/* The most tokens that a sequence has in the step. */
-int64_t export_serving_tokens(const struct scenario *scenario);
+/* Add the option of the most tokens that a sequence has: those of the step, but no more than the
+ * model has positions, which export_serving_begin() then says. */
+void export_serving_add_length(struct text *out, const char *option,
+                               const struct scenario *scenario);
 
 /* Begin the script of a target. */
 void export_serving_begin(struct text *out, const struct export_serving *serving,

@@ -95,7 +95,7 @@ static void add_load(struct text *out, const struct server *v)
     const struct scenario *s = v->axes.layout->source;
     int64_t each = s->batch.size / export_serving_size(&v->axes, v->copies);
 
-    export_serving_add_number(out, "--context-length", export_serving_tokens(s), 0);
+    export_serving_add_length(out, "--context-length", s);
     if (s->step.prefill) {
         export_serving_add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
         text_add(out, " \\\n    --disaggregation-mode prefill");

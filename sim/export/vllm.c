@@ -30,7 +30,7 @@ static void add_load(struct text *out, const struct export_serving *e)
     const struct scenario *s = e->layout->source;
     int64_t each = s->batch.size / export_serving_size(e, e->batch);
 
-    export_serving_add_number(out, "--max-model-len", export_serving_tokens(s), 0);
+    export_serving_add_length(out, "--max-model-len", s);
     if (s->step.prefill) {
         export_serving_add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
         text_add(out, " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "

@@ -11,10 +11,13 @@ int exported_write(struct text *out, const struct trial *trial, const struct exp
                                    .strategy = trial->scenario->strategy,
                                    .mesh = trial->mesh,
                                    .graph = trial->graph,
-                                   .shardings = &trial->shardings};
+                                   .shardings = &trial->shardings,
+                                   .has_cluster = trial->hardware != NULL};
     struct text what = TEXT_INIT;
     int status;
 
+    if (trial->hardware)
+        layout.overlaps_products = trial->hardware->software.overlaps_products;
     if (trial->unpadded) /* each system pads in a way of its own, or not at all */
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "dimensions are padded, which exported code is not; expected sizes "

@@ -6,6 +6,8 @@
 
 #include "scenario/published_config.h"
 
+#include <stdlib.h>
+
 #include "base/file.h"
 #include "scenario/family.h"
 #include "scenario/published.h"
@@ -73,4 +75,39 @@ int64_t scenario_model_positions(size_t n)
     (void)published_model(&model, n, INT32_MAX, &diag);
     diag_fini(&diag);
     return model.positions;
+}
+
+/* The text of a model's config: its file, or that of its published size. */
+static bool add_config(struct text *out, const struct scenario_model *model)
+{
+    struct shd_error err;
+
+    if (model->from)
+        return file_read(out, model->from, YAML_DOC_BYTES_MAX, &err) == SHD_OK;
+    if (model->size > 0)
+        text_addf(out, "{%s}", published_text((size_t)model->size - 1));
+    return model->size > 0 && !out->failed;
+}
+
+int64_t scenario_model_longest(const struct scenario_model *model)
+{
+    const struct yaml_node *node = NULL;
+    struct diag diag = DIAG_INIT;
+    struct text text = TEXT_INIT;
+    struct yaml_doc *doc;
+    int64_t longest = 0;
+
+    if (add_config(&text, model) && yaml_doc_parse(&doc, (struct place){"config", 1, 1},
+                                                   text_get(&text), text.length, &diag) == SHD_OK) {
+        const struct yaml_node *root = yaml_doc_root(doc);
+
+        if (root->kind == YAML_MAP)
+            node = yaml_find(root, "max_position_embeddings");
+        if (node && node->kind == YAML_TEXT)
+            longest = strtoll(node->text, NULL, 10);
+        yaml_doc_destroy(doc);
+    }
+    diag_fini(&diag);
+    text_fini(&text);
+    return longest > 0 ? longest : model->positions;
 }

@@ -45,6 +45,7 @@ struct published {
 #define T5_V11(layers, width, ff, heads) \
     T5(layers, width, ff, heads, 64) ", feed_forward_proj: gated-gelu" UNTIED
 #define LLAMA(...) "model_type: llama, " SIZES(__VA_ARGS__)
+#define LONGEST(tokens) ", max_position_embeddings: " #tokens
 #define LLAMA3(layers, width, ff, heads, dim) \
     LLAMA(layers, width, ff, heads, 8, 128256) EPS(1e-5) THETA(500000) DIM(dim)
 /* "The Llama 3 Herd of Models", arXiv 2407.21783: sequences of up to 131072 tokens. */
@@ -101,17 +102,23 @@ static const struct published models[] = {
     {"gpt2-medium", {"openai-community/gpt2-medium"}, GPT2(24, 1024, 16)},
     {"gpt2-large", {"openai-community/gpt2-large"}, GPT2(36, 1280, 20)},
     {"gpt2-xl", {"openai-community/gpt2-xl"}, GPT2(48, 1600, 25)},
-    {"llama2-7b", {"meta-llama/Llama-2-7b-hf"}, LLAMA(32, 4096, 11008, 32, 32, 32000) EPS(1e-5)},
-    {"llama2-13b", {"meta-llama/Llama-2-13b-hf"}, LLAMA(40, 5120, 13824, 40, 40, 32000) EPS(1e-5)},
-    {"llama2-70b", {"meta-llama/Llama-2-70b-hf"}, LLAMA(80, 8192, 28672, 64, 8, 32000) EPS(1e-5)},
+    {"llama2-7b",
+     {"meta-llama/Llama-2-7b-hf"},
+     LLAMA(32, 4096, 11008, 32, 32, 32000) EPS(1e-5) LONGEST(4096)},
+    {"llama2-13b",
+     {"meta-llama/Llama-2-13b-hf"},
+     LLAMA(40, 5120, 13824, 40, 40, 32000) EPS(1e-5) LONGEST(4096)},
+    {"llama2-70b",
+     {"meta-llama/Llama-2-70b-hf"},
+     LLAMA(80, 8192, 28672, 64, 8, 32000) EPS(1e-5) LONGEST(4096)},
     {"llama3-1b", {NULL}, LLAMA3(16, 2048, 8192, 32, 64) TIED},
     {"llama3-3b", {NULL}, LLAMA3(28, 3072, 8192, 24, 128) TIED},
     {"llama3-8b",
      {"meta-llama/Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"},
-     LLAMA3(32, 4096, 14336, 32, 128)},
+     LLAMA3(32, 4096, 14336, 32, 128) LONGEST(8192)},
     {"llama3-70b",
      {"meta-llama/Meta-Llama-3-70B", "meta-llama/Meta-Llama-3-70B-Instruct"},
-     LLAMA3(80, 8192, 28672, 64, 128)},
+     LLAMA3(80, 8192, 28672, 64, 128) LONGEST(8192)},
     {"llama3-405b", {NULL}, LLAMA3(126, 16384, 53248, 128, 128)},
     {"llama3.1-8b",
      {"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct"},

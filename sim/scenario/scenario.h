@@ -899,6 +899,10 @@ const char *scenario_model_products(size_t n);
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);
 
+/* The most tokens of a sequence that a model's config.json, or that of its published size, allows;
+ * 0: it does not say. */
+int64_t scenario_model_longest(const struct scenario_model *model);
+
 /* Print all keys and options of a file, with type, default and help, for people.  With a `key` only
  * those whose path contains it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
