@@ -455,6 +455,7 @@ libsim_la_SOURCES = \
 	%D%/import/job.c \
 	%D%/import/job.h \
 	%D%/import/job_model.c \
+	%D%/import/job_parts.c \
 	%D%/import/job_print.c \
 	%D%/import/launch_script.c \
 	%D%/import/launch_script.h \

@@ -77,6 +77,9 @@ test_script() {
     changed train.sh 's/^GPUS_PER_NODE=8/GPUS_PER_NODE=4/' "a variable of devices"
     changed train.sh 's/^ACCUMULATION=16/ACCUMULATION=8/' "a variable of a sum"
     changed train.sh 's/--num-layers 8/--num-layers 12/' "an option in a list"
+    changed train.sh 's/^TP=4/TP=32/' "a variable of what does not divide"
+    says err 'tensor-model-parallel-size 32 does not divide the 16 attention heads of --num-attention-heads; expected a divisor' \
+        "a variable of what does not divide: said in the script's words"
     changed train.sh 's/--hidden-size 1024/--hidden-size 2048/' "the option behind it"
     changed train.sh 's/--bf16/--fp16/' "an option in a string"
     changed train.sh '/--use-distributed-optimizer/d' "an option taken out of a string"

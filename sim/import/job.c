@@ -252,7 +252,7 @@ static void add_unsaid(struct import_job *job, const struct import_option *optio
 void import_job_note(struct import_job *job, const char *name, const char *value,
                      struct place name_place, struct place place, struct diag *diag)
 {
-    struct import_given made = {strdup(name), strdup(value), name_place, place, NULL};
+    struct import_given made = {strdup(name), strdup(value), name_place, place, NULL, 0};
     struct import_given *item = NULL;
     size_t i = 0;
 
@@ -275,6 +275,14 @@ void import_job_note(struct import_job *job, const char *name, const char *value
     *item = made;
 }
 
+/* Note of which field an option is the number, if the option was noted. */
+static void note_field(struct import_job *job, const char *name, size_t field)
+{
+    for (size_t i = 0; i < job->noptions; i++)
+        if (!strcmp(job->options[i].name, name))
+            job->options[i].field = field;
+}
+
 void import_job_set(struct import_job *job, const struct import_option *table,
                     const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag)
@@ -286,6 +294,8 @@ void import_job_set(struct import_job *job, const struct import_option *table,
         import_job_note(job, name, value ? value : "",
                         job->name_place.file ? job->name_place : place, place, diag);
     job->name_place.file = NULL;
+    if (option->type == IMPORT_INT)
+        note_field(job, name, option->offset);
     if (option->type == IMPORT_QUIET)
         text_addf(&job->left_out, " %s", name);
     else if (option->type == IMPORT_UNSAID)

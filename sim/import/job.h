@@ -41,6 +41,7 @@ struct import_given {
     char *name, *value;             /* owned; "" for a flag */
     struct place name_place, place; /* of the value, which may come from a variable elsewhere */
     const char *unplanned; /* why it is not planned as it is there, not owned; NULL: it is */
+    size_t field; /* of a number: the offset of its field in struct import_job; 0: no number */
 };
 
 /* Options of a server that generates tokens, in the words of vLLM and SGLang. */
@@ -263,6 +264,9 @@ void import_torchtitan(struct import_job *job, struct place first, const char *t
                        struct diag *diag);
 void import_vllm(struct import_job *job, struct place first, const char *text, struct diag *diag);
 void import_sglang(struct import_job *job, struct place first, const char *text, struct diag *diag);
+
+/* Report parts of which a job has no whole number each, at the option that makes them. */
+void import_job_check_parts(const struct import_job *job, struct diag *diag);
 
 /* Write the scenario of a job; nothing if there were faults.  Sizes that do not fit together, and
  * faults that the reader of scenarios finds in the text, are reported at the end of the file. */

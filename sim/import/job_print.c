@@ -569,7 +569,9 @@ static void add_training(const struct import_job *job, struct text *out, struct 
 {
     struct shape shape = {0};
 
-    find_data(&shape, job, diag);
+    import_job_check_parts(job, diag);
+    if (diag->nerrors == 0)
+        find_data(&shape, job, diag);
     if (diag->nerrors == 0)
         find_batch(&shape, job, diag);
     if (diag->nerrors > 0)

@@ -288,9 +288,9 @@ static void check_copies(struct import_job *job, const struct serving *v, struct
                    copies);
     else if (copies > 0 && places % v->experts)
         diag_error(diag, job->end,
-                   "%" PRId64 " experts and %" PRId64 " redundant ones do not divide over %" PRId64
+                   "%" PRId64 " experts and %" PRId64 " redundant %s do not divide over %" PRId64
                    " devices",
-                   v->model.moe.experts, copies, v->experts);
+                   v->model.moe.experts, copies, copies == 1 ? "one" : "ones", v->experts);
 }
 
 /* A prompt, too, is cut as the cache is; what a decode reads need not divide. */

@@ -1,0 +1,48 @@
+/* Checks that a job's model divides over its devices, in the words of the job's own options.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "import/job.h"
+
+#define FIELD(name) offsetof(struct import_job, name)
+
+static const struct {
+    size_t whole, parts; /* fields of struct import_job */
+    const char *what;
+} divided[] = {{FIELD(heads), FIELD(tensor), "attention heads"},
+               {FIELD(d_ff), FIELD(tensor), "widths of the mlp"},
+               {FIELD(experts), FIELD(expert_devices), "experts"}};
+
+static int64_t value_of(const struct import_job *job, size_t field)
+{
+    return *(const int64_t *)(const void *)((const char *)job + field);
+}
+
+/* The option that gave a field; NULL: none. */
+static const struct import_given *find_given(const struct import_job *job, size_t field)
+{
+    for (size_t i = 0; i < job->noptions; i++)
+        if (job->options[i].field == field)
+            return &job->options[i];
+    return NULL;
+}
+
+void import_job_check_parts(const struct import_job *job, struct diag *diag)
+{
+    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
+        int64_t whole = value_of(job, divided[i].whole), parts = value_of(job, divided[i].parts);
+        const struct import_given *by = find_given(job, divided[i].parts);
+        const struct import_given *of = find_given(job, divided[i].whole);
+
+        if (!by || parts < 1 || whole % parts == 0)
+            continue;
+        diag_error(diag, by->place,
+                   "%s %" PRId64 " does not divide the %" PRId64 " %s%s%s; expected a divisor",
+                   by->name, parts, whole, divided[i].what, of ? " of " : "", of ? of->name : "");
+    }
+}
