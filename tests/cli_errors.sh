@@ -63,7 +63,7 @@ EOF
     change '/mlp.down.kernel/d'
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
-    refused "pattern that is no regex" "missing )"
+    refused "pattern that is no regex" "params: 'mlp/(up/kernel' is no pattern: missing )"
     # Each letter can match in four ways, so that matching never ends; it must not count as no
     # match.
     change "s#mlp/up/kernel#'^([a-z/]|[^A]|[a-z0-9/]|.)+/kerne[l]?[^l]\$'#"

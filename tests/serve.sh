@@ -220,6 +220,9 @@ refused 2 "expected hardware" "$small" -s hardware=null
 refused 2 "expected a decoder" "$scenarios/fsdp.yaml" -s hardware=b200
 refused 1 "leave no memory for a cache" "$small" -s limits.memory=1MiB
 printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
+printf 'arrival,prompt_tokens,output_tokens\n0,24,0\n1,24,0\n' >"$tmp/unanswered.csv"
+refused 2 "2 requests without a prompt or an output, and no other" "$small" --trace "$tmp/unanswered.csv"
+refused 2 "decode.accepted would change nothing; expected decode.draft" "$small" -s decode.draft=0 -s decode.accepted=1
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
 refused 2 "at least two --replicas" "$tmp/apart.yaml"
 refused 2 "too small to verify the 4" "$small" --step-tokens 4 -s decode.draft=4

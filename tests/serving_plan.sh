@@ -299,6 +299,26 @@ assert codes["elementwise_seconds"] < 1.01 * wide["elementwise_seconds"], (codes
 assert "caches of 4 bits" in codes["extrapolated_in"]
 PY
 
+# nothing PATTERN SETTING..: options that would change nothing are refused
+nothing() {
+    pattern=$1
+    shift
+    shardsim plan -q "$scenarios/serve.yaml" -S both "$@"
+    is 2 "refused: $pattern"
+    says err "$pattern" "and said: $pattern"
+}
+nothing "products.except: 'nonsense' matches no product of this model" -s 'products={weights: int8, except: [nonsense]}'
+nothing "products.except: 'nonsense' matches no product of this model" -s 'products={recipe: tensorwise, except: [nonsense]}'
+shardsim plan -q "$scenarios/serve.yaml" -S both -s 'products={weights: int8, except: [^head, router, attn/k$]}'
+is 0 "patterns of products that other models have"
+nothing 'model.window would change nothing; expected a layer of model.layer_types' \
+    -s model.window=8 -s 'model.layer_types=[full, full]'
+nothing "expected other blocks, or int8, or 'attn/q\$' in products.except" \
+    -s 'products={weights: int4}' -s model.d_model=40 -s model.head_dim=10
+nothing '^--set.*8 experts and 1 copy beside them do not divide over 2 devices' -s 'mesh={dp: 1, tp: 1, ep: 2}' \
+    -s 'moe={experts: 8, top_k: 2, d_ff: 32, redundant: 1}' \
+    -s 'params=[[moe/.*kernel, [ep]], [.*, []]]'
+
 # The page shows what the program says.
 # The most sequences that are tried, where more may fit; and a cache that is not padded.
 shardsim search "$scenarios/requests.yaml" --serve -S decode -q --top 1

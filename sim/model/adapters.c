@@ -7,6 +7,7 @@
 #include "model/adapters.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "graph/layers/quantized.h"
 #include "graph/rebuild.h"
 #include "model/model.h"
+#include "model/products.h"
 #include "model/rule_match.h"
 #include "model/weights.h"
 
@@ -28,6 +30,7 @@ struct adapting {
     const struct graph_node *nodes; /* before the pass */
     bool adapts;                    /* kernels have adapters; else they are served */
     uint32_t rank_dim;
+    char undivided[80]; /* the first product whose kernel cannot be kept so; "": none */
 };
 
 /* How targets are kept, if not in the type of the computation. */
@@ -226,6 +229,9 @@ static uint32_t make_param(struct adapting *ad, struct graph *graph, uint32_t ol
         return graph_rebuild_copy(graph, &copy);
     ad->stored[old] =
         quantized_add(graph, type_of(ad), block_of(ad), &copy, inputs_of(ad, old, ad->reader[old]));
+    if (graph->err.status == SHD_EINDIVISIBLE && !ad->undivided[0])
+        snprintf(ad->undivided, sizeof ad->undivided, "%s",
+                 match_last_parts(ad->nodes[ad->reader[old]].name, "attn/q"));
     return ad->stored[old].codes;
 }
 
@@ -265,8 +271,16 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
                          uint32_t *numbers, bool *flags, struct quantized *stored)
 {
     size_t n = graph->nnodes;
-    struct adapting ad = {scenario,        diag,   flags,        numbers, numbers + n,
-                          numbers + 2 * n, stored, graph->nodes, true,    GRAPH_NONE};
+    struct adapting ad = {.scenario = scenario,
+                          .diag = diag,
+                          .target = flags,
+                          .a = numbers,
+                          .b = numbers + n,
+                          .reader = numbers + 2 * n,
+                          .stored = stored,
+                          .nodes = graph->nodes,
+                          .adapts = true,
+                          .rank_dim = GRAPH_NONE};
 
     memset(numbers, 0xff, 3 * n * sizeof *numbers);
     find_kernels(flags + n, graph);
@@ -288,6 +302,7 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
 static bool find_kept(struct adapting *ad, const struct graph *graph, struct diag *diag)
 {
     const struct scenario_patterns *patterns = &ad->scenario->products.except;
+    size_t before_errors = diag->nerrors;
     struct match except = MATCH_INIT;
     int status = match_init(&except, patterns->list, patterns->n, diag);
 
@@ -305,8 +320,10 @@ static bool find_kept(struct adapting *ad, const struct graph *graph, struct dia
                                (before == GRAPH_NONE || inputs == inputs_of(ad, from, before));
             ad->reader[from] = n;
         }
+    if (status == SHD_OK)
+        model_check_except(&except, diag);
     match_fini(&except);
-    return status == SHD_OK;
+    return status == SHD_OK && diag->nerrors == before_errors;
 }
 
 /* Keep the kernels of a model that is served as codes. */
@@ -325,8 +342,8 @@ static void keep_codes(struct graph *graph, const struct scenario *scenario, str
         return;
     graph_rebuild(graph, make, &ad);
     if (graph->err.status == SHD_EINDIVISIBLE)
-        diag_failure(diag, scenario_place(scenario, "products.weights"), graph->err.status, "%s",
-                     graph->err.text);
+        diag_failure(diag, scenario_place(scenario, "products.weights"), graph->err.status,
+                     "%s, or '%s$' in products.except", graph->err.text, ad.undivided);
 }
 
 static void freeze(struct graph *graph, const struct scenario *scenario, struct diag *diag,

@@ -139,6 +139,38 @@ static uint32_t choose(struct products_chosen *out, const struct graph *g, struc
     return n;
 }
 
+void model_check_except(const struct match *except, struct diag *diag)
+{
+    static const char *const elsewhere[] = {"head",
+                                            "layers/0/attn/q",
+                                            "layers/0/attn/k",
+                                            "layers/0/attn/v",
+                                            "layers/0/attn/o",
+                                            "layers/0/attn/q/latent",
+                                            "layers/0/attn/heads/values",
+                                            "layers/0/mlp/up",
+                                            "layers/0/mlp/gate",
+                                            "layers/0/mlp/down",
+                                            "layers/0/moe/up",
+                                            "layers/0/moe/gate",
+                                            "layers/0/moe/down",
+                                            "layers/0/moe/router"};
+
+    for (size_t r = 0; r < except->nrules; r++) {
+        const struct scenario_rule *rule = &except->rules[r];
+        bool known = except->found[r] || !rule->place.file;
+
+        for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere && !known; i++)
+            if (match_test(&known, except, rule, elsewhere[i], diag) != SHD_OK)
+                return;
+        if (!known)
+            diag_error(diag, rule->place,
+                       "products.except: '%.60s' matches no product of this model; 'shardsim show "
+                       "names' lists names",
+                       rule->pattern);
+    }
+}
+
 void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
     const struct scenario_patterns *patterns = &scenario->products.except;
@@ -156,6 +188,7 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
         if (scenario->products.amax == SCENARIO_AMAX_LOCAL)
             set_local(&opts, scenario, graph);
         n = choose(chosen, graph, &except, scenario, diag);
+        model_check_except(&except, diag);
         products_round(graph, chosen, n, &opts);
         if (graph->err.status == SHD_EINDIVISIBLE)
             diag_failure(diag, scenario_place(scenario, "products.recipe"), SHD_EINDIVISIBLE, "%s",

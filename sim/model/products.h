@@ -19,6 +19,11 @@
  * has its gradients but no recomputation.  Errors go to `diag` or stay in the graph. */
 void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
+/* Report patterns of products.except that were given, and that match neither a product that
+ * `except` was asked for nor one that other models have. */
+struct match;
+void model_check_except(const struct match *except, struct diag *diag);
+
 /* Whether a node of the forward phase is a product of a weight and an activation; sets whether it
  * is rounded. */
 bool model_is_product(bool *rounded, const struct graph *graph, uint32_t node);

@@ -194,9 +194,10 @@ static void add_copies(struct routed *out, struct graph *g, const struct scenari
         return;
     }
     graph_fail(g, SHD_EINDIVISIBLE,
-               "%lld experts and %lld copies beside them do not divide over %lld devices; expected "
+               "%lld experts and %lld %s beside them do not divide over %lld devices; expected "
                "copies with which they do",
-               (long long)m->experts, (long long)m->redundant, (long long)cut->experts);
+               (long long)m->experts, (long long)m->redundant,
+               m->redundant == 1 ? "copy" : "copies", (long long)cut->experts);
     diag_failure(diag, scenario_place(s, "moe.redundant"), SHD_EINDIVISIBLE, "%s", g->err.text);
 }
 

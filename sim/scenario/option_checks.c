@@ -121,6 +121,23 @@ static void check_rope(struct reader *r)
             "mscale_all without mscale is of compressed attention's scores; expected both, or mla");
 }
 
+/* A window or chunks that are given are of some layer. */
+static void check_seen(struct reader *r, const char *key, int64_t size,
+                       enum scenario_layer_type type)
+{
+    const struct scenario_layer_types *types = &r->scenario->model.layer_types;
+    struct place place = r->scenario->places[option_id(option_find("model", key))];
+    bool seen = types->n == 0;
+
+    for (uint32_t i = 0; i < types->n; i++)
+        seen |= scenario_layer_sight((enum scenario_layer_type)types->types[i]) == type;
+    if (size > 0 && place.file && !seen)
+        diag_error(r->diag, place,
+                   "model.%s would change nothing; expected a layer of model.layer_types that has "
+                   "it",
+                   key);
+}
+
 /* Layers with a window, or with chunks, need its size. */
 static void check_layer_types(struct reader *r)
 {
@@ -135,6 +152,8 @@ static void check_layer_types(struct reader *r)
               "chunks of %" PRId64
               " tokens for attention that is not causal; expected causal: true",
               m->chunk);
+    check_seen(r, "window", m->window, SCENARIO_LAYER_WINDOW);
+    check_seen(r, "chunk", m->chunk, SCENARIO_LAYER_CHUNK);
     for (uint32_t i = 0; i < m->layer_types.n; i++) {
         enum scenario_layer_type sees =
             scenario_layer_sight((enum scenario_layer_type)m->layer_types.types[i]);

@@ -74,11 +74,21 @@ static const struct dependent {
      "offload.parameters or offload.activations"},
 };
 
-/* What one sets to its default, as a strategy of several may, turns off on purpose what is of it.
- */
-static bool is_turned_off(const struct scenario *s, const struct option *option)
+/* Whether an option is set on the command line. */
+static bool is_set(const struct scenario *s, const struct option *option)
 {
-    return s->places[option_id(option)].file && option_is_default(s, option);
+    const char *file = s->places[option_id(option)].file;
+
+    return file && !strcmp(file, "--set");
+}
+
+/* What one sets to its default, as a strategy of several may, turns off on purpose what is of it;
+ * not what is set beside it on the same command line. */
+static bool is_turned_off(const struct scenario *s, const struct option *option,
+                          const struct option *of)
+{
+    return s->places[option_id(option)].file && option_is_default(s, option) &&
+           !(is_set(s, option) && is_set(s, of));
 }
 
 /* Whether an option of a row is given, other than as it is by default. */
@@ -95,10 +105,11 @@ void check_dependents(struct reader *r)
     for (size_t d = 0; d < sizeof dependents / sizeof dependents[0]; d++) {
         const struct dependent *row = &dependents[d];
 
-        if (row->is_met(s) || is_turned_off(s, option_find(row->of_section, row->of_key)))
+        if (row->is_met(s))
             continue;
         for (size_t i = 0; i < option_count; i++)
-            if (is_given(s, row, &option_table[i]))
+            if (is_given(s, row, &option_table[i]) &&
+                !is_turned_off(s, option_find(row->of_section, row->of_key), &option_table[i]))
                 diag_error(r->diag, s->places[i], "%s would change nothing; expected %s",
                            option_path(&option_table[i]).text, row->expected);
     }

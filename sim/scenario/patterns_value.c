@@ -24,13 +24,14 @@ static void clear(struct scenario *scenario, const struct option *option)
     *patterns = (struct scenario_patterns){.n = 0};
 }
 
-static void read_pattern(struct reader *r, struct scenario_patterns *patterns,
+static void read_pattern(struct reader *r, const struct option *option,
                          const struct yaml_node *node)
 {
+    struct scenario_patterns *patterns = field_of(r->scenario, option);
     char *pattern = value_read_name(r, "a pattern", node);
     struct scenario_rule *rule = NULL;
 
-    if (pattern && rules_check_pattern(r, pattern, node->place))
+    if (pattern && rules_check_pattern(r, option_path(option).text, pattern, node->place))
         rule =
             value_append(r, &patterns->list, &patterns->n, sizeof *rule, SCENARIO_RULES_MAX, node);
     if (rule)
@@ -47,7 +48,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
     }
     clear(r->scenario, option);
     for (size_t i = 0; i < node->nitems; i++)
-        read_pattern(r, field_of(r->scenario, option), node->items[i]);
+        read_pattern(r, option, node->items[i]);
 }
 
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)

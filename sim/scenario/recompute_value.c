@@ -80,7 +80,7 @@ static bool check_entry(struct reader *r, const char *entry, bool keeps, struct 
     struct recompute_kept_op op;
 
     if (!recompute_is_op(entry))
-        return rules_check_pattern(r, entry, place);
+        return rules_check_pattern(r, "recompute", entry, place);
     if (keeps && recompute_read_op(&op, entry))
         return true;
     diag_error(r->diag, place, "there is no '%.60s'; expected %s", entry,

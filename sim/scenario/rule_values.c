@@ -112,7 +112,8 @@ static struct place *entry_places(const struct shd_spec *spec, const struct yaml
 }
 
 /* Report a pattern that does not compile.  It is compiled again when there are names to match. */
-bool rules_check_pattern(struct reader *r, const char *pattern, struct place place)
+bool rules_check_pattern(struct reader *r, const char *option, const char *pattern,
+                         struct place place)
 {
     struct shd_regex *regex;
     struct shd_error err;
@@ -120,7 +121,8 @@ bool rules_check_pattern(struct reader *r, const char *pattern, struct place pla
     if (r->replay)
         return true;
     if (shd_regex_compile(&regex, pattern, &err) != SHD_OK) {
-        diag_failure(r->diag, place, err.status, "%s", err.text);
+        diag_failure(r->diag, place, err.status, "%s: '%.60s' is no pattern: %s", option, pattern,
+                     err.text);
         return false;
     }
     shd_regex_destroy(regex);
@@ -140,7 +142,8 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     rule->place = node->items[0]->place;
     rule->spec_place = node->items[1]->place;
     rule->pattern = value_read_name(r, "a pattern", node->items[0]);
-    bool has_pattern = rule->pattern && rules_check_pattern(r, rule->pattern, rule->place);
+    bool has_pattern =
+        rule->pattern && rules_check_pattern(r, option->key, rule->pattern, rule->place);
     bool has_spec = read_spec(r, &rule->spec, node->items[1]);
     if (!has_pattern || !has_spec)
         return false;
@@ -285,13 +288,13 @@ const struct value_type value_params = {
     .keywords = rules_keywords,
 };
 
-void rules_read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
-                        const struct yaml_node *node)
+void rules_read_pattern(struct reader *r, const char *option, struct scenario_rule **list,
+                        size_t *n, const struct yaml_node *node)
 {
     char *pattern = value_read_name(r, "a pattern", node);
     struct scenario_rule *rule = NULL;
 
-    if (pattern && rules_check_pattern(r, pattern, node->place))
+    if (pattern && rules_check_pattern(r, option, pattern, node->place))
         rule = value_append(r, list, n, sizeof(*rule), SCENARIO_RULES_MAX, node);
     if (rule)
         *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};

@@ -17,12 +17,13 @@ void rules_check_sources(struct reader *r, const struct yaml_node *node);
 /* Called when all layers are read: removes the params if `rules: auto` applies. */
 void rules_settle(struct reader *r);
 
-/* Whether a pattern compiles; otherwise reports it. */
-bool rules_check_pattern(struct reader *r, const char *pattern, struct place place);
+/* Whether a pattern of an option compiles; otherwise reports it. */
+bool rules_check_pattern(struct reader *r, const char *option, const char *pattern,
+                         struct place place);
 
-/* Read a pattern without a spec behind those of a list, and print a list of them. */
-void rules_read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
-                        const struct yaml_node *node);
+/* Read a pattern without a spec behind those of a list of an option, and print a list of them. */
+void rules_read_pattern(struct reader *r, const char *option, struct scenario_rule **list,
+                        size_t *n, const struct yaml_node *node);
 void rules_print_patterns(const struct scenario_rule *list, size_t n, struct text *out);
 
 /* Print the spec of a rule as in a file: "[null, tp]". */

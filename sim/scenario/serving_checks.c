@@ -107,24 +107,25 @@ static void check_copies(struct reader *r)
 {
     const struct scenario *s = r->scenario;
     int64_t copies = s->model.moe.redundant;
+    const char *noun = copies == 1 ? "copy" : "copies";
 
     if (copies == 0)
         return;
     if (s->model.moe.experts == 0)
         WRONG(r, "moe.redundant",
-              "%" PRId64 " copies of experts of which there are none; expected moe.experts",
-              copies);
+              "%" PRId64 " %s of experts of which there are none; expected moe.experts", copies,
+              noun);
     else if (!scenario_serves(s))
         WRONG(r, "moe.redundant",
-              "%" PRId64 " copies of experts in a step that serves nobody; expected 0, or step: "
+              "%" PRId64 " %s of experts in a step that serves nobody; expected 0, or step: "
               "[prefill] or [decode]",
-              copies);
+              copies, noun);
     else if (s->products.weights == SCENARIO_BASE_NF4 ||
              (s->lora.rank > 0 && s->lora.base == SCENARIO_BASE_NF4))
         WRONG(r, "moe.redundant",
-              "%" PRId64 " copies of experts in nf4, which scales weights by those of other "
+              "%" PRId64 " %s of experts in nf4, which scales weights by those of other "
               "experts, so that copies would differ; expected other weights",
-              copies);
+              copies, noun);
 }
 
 static bool has_codes_of_8_bits(const struct scenario *s)

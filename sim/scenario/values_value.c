@@ -36,7 +36,8 @@ static void read(struct reader *r, const struct option *option, const struct yam
     clear(r->scenario, option);
     if (node->kind == YAML_LIST && node->nitems > 0)
         for (size_t i = 0; i < node->nitems; i++)
-            rules_read_pattern(r, &values->patterns, &values->npatterns, node->items[i]);
+            rules_read_pattern(r, option_path(option).text, &values->patterns, &values->npatterns,
+                               node->items[i]);
     else if (is_word(node, "all"))
         values->all = true;
     else if (!is_word(node, "none"))

@@ -6,6 +6,7 @@
 
 #include "serving/trace.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,13 @@ static void finish(struct request_trace *t, const char *path, struct diag *diag)
 {
     const struct place file = {path, 0, 0};
 
+    if (t->nrequests == 0 && t->nempty > 0) {
+        diag_error(diag, file,
+                   "%" PRIu32 " request%s without a prompt or an output, and no other: there is "
+                   "nothing to serve",
+                   t->nempty, t->nempty == 1 ? "" : "s");
+        return;
+    }
     if (t->nrequests == 0) {
         diag_error(diag, file, "there are no requests; expected a line for each");
         return;

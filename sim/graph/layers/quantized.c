@@ -74,12 +74,10 @@ static void set_blocks(struct quantizing *q, int64_t block, uint32_t inputs)
             k->box[d] = k->shape[d];
     if (!set_pairs(k, inputs) ||
         (block > 0 && extend_box(k->box, k->shape, k->rank, inputs, block, &nboxed) > 1))
-        graph_fail(
-            q->graph, SHD_EINDIVISIBLE,
-            "the inputs of '%.60s' do not divide into blocks of %" PRId64
-            ", or codes into bytes; expected other blocks, or int8, or that its products are "
-            "excepted",
-            q->kernel->name, block);
+        graph_fail(q->graph, SHD_EINDIVISIBLE,
+                   "the inputs of '%.60s' do not divide into blocks of %" PRId64
+                   ", or codes into bytes; expected other blocks, or int8",
+                   q->kernel->name, block);
 }
 
 /* Boxes of the scales that share a factor. */
