@@ -126,6 +126,15 @@ test_script() {
     check other.sh
     is 2 "a script that launches no job: status 2"
     says err 'other.sh is not a scenario; expected .* options of a job' "a script that launches no job: said"
+    cp "$top_srcdir/examples/step.hlo.txt" "$tmp/p"
+    check step.hlo.txt
+    is 2 "a compiled step: status 2"
+    says err "step.hlo.txt:1:1: error: this is the text of a compiled XLA module; expected a scenario; 'shardsim replay FILE' reads it" \
+        "a compiled step: what reads it is said"
+    printf 'import jax\n' >"$tmp/p/trace.py"
+    check trace.py
+    says err "trace.py:1:1: error: this is a Python program; expected a scenario; python3 runs it" \
+        "a program that traces a step: said"
     check layouts --devices 4
     is 2 "an option of a script without a script: status 2"
 }

@@ -282,6 +282,8 @@ static int take_script(struct check *c)
     bool is_below = path[0] != '/' && !strstr(path, "..");
     struct text folder = TEXT_INIT;
 
+    if (!check_is_job(path) && check_say_kind(path))
+        return CMD_USAGE;
     if (!check_is_job(path)) {
         cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml, or options of "
                   "a job that 'shardsim import' reads: of Megatron-LM, torchtitan, vLLM, SGLang",

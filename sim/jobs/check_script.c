@@ -38,6 +38,20 @@ bool check_is_job(const char *path)
     return is;
 }
 
+bool check_say_kind(const char *path)
+{
+    struct text text = TEXT_INIT;
+    struct diag diag = DIAG_INIT;
+    bool told;
+
+    (void)source_of(path, &text);
+    told = file_kind_refuse(&diag, path, text_get(&text), text.length, FILE_SCENARIO);
+    diag_write(&diag, stderr);
+    diag_fini(&diag);
+    text_fini(&text);
+    return told;
+}
+
 bool check_launches(const char *path)
 {
     struct text text = TEXT_INIT;

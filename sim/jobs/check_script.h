@@ -26,6 +26,10 @@ bool check_is_script(const char *name);
 /* Whether a file is one of those that can be checked so, by what is in it. */
 bool check_is_job(const char *path);
 
+/* Report what a file is that cannot be checked, and what reads such files.  False: it is of no
+ * known kind, and nothing is reported. */
+bool check_say_kind(const char *path);
+
 /* Whether a file is a job of a program that is known by its name, or has options of torchtitan; not
  * every file that speaks of them. */
 bool check_launches(const char *path);
