@@ -16,7 +16,10 @@ int shd_error_set(struct shd_error *err, int status, const char *fmt, ...)
 
     err->status = status;
     va_start(ap, fmt);
-    vsnprintf(err->text, sizeof(err->text), fmt ? fmt : "", ap);
+    if (fmt)
+        vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    else
+        err->text[0] = '\0';
     va_end(ap);
     return status;
 }

@@ -672,6 +672,7 @@ test_hook() {
     is 0 "pre-commit: other changes are none of its business"
     mkdir "$tmp/p/launch"
     echo 'TP=2' >"$tmp/p/launch/env.sh"
+    # shellcheck disable=SC2016
     printf '. launch/env.sh\nvllm serve Qwen/Qwen3-8B -tp $TP --max-model-len 4096 --max-num-seqs 32\n' \
         >"$tmp/p/launch/serve.sh"
     check --plan --update launch/serve.sh --with launch/env.sh

@@ -275,7 +275,32 @@ END
     changed $file 's/^zero:/recompute: full\n&/' "an option that is new"
 }
 
+# Of a program that was traced rules say which line of the program they are of.
+test_traced() {
+    cat >"$tmp/p/layouts/step.yaml" <<'END'
+version: 1
+mesh: {dp: 2, tp: 4}
+graph:
+  dims: {b: 8, d: 32, f: 64}
+  inputs: {x: [b, d]}
+  params: {up: [d, f]}
+  ops: ["step.product[b,f] = einsum(x, up)"]
+params: [[up, [null, tp], "step.py:14"], [.*, []]]
+constraints: [[^x$, [dp, null], "step.py:14"], [step.product, [dp, tp], "src/step: a.py:6"]]
+step: [forward]
+END
+    check --update layouts
+    sed -i 's/\[dp, tp\]/[dp, null]/' "$tmp/p/layouts/step.yaml"
+    GITHUB_ACTIONS=true check -q layouts/step.yaml
+    says err '^::error file=src/step%3A a.py,line=6,title=' "a traced program: at its own line"
+    says out 'src/step: a.py:6: constraint' "and the reasons say so"
+    sed -i 's/\[dp, null\], "src/[dp, tp], "src/; s/\[null, tp\]/[tp]/' "$tmp/p/layouts/step.yaml"
+    GITHUB_ACTIONS=true check -q layouts/step.yaml
+    says err '^::error file=step.py,line=14,title=' "the specs of its arguments: where it was traced"
+}
+
 mkdir -p "$tmp/p/layouts"
+test_traced
 test_script
 test_toml
 test_unplanned

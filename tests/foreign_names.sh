@@ -256,7 +256,7 @@ FILE = "x: {y # z'\"$(touch pwned).yaml"
 run("init", "--model", "gpt2-small", "--devices", "8", "--batch", "8", "--seq", "64", "--hardware", "h100-sxm", "-o", FILE)
 with open(FILE, encoding="utf-8") as file:
     lines = file.read().split("\n")
-tried("init: its commands name the file", lambda: "" if shlex.split(lines[1].removeprefix("#"))[2] == FILE else lines[:4])
+tried("init: its commands name the file", lambda: "" if shlex.split(lines[2].removeprefix("#"))[2] == FILE else lines[:4])
 tried("init: what it wrote is planned", lambda: run("plan", FILE) and "")
 # A remark about a name with line breaks is one line, which a shell reads as the name or its
 # escapes.

@@ -103,7 +103,7 @@ test_files() {
         calibrate h100-sxm --constants kernels.launch --steps "$good"
     no "expected a file that --save=FILE wrote" runs list --file="$good"
     no "--save of run, plan and compare keeps some" runs list --file=none.db
-    no "expected a file that ends in .yaml" check result.json
+    no "this is a result that --json printed; expected a scenario" check result.json
     no "which ends in .yaml" check examples
     no "there is no such folder; make it first" report "$good" -o none/report.html
     no "it is a folder; name a file in it" trace "$good" -o scenarios

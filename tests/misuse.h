@@ -370,7 +370,8 @@ static void test(const char *function, const struct try *tries, enum where where
         const char *fault = fault_of(t, where, has_status);
 
         if (fault && length < sizeof faults - 500)
-            length += (size_t)sprintf(faults + length, "# %s: %s\n", t->what, fault);
+            length += (size_t)snprintf(faults + length, sizeof faults - length, "# %s: %s\n",
+                                       t->what, fault);
     }
     printf("%s %d - %s\n%s", length ? "not ok" : "ok", ++ntests, function, faults);
 }

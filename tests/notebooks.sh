@@ -41,7 +41,7 @@ import json, sys
 print(next("".join(c["source"]) for c in json.load(open(sys.argv[1], encoding="utf-8"))["cells"] if c["cell_type"] == "code"))
 PY
 python=$(python3 -c 'import sys; print(sys.executable)')
-(cd "$tmp/bare" && PATH=$tmp/bare PYTHONPATH= SHARDSIM= exec "$python" -I "$tmp/first.py") >"$tmp/out" 2>"$tmp/err"
+(cd "$tmp/bare" && PATH=$tmp/bare PYTHONPATH='' SHARDSIM='' exec "$python" -I "$tmp/first.py") >"$tmp/out" 2>"$tmp/err"
 status=$?
 is 0 "notebooks: the first cell without the program is no error"
 says out '^This notebook.s kernel does not find shardsim' "notebooks: and says what to do"

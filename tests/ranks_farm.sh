@@ -19,8 +19,9 @@ fi
 on() {
     n=$1
     shift
-    ranks "$n" "$shardsim" "$@" >"$tmp/out" 2>"$tmp/err"
+    ranks "$n" "$shardsim" "$@" >"$tmp/all" 2>"$tmp/err"
     status=$?
+    sed '/^-----*$/,/^-----*$/d' "$tmp/all" >"$tmp/out" # what mpirun says of a rank that ended with an error
 }
 
 # same TEXT: the last run printed and ended like the run of one process.

@@ -456,6 +456,12 @@ static void test_partition_axis(void)
     ok(s->partition_axis.nfields == 5, "partition_axis: a field is there once, under either name");
     ok(round_trips(s), "partition_axis: overrides printed");
     scenario_file_destroy(file);
+    file = load_good(LLAMA "}\nparams: [[.*, [], 'a b.py:7']]\n", NULL, 0);
+    s = &file->scenarios[0];
+    ok(s->nparams == 1 && !strcmp(s->params[0].place.file, "a b.py") &&
+           s->params[0].place.line == 7 && round_trips(s),
+       "rules: of a traced program they have the place there");
+    scenario_file_destroy(file);
     file = load_good(NAMED "partition_axis: {expert_parallel: tp}\n"
                            "strategies: [{name: a}, {name: b, partition_axis: {batch: ep}}]\n",
                      NULL, 0);

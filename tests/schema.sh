@@ -12,7 +12,7 @@ is 0 "show schema: status 0"
 cmp -s "$tmp/out" "$top_srcdir/contrib/scenario.schema.json"
 ok $? "contrib/scenario.schema.json is what 'shardsim show schema' prints"
 cp "$tmp/out" "$tmp/schema.json"
-shardsim show options
+COLUMNS=4000 shardsim show options
 is 0 "show options: status 0"
 cp "$tmp/out" "$tmp/options"
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 import unittest
 from typing import Any, Dict, List, Tuple
 
@@ -91,6 +92,18 @@ class Lines(unittest.TestCase):
         made = traced(p, {"tp": 4}, p.reduce("sum", p.reshape(x, (3, 2, 4)), [1])).scenario()
         self.assertEqual(made["mesh"], {"tp_0": 2, "tp_1": 2})
         self.assertEqual(made["params"][0][1], [None, "tp_0", "tp_1"])
+
+    def test_rules_say_which_line_they_are_of(self) -> None:
+        p = Program("placed")
+        x = p.leaf("x", (8, 4), "float32", normal(8, 4), ("tp", None))
+        p.where = f"{os.path.relpath(__file__)}:7"
+        y = p.constraint(p.map("exp", x), (None, "tp"))
+        p.where = "<a notebook>:3"
+        made = traced(p, {"tp": 4}, p.constraint(p.map("exp", y), ("tp", None))).scenario()
+        self.assertEqual([rule[0] for rule in made["params"]], ["^x$", ".*"])
+        here, line = made["params"][0][2].rsplit(":", 1)
+        self.assertTrue(os.path.samefile(here, __file__) and int(line) > 1)
+        self.assertEqual([rule[2:] for rule in made["constraints"]], [[p.arrays[-3].where], []])
 
     def test_all_gaps_are_told_at_once(self) -> None:
         p = Program("gaps")

@@ -95,6 +95,16 @@ static int line_of(const struct outcome *o)
     return 1;
 }
 
+/* The first reason that has a line in some file, as what an option of the command is at has not. */
+static const struct diag_message *cause_of(const struct outcome *o)
+{
+    for (size_t i = 0; i < o->reasons.nmessages; i++)
+        if (o->reasons.messages[i].line > 0 && o->reasons.messages[i].file &&
+            o->reasons.messages[i].file[0] != '-')
+            return &o->reasons.messages[i];
+    return NULL;
+}
+
 /* ---- TAP ---- */
 
 static void add_block(const struct outcome *o, struct text *out)
@@ -174,14 +184,15 @@ static void add_escaped(struct text *out, const char *string, bool property)
 
 void outcome_print_annotation(const struct outcome *o, struct text *out)
 {
+    const struct diag_message *cause = cause_of(o);
     struct text title = TEXT_INIT;
 
     if (is_ok(o))
         return;
     add_title(o, &title);
     text_add(out, "::error file=");
-    add_escaped(out, o->file, true);
-    text_addf(out, ",line=%d,title=", line_of(o));
+    add_escaped(out, cause ? cause->file : o->file, true);
+    text_addf(out, ",line=%d,title=", cause ? cause->line : 1);
     add_escaped(out, text_get(&title), true);
     text_add(out, "::");
     for (size_t i = 0; i < o->reasons.nmessages; i++) {

@@ -14,6 +14,8 @@
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 
+#define SOURCE_LINES_MAX 999999999
+
 static void free_rules(struct scenario_rule *rules, size_t nrules)
 {
     for (size_t i = 0; i < nrules; i++) {
@@ -21,6 +23,7 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
         shd_spec_destroy(rules[i].spec);
         shd_spec_destroy(rules[i].written);
         free(rules[i].entry_places);
+        free(rules[i].source);
     }
     free(rules);
 }
@@ -129,10 +132,40 @@ bool rules_check_pattern(struct reader *r, const char *option, const char *patte
     return true;
 }
 
+/* The line of "step.py:7", from 1; 0: a node is no such text. */
+static int source_line(const struct yaml_node *node)
+{
+    const char *colon = node->kind == YAML_TEXT ? strrchr(node->text, ':') : NULL;
+    char *end;
+    long line;
+
+    if (!colon || colon == node->text || colon[1] < '1' || colon[1] > '9')
+        return 0;
+    line = strtol(colon + 1, &end, 10);
+    return *end || line > SOURCE_LINES_MAX ? 0 : (int)line;
+}
+
+/* Let a rule be where the program has it that it was traced from. */
+static bool read_source(struct reader *r, struct scenario_rule *rule, const struct yaml_node *node)
+{
+    struct place place = {NULL, source_line(node), 1};
+
+    rule->source = value_read_name(r, "a source", node);
+    if (!rule->source)
+        return false;
+    *strrchr(rule->source, ':') = '\0';
+    place.file = rule->source;
+    rule->place = rule->spec_place = place;
+    for (size_t i = 0; i < shd_spec_nentries(rule->spec); i++)
+        rule->entry_places[i] = place;
+    return true;
+}
+
 static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct option *option,
                       const struct yaml_node *node)
 {
-    if (node->kind != YAML_LIST || node->nitems != 2) {
+    if (node->kind != YAML_LIST ||
+        (node->nitems != 2 && (node->nitems != 3 || source_line(node->items[2]) == 0))) {
         diag_error(r->diag, node->place,
                    "a rule of %s is %s%s; expected [pattern, spec], such as [mlp/up, [null, tp]]",
                    option->key, yaml_describe(node).text,
@@ -150,7 +183,7 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     rule->entry_places = entry_places(rule->spec, node->items[1]);
     if (!rule->entry_places)
         value_no_memory(r);
-    return rule->entry_places != NULL;
+    return rule->entry_places && (node->nitems == 2 || read_source(r, rule, node->items[2]));
 }
 
 /* Read rules; faulty ones are reported and left out. */
@@ -181,6 +214,8 @@ static void read_rules(struct reader *r, const struct option *option, const stru
             list[(*nrules)++] = rule;
         } else {
             free(rule.pattern);
+            free(rule.entry_places);
+            free(rule.source);
             shd_spec_destroy(rule.spec);
         }
     }
@@ -251,6 +286,15 @@ static void print_rules(const struct scenario_rule *rules, size_t nrules, struct
         yaml_print_string(out, rules[i].pattern);
         text_add(out, ", ");
         rules_print_spec(&rules[i], out);
+        if (rules[i].source) {
+            struct text source = TEXT_INIT;
+
+            text_addf(&source, "%s:%d", rules[i].source, rules[i].place.line);
+            text_add(out, ", ");
+            yaml_print_string(out, text_get(&source));
+            out->failed |= source.failed;
+            text_fini(&source);
+        }
         text_add_char(out, ']');
     }
 }

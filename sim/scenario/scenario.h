@@ -684,6 +684,8 @@ struct scenario_rule {
     struct place place;       /* of the pattern */
     struct place *entry_places; /* of each entry of the spec */
     struct place spec_place;
+    char *source; /* the file of all these places, which a program was traced from; NULL: the rule's
+                     own */
 };
 
 /* `batch: dp`, `seq: [dp, tp]`, `mlp: null`. */

@@ -110,8 +110,13 @@ static void print_types(struct json_out *out)
              SCENARIO_RULES_MAX);
     add_type(
         out, "type-rule",
-        "{\"description\": \"[pattern, spec]\", \"type\": \"array\", \"minItems\": 2, "
-        "\"maxItems\": 2, \"items\": [" SCHEMA_REF(SCHEMA_NAME) ", " SCHEMA_REF("type-spec") "]}");
+        "{\"description\": \"[pattern, spec], and of a traced program the source, step.py:7\", "
+        "\"type\": \"array\", \"minItems\": 2, \"maxItems\": 3, \"items\": [" SCHEMA_REF(
+            SCHEMA_NAME) ", " SCHEMA_REF("type-spec") ", " SCHEMA_REF("type-source") "]}");
+    add_type(out, "type-source",
+             "{\"type\": \"string\", \"minLength\": 3, \"maxLength\": %d, \"pattern\": "
+             "\"^[^\\u0000-\\u001f\\u007f]+:[1-9][0-9]{0,8}$\"}",
+             SCENARIO_NAME_MAX);
     add_type(out, "type-spec",
              "{\"description\": \"a mesh axis, a list of them or null for each dimension; [] to "
              "replicate\", \"type\": [\"array\", \"string\"], \"maxItems\": %d, \"items\": "

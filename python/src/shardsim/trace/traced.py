@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,24 @@ class Ran:
         return getattr(self.result, name)
 
 
+def _caller() -> str:
+    """The line of the user's that traces a program: "/home/me/trace.py:14"."""
+    own = str(Path(__file__).parents[1]) + os.sep
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _beside(place: str) -> str:
+    """A place in a file by its path from here; of no file, as in a notebook, none."""
+    file, _, line = place.rpartition(":")
+    if not os.path.isfile(file):
+        return ""
+    path = os.path.relpath(file)
+    return f"{file if path.startswith(os.pardir) else path}:{line}"
+
+
 class Traced:
     """A program that a framework traced, on a mesh."""
 
@@ -59,6 +78,7 @@ class Traced:
         self._rebuild = rebuild
         self._gradients = dict(gradients or {})
         self._arrays = list(outputs)
+        self._called = _caller()
         writer = Writer(mesh)
         self._values: List[Value] = writer.write(outputs, names or [f"out.{k}" for k in range(len(outputs))])
         self._writer = writer
@@ -103,16 +123,16 @@ class Traced:
         return made
 
     def _rules(self, kind: str) -> List[Any]:
-        """Specs of parameters, or of all else, as rules: one for all names that have it."""
+        """Specs of parameters, or of all else, as rules: one for all names that have it from one line."""
         names: Dict[str, List[str]] = {}
-        specs: Dict[str, List[Any]] = {}
         for name, spec in self._writer.shardings.specs.items():
             leaf = self._leaves.get(name)
             is_param = leaf is not None and kind_of(leaf.array) == "params"
             if is_param == (kind == "params") and (leaf is None or any(spec)):
-                names.setdefault(json.dumps(spec), []).append(name.replace(".", "[.]"))
-                specs[json.dumps(spec)] = spec
-        return [[pattern, specs[key]] for key, found in names.items() for pattern in patterns(found)]
+                place = _beside(self._writer.places.get(name) or self._called)
+                key = json.dumps([spec, place] if place else [spec])
+                names.setdefault(key, []).append(name.replace(".", "[.]"))
+        return [[pattern, *json.loads(key)] for key, found in names.items() for pattern in patterns(found)]
 
     def save(self, path: "str | os.PathLike[str]") -> Path:
         """Write the scenario, and beside it the values of its arrays, for the command line."""
