@@ -31,7 +31,9 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 # shellcheck disable=SC2016  # the ticks are the page's
 sed -n '/^```c$/,/^```$/{/^```/!p;}' "$top_srcdir/docs/install.md" >"$dir/mine.c"
-if [ -f "$top_builddir/.libs/libshd.so" ]; then
+if [ "${SHD_SANITIZER:-no}" != no ]; then
+    skip "the program of docs/install.md" "its compiler links no sanitizer"
+elif [ -f "$top_builddir/.libs/libshd.so" ]; then
     # CC may have options, so it is not quoted.
     # shellcheck disable=SC2086
     said=$(${CC:-cc} -std=c17 -pedantic -Wall -Wextra -Werror -I "$top_srcdir/lib" -o "$dir/mine" "$dir/mine.c" \

@@ -55,7 +55,7 @@ FAMILIES = {
         "kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
     "mla": {"model": DEEPSEEK, "mla": {"kv_rank": 16, "q_rank": 8, "rope_dim": 4, "value_dim": 8}},
     "a cache of int4": {"model": {**LLAMA, "d_model": 64}, "decode": {"cache": "int4"}},
-    "a cache of mxfp4": {"model": {**LLAMA, "head_dim": 64}, "decode": {"cache": "mxfp4"}},
+    "a cache of mxfp4": {"model": {**LLAMA, "head_dim": 32}, "decode": {"cache": "mxfp4"}},
     "mla, a cache of mxfp4": {"model": DEEPSEEK, "decode": {"cache": "mxfp4"}, "mla": {
         "kv_rank": 64, "q_rank": 8, "rope_dim": 32, "value_dim": 8}},
 }

@@ -20,7 +20,8 @@ struct row {
     const struct kern_dequantize *desc;
     const float *levels; /* NULL: codes are their own */
     const int64_t *offsets;
-    int64_t at[KERN_QUANT_DIMS_MAX]; /* of the row's first element */
+    int64_t codes, scales; /* of the row's first element */
+    bool second;           /* all its codes are the second ones of their bytes */
 };
 
 /* The scale's index along a dimension. */
@@ -34,36 +35,19 @@ static int64_t scale_index(const struct row *r, uint32_t d, int64_t i)
     return i;
 }
 
-/* Index in the array of scales, with `i` along the last dimension. */
+/* Index of the scale of the element with `i` along the last dimension. */
 static int64_t scale_of(const struct row *r, int64_t i)
 {
-    int64_t index = 0;
-
-    for (uint32_t d = 0; d < r->desc->ndims; d++)
-        index =
-            index * r->desc->scales[d] + scale_index(r, d, d + 1 < r->desc->ndims ? r->at[d] : i);
-    return index;
+    return r->scales + scale_index(r, r->desc->ndims - 1, i);
 }
 
-/* Index of the code of the element with `i` along the last dimension; *second: it is the second of
- * a byte. */
+/* Index of the code of that element; *second: it is the second of a byte. */
 static int64_t code_index(const struct row *r, int64_t i, bool *second)
 {
-    const struct kern_dequantize *k = r->desc;
-    int64_t index = 0;
+    bool pairs = r->levels && r->desc->pair_dim == r->desc->ndims - 1;
 
-    *second = false;
-    for (uint32_t d = 0; d < k->ndims; d++) {
-        int64_t at = d + 1 < k->ndims ? r->at[d] : i, extent = k->extent[d];
-
-        if (r->levels && d == k->pair_dim) {
-            *second = at % 2;
-            at /= 2;
-            extent /= 2;
-        }
-        index = index * extent + at;
-    }
-    return index;
+    *second = pairs ? i % 2 : r->second;
+    return r->codes + (pairs ? i / 2 : i);
 }
 
 /* The code of an element with levels. */
@@ -99,9 +83,24 @@ static struct row rows_of(const struct kern_dequantize *desc, const int64_t *off
 /* Begin the row of number `n`. */
 static void set_row(struct row *r, int64_t n)
 {
-    for (uint32_t d = r->desc->ndims - 1; d-- > 0;) {
-        r->at[d] = n % r->desc->extent[d];
-        n /= r->desc->extent[d];
+    const struct kern_dequantize *k = r->desc;
+    uint32_t last = k->ndims - 1;
+    int64_t codes = 1, scales = k->scales[last]; /* elements of a place of the dimension */
+
+    r->codes = r->scales = 0;
+    r->second = false;
+    for (uint32_t d = last + 1; d-- > 0;) {
+        int64_t extent = k->extent[d], at = d < last ? n % extent : 0;
+        bool pairs = r->levels && d == k->pair_dim;
+
+        if (d < last) {
+            n /= extent;
+            r->scales += scale_index(r, d, at) * scales;
+            scales *= k->scales[d];
+        }
+        r->second |= pairs && at % 2;
+        r->codes += (pairs ? at / 2 : at) * codes;
+        codes *= pairs ? extent / 2 : extent;
     }
 }
 
@@ -123,11 +122,16 @@ static uint64_t make_row(void *arg, int64_t n)
     const struct kern_dequantize *k = r.desc;
     int64_t width = width_of(k);
     size_t size = kern_size(k->dtype);
-    double values[BLOCK];
+    double values[BLOCK], scale = 0;
+    int64_t of = -1; /* the index of that scale, which neighbours share */
 
     set_row(&r, n);
     for (int64_t i = 0; i < width; i++) {
-        values[i % BLOCK] = level_of(&r, args->in[0], i) * scale_at(&r, args->in[1], i);
+        if (scale_of(&r, i) != of) {
+            of = scale_of(&r, i);
+            scale = scale_at(&r, args->in[1], i);
+        }
+        values[i % BLOCK] = level_of(&r, args->in[0], i) * scale;
         if (k->dtype != SHD_F64)
             values[i % BLOCK] = (double)(float)values[i % BLOCK];
         if (i % BLOCK == BLOCK - 1 || i == width - 1)
@@ -176,8 +180,10 @@ static double level_variance(const struct row *r, const struct kern_error *e, in
     if (!r->levels || !e->variances[0])
         return 0;
     variance = e->variances[0][code_index(r, i, &second)];
+    if (variance == 0 || (isinf(variance) && !jumps))
+        return variance;
     step = kern_quant_step(r->desc->type, jumps ? LARGEST : code_of(r, e->args->in[0], i));
-    return variance == 0 ? 0 : isinf(variance) && !jumps ? INFINITY : step * step / 4;
+    return step * step / 4;
 }
 
 /* The error of a scale times its level, that of the level, and the rounding of the product. */

@@ -49,7 +49,7 @@ const float *kern_quant_levels(enum kern_quant_type type)
 
 double kern_quant_scale(double exponent)
 {
-    return exp2(exponent - EXPONENT_BIAS);
+    return ldexp(1, (int)exponent - EXPONENT_BIAS);
 }
 
 struct quantizing {
