@@ -100,7 +100,7 @@ static void test_tap(const struct outcome *list)
 static void test_annotations(const struct outcome *list)
 {
     static const char want[] =
-        "::error file=d/a.yaml,line=7,title=a.yaml%3A t<p>&\"_1::bytes: 1 < 2, 50 %25%0Apeak: 3\n"
+        "::error file=d/other.yaml,line=3,title=a.yaml%3A t<p>&\"_1::bytes: 1 < 2, 50 %25%0Apeak: 3\n"
         "::error file=d/a%2Cb%3A%25.yaml,line=1,title=b.yaml::needs 2\n"
         "::error file=d/c.yaml,line=1,title=c.yaml::no map\n";
     struct text found = TEXT_INIT;

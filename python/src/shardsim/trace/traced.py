@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
@@ -43,7 +44,7 @@ class Ran:
 def _caller() -> str:
     """The line of the user's that traces a program: "/home/me/trace.py:14"."""
     own = str(Path(__file__).parents[1]) + os.sep
-    frame = sys._getframe()
+    frame: Optional[FrameType] = sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(own):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
