@@ -40,9 +40,15 @@ int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh, const u
 
 /* A group's lowest position has coordinate 0 on its axes, so counting through the other axes in
  * the mesh's order counts groups by their lowest position. */
+/* Whether a mesh has the position. */
+static bool has_position(const struct shd_groups *groups, int32_t position)
+{
+    return groups && groups->mesh && position >= 0 && position < shd_mesh_size(groups->mesh);
+}
+
 int32_t shd_groups_find(const struct shd_groups *groups, int32_t position)
 {
-    if (!groups || !groups->mesh)
+    if (!has_position(groups, position))
         return -1;
 
     size_t naxes = shd_mesh_naxes(groups->mesh);
@@ -58,7 +64,7 @@ int32_t shd_groups_find(const struct shd_groups *groups, int32_t position)
 
 int32_t shd_groups_member(const struct shd_groups *groups, int32_t position)
 {
-    if (!groups || !groups->mesh)
+    if (!has_position(groups, position))
         return -1;
 
     int32_t member = 0;
@@ -74,7 +80,8 @@ int32_t shd_groups_member(const struct shd_groups *groups, int32_t position)
 
 int32_t shd_groups_position(const struct shd_groups *groups, int32_t group, int32_t member)
 {
-    if (!groups || !groups->mesh)
+    if (!groups || !groups->mesh || group < 0 || group >= groups->ngroups || member < 0 ||
+        member >= groups->nmembers)
         return -1;
 
     int32_t coords[SHD_MESH_AXES_MAX];

@@ -436,7 +436,7 @@ size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *sh
 
 bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
 {
-    if (!sharding)
+    if (!sharding || !sharding->mesh)
         return false;
     if (shd_sharding_npieces(sharding) != 1)
         return false;

@@ -262,7 +262,7 @@ size_t shd_tree_count(const struct shd_tree *tree)
 
 const struct shd_leaf *shd_tree_leaf(const struct shd_tree *tree, size_t i)
 {
-    if (!tree)
+    if (!tree || i >= tree->nleaves)
         return NULL;
     return &tree->leaves[i];
 }

@@ -691,6 +691,11 @@ test_hook() {
     sed -i.old 's/Qwen3-14B/Qwen3-8B/' "$tmp/p/launch/serve.sh"
     rm "$tmp/p/launch/serve.sh.old"
     commit
+    mv "$tmp/p/launch/serve.sh" "$tmp/p/launch/other.sh"
+    commit
+    is 1 "pre-commit: a launch script has another name, and its baseline has not: refused"
+    mv "$tmp/p/launch/other.sh" "$tmp/p/launch/serve.sh"
+    commit
     rm -r "$tmp/p/launch"
     commit
     is 1 "pre-commit: a launch script is gone, and its baseline is not: refused"

@@ -79,6 +79,14 @@ static void test_errors(void)
     ok(shd_groups_init(&groups, mesh, twice, 2, NULL) == SHD_EDUPAXIS, "an axis twice");
     ok(shd_groups_init(&groups, mesh, none, 2, NULL) == SHD_ENOAXIS, "no such axis");
     ok(groups.ngroups == 7, "output untouched");
+    if (shd_groups_init(&groups, mesh, twice, 1, NULL))
+        return;
+    ok(shd_groups_position(&groups, 8, 0) == -1 && shd_groups_position(&groups, -1, 0) == -1 &&
+           shd_groups_position(&groups, 0, 3) == -1 && shd_groups_position(&groups, 7, 2) >= 0,
+       "a group or a member that is not there");
+    ok(shd_groups_find(&groups, 24) == -1 && shd_groups_find(&groups, -1) == -1 &&
+           shd_groups_member(&groups, 24) == -1 && shd_groups_member(&groups, 23) >= 0,
+       "a position that is not there");
 }
 
 int main(void)

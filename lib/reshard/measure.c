@@ -272,6 +272,9 @@ int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshar
 {
     if (!SHD_GIVEN(err, out, plan, shape))
         return SHD_EINVAL;
+    if (plan->nsteps > SHD_RESHARD_STEPS_MAX || (plan->nsteps > 0 && !plan->steps[0].from.mesh))
+        return shd_error_set(err, SHD_EINVAL,
+                             "argument 'plan' is none; expected what shd_reshard_build() made");
 
     struct measuring m = {.plan = plan, .shape = shape};
     int32_t n = plan->nsteps > 0 ? shd_mesh_size(plan->steps[0].from.mesh) : 0;
