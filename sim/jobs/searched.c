@@ -302,16 +302,18 @@ static int search_apart(const struct searched *o, const struct serving_wants *wa
 {
     struct serving_apart found;
     struct text text = TEXT_INIT;
+    struct screen screen;
     struct shd_error err;
     int exit, status;
 
+    screen_init(&screen, stdout, SCREEN_NEVER);
     log_progress_begin(o->log);
     status = serving_apart_run(&found, &o->chosen.trial, wants, &err);
     log_progress_end(o->log);
     if (status == SHD_OK && o->json)
         serving_apart_json(&text, &found);
     else if (status == SHD_OK)
-        serving_apart_text(&text, &found, o->ntop);
+        serving_apart_text(&text, &found, o->ntop, screen.columns);
     exit = status == SHD_OK ? cmd_put_last(&text) : cmd_refused(&err);
     if (exit == CMD_OK && o->output && found.nsplits > 0)
         exit = write_serving(o, NULL, &found);

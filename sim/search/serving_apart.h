@@ -55,9 +55,10 @@ SHD_MUST_CHECK int serving_apart_run(struct serving_apart *out, const struct tri
                                      const struct serving_wants *wants, struct shd_error *err);
 void serving_apart_fini(struct serving_apart *apart);
 
-/* What was found: for people, with at most `ntop` rows; and an object of schema
- * shardsim.search-serving-apart/1. */
-void serving_apart_text(struct text *out, const struct serving_apart *apart, size_t ntop);
+/* What was found: for people, with at most `ntop` rows, on a screen of `columns`; and an object of
+ * schema shardsim.search-serving-apart/1. */
+void serving_apart_text(struct text *out, const struct serving_apart *apart, size_t ntop,
+                        size_t columns);
 void serving_apart_json(struct text *out, const struct serving_apart *apart);
 
 #endif /* SEARCH_SERVING_APART_H */

@@ -115,7 +115,8 @@ static void add_row(struct table *table, const struct serving_split *s)
     table_add(table, "%s", units_print_seconds(s->token_s).text);
 }
 
-void serving_apart_text(struct text *out, const struct serving_apart *apart, size_t ntop)
+void serving_apart_text(struct text *out, const struct serving_apart *apart, size_t ntop,
+                        size_t columns)
 {
     struct table table;
 
@@ -125,12 +126,12 @@ void serving_apart_text(struct text *out, const struct serving_apart *apart, siz
     print_counts(out, apart);
     if (apart->nsplits == 0)
         return;
-    table_init(&table, "lrlrrrrr");
+    table_init(&table, "lrlrrRrr");
     table_heads(&table, "prefill|batch|decode|batch|/device|req/s|first|token");
     for (size_t i = 0; i < apart->nsplits && i < ntop; i++)
         add_row(&table, &apart->splits[i]);
     text_add(out, "\n");
-    table_print(&table, 0, out);
+    table_print_within(&table, 0, columns, out);
     table_fini(&table);
 }
 
