@@ -425,10 +425,13 @@ static void test_bounds(enum kern_quant_type type, const char *what)
     for (int i = 0; i < ROWS * WIDTH / 2; i++)
         nmoved += b.codes_off[i] == 0;
     ok(nmoved > ROWS * WIDTH / 4, "%s: most codes cannot move", what);
-    b.x_off[0] = INFINITY;
-    bound(&b, type);
-    ok(isinf(b.codes_off[0]) && isinf(b.off[0]) && isinf(b.off[EACH - 1]) && !isinf(b.off[EACH]),
-       "%s: nothing is known of a block with an unknown value", what);
+    for (int i = 0; i < 2; i++) {
+        b.x_off[0] = i ? NAN : INFINITY;
+        bound(&b, type);
+        ok(isinf(b.codes_off[0]) && isinf(b.off[0]) && isinf(b.off[EACH - 1]) &&
+               !isinf(b.off[EACH]),
+           "%s: nothing is known of a block with an unknown value, %s", what, i ? "nan" : "inf");
+    }
 }
 
 /* Any box of a shard, against the whole. */

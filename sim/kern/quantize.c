@@ -107,6 +107,12 @@ struct rounding {
     bool lost;  /* ... or any */
 };
 
+/* The larger of two variances; of one that is unknown, that. */
+static double larger(double a, double b)
+{
+    return a != a || b <= a ? a : b;
+}
+
 /* A largest size is off by no more than the element that is off most. */
 static void look_at_block(struct rounding *r, int64_t row, int64_t block)
 {
@@ -114,7 +120,7 @@ static void look_at_block(struct rounding *r, int64_t row, int64_t block)
     double low, high, most_off = 0;
 
     for (int64_t i = block * k->box; i < (block + 1) * k->box; i++)
-        most_off = fmax(most_off, r->off[row * k->width + i]);
+        most_off = larger(most_off, r->off[row * k->width + i]);
     r->most = most_of(k, r->x, row, block);
     r->most_off = sqrt(most_off);
     low = kern_quant_scale_of(k->type, fmax(0, r->most - KERN_ERROR_ALLOWED * r->most_off));
@@ -141,20 +147,17 @@ static double code_off(const struct rounding *r, double x, double variance)
 {
     const struct kern_quantize *k = r->desc;
     const float *levels = kern_quant_levels(k->type);
-    double off = sqrt(variance) + fabs(x) * SCALE_ROUNDOFF;
+    double off = sqrt(variance) + fabs(x) * SCALE_ROUNDOFF, apart, step;
     unsigned low, high;
 
     if (!(r->scale > 0) || !isfinite(variance))
-        return variance > 0 ? INFINITY : 0;
+        return variance == 0 ? 0 : INFINITY;
     off += r->most > 0 ? fabs(x) * r->most_off / r->most : 0;
     low = kern_quant_code(k->type, x - KERN_ERROR_ALLOWED * off, r->scale);
     high = kern_quant_code(k->type, x + KERN_ERROR_ALLOWED * off, r->scale);
-    if (low == high)
-        return 0;
-    return fabs((double)(levels[high] - levels[low])) <= kern_quant_step(k->type, high) ||
-                   fabs((double)(levels[high] - levels[low])) <= kern_quant_step(k->type, low)
-               ? fabs((double)high - (double)low)
-               : INFINITY;
+    apart = fabs((double)levels[high] - (double)levels[low]);
+    step = fmax(kern_quant_step(k->type, high), kern_quant_step(k->type, low));
+    return apart <= step ? fabs((double)high - (double)low) : INFINITY;
 }
 
 static void bound_row(const struct kern_error *e, const struct kern_quantize *k, int64_t row)
