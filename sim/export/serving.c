@@ -320,7 +320,7 @@ int export_serving_check_cache(const struct export_serving *e, int64_t block)
 {
     const struct scenario_decode *d = &e->layout->source->decode;
 
-    if (d->cache != SCENARIO_CACHE_INT4 && d->cache != SCENARIO_CACHE_MXFP4)
+    if (scenario_cache_bits(e->layout->source) != 4)
         return SHD_OK;
     if (block == 0)
         return export_serving_refuse(e, "has no cache of 4 bits; expected another decode.cache");

@@ -37,7 +37,7 @@ static bool has_cache(const struct scenario *s)
 
 static bool has_blocks(const struct scenario *s)
 {
-    return s->decode.cache == SCENARIO_CACHE_INT4 || s->decode.cache == SCENARIO_CACHE_MXFP4;
+    return scenario_cache_bits(s) == 4;
 }
 
 static bool has_draft(const struct scenario *s)

@@ -939,6 +939,9 @@ int64_t scenario_batch_shards(const struct scenario *scenario);
 /* Whether an axis shards the batch. */
 bool scenario_shards_batch(const struct scenario *scenario, const char *axis);
 
+/* Bits of a code of the cache: 8 or 4; 0: it is kept in the type of the computation. */
+int scenario_cache_bits(const struct scenario *scenario);
+
 /* The parts in which the cache lies: the size of context.axis. */
 int64_t scenario_cache_parts(const struct scenario *scenario);
 

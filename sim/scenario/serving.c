@@ -57,6 +57,16 @@ static int64_t size_of_axis(const struct scenario *scenario, const char *axis)
     return 1;
 }
 
+int scenario_cache_bits(const struct scenario *scenario)
+{
+    static const int bits[SCENARIO_NCACHE_TYPES] = {[SCENARIO_CACHE_E4M3] = 8,
+                                                    [SCENARIO_CACHE_E5M2] = 8,
+                                                    [SCENARIO_CACHE_INT4] = 4,
+                                                    [SCENARIO_CACHE_MXFP4] = 4};
+
+    return bits[scenario->decode.cache];
+}
+
 int64_t scenario_cache_parts(const struct scenario *scenario)
 {
     return size_of_axis(scenario, scenario->context.axis);

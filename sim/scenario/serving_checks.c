@@ -128,11 +128,6 @@ static void check_copies(struct reader *r)
               copies, noun);
 }
 
-static bool has_codes_of_8_bits(const struct scenario *s)
-{
-    return s->decode.cache == SCENARIO_CACHE_E4M3 || s->decode.cache == SCENARIO_CACHE_E5M2;
-}
-
 void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -157,7 +152,7 @@ void check_serving(struct reader *r)
     if (!s->step.decode && is_given(s, "decode", "draft"))
         WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
     check_pages(r);
-    if (has_codes_of_8_bits(s) && s->model.dtype == SHD_F64)
+    if (scenario_cache_bits(s) == 8 && s->model.dtype == SHD_F64)
         WRONG(r, "decode.cache",
               "keys in float64 are not rounded to 8 bits; expected a model.dtype of at most 32 "
               "bits, or a cache of int4 or mxfp4");
