@@ -110,12 +110,12 @@ static bool add_orphan(struct check_list *list, const char *folder, const char *
 
 /* ---- the files of a folder ---- */
 
-/* Whether a file below a folder is there, and no folder itself. */
-static bool is_file(const char *dir, const char *name)
+/* Whether a file or a folder (`kind`: S_IFREG, S_IFDIR) of this name is below a folder. */
+static bool is_below(const char *dir, const char *name, mode_t kind)
 {
     char *path = check_join(dir, name);
     struct stat info;
-    bool is = path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    bool is = path && stat(path, &info) == 0 && (info.st_mode & S_IFMT) == kind;
 
     free(path);
     return is;
@@ -142,7 +142,7 @@ static bool add_baseline(struct check_list *list, const char *dir, const char *f
     char *script = script_of(baseline);
     bool ok = true;
 
-    if (script && is_file(dir, script))
+    if (script && is_below(dir, script, S_IFREG))
         ok = add_item(list, dir, folder, script);
     else if (take == CHECK_TAKE_ALL || (script && folder_ends_in(script, script_endings)))
         ok = add_orphan(list, folder, baseline);
@@ -255,16 +255,6 @@ int check_list_add(struct check_list *list, const char *dir, const char *folder,
 
 /* ---- a project ---- */
 
-static bool is_folder_below(const char *dir, const char *name)
-{
-    char *path = check_join(dir, name);
-    struct stat info;
-    bool is = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-
-    free(path);
-    return is;
-}
-
 static int add_folder(struct check_list *list, const char *dir, const char *folder,
                       const char *name, struct shd_error *err)
 {
@@ -309,7 +299,8 @@ static int add_folders(struct check_list *list, const char *dir, const char *fol
                                                "%.150s: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         const char *name = entries[i]->d_name;
-        bool take = name[0] != '.' && is_folder_below(folder, name) && is_folder_below(dir, name);
+        bool take =
+            name[0] != '.' && is_below(folder, name, S_IFDIR) && is_below(dir, name, S_IFDIR);
 
         if (status == SHD_OK && take)
             status = has_scenarios(&take, folder, name, err);
@@ -326,7 +317,7 @@ int check_list_add_project(struct check_list *list, const char *dir, const char 
 {
     int status = add_folders(list, dir, folder, err);
 
-    if (status == SHD_OK && is_folder_below(dir, "scenarios"))
+    if (status == SHD_OK && is_below(dir, "scenarios", S_IFDIR))
         status = add_folder(list, dir, folder, "scenarios", err);
     if (status == SHD_OK)
         status = check_list_add(list, dir, folder, CHECK_TAKE_SCRIPTS, err);
