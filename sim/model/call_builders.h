@@ -8,45 +8,13 @@
 #include "model/lines.h"
 
 /* Moving elements: calls_move.c. */
-uint32_t lines_build_transpose(struct lines *l, const struct expr *call,
-                               const struct expr_dims *target);
-uint32_t lines_build_repeat(struct lines *l, const struct expr *call,
-                            const struct expr_dims *target);
-uint32_t lines_build_full(struct lines *l, const struct expr *call, const struct expr_dims *target);
-uint32_t lines_build_reshape(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_slice(struct lines *l, const struct expr *call,
-                           const struct expr_dims *target);
-uint32_t lines_build_reverse(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_pad(struct lines *l, const struct expr *call, const struct expr_dims *target);
-uint32_t lines_build_windows(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_windows_add(struct lines *l, const struct expr *call,
-                                 const struct expr_dims *target);
-uint32_t lines_build_shift(struct lines *l, const struct expr *call,
-                           const struct expr_dims *target);
-uint32_t lines_build_concat(struct lines *l, const struct expr *call,
-                            const struct expr_dims *target);
+lines_build_fn lines_build_transpose, lines_build_repeat, lines_build_full, lines_build_reshape,
+    lines_build_slice, lines_build_reverse, lines_build_pad, lines_build_windows,
+    lines_build_windows_add, lines_build_shift, lines_build_concat;
 
 /* Numbering and choosing them: calls_choose.c. */
-uint32_t lines_build_convert(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_iota(struct lines *l, const struct expr *call, const struct expr_dims *target);
-uint32_t lines_build_one_hot(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_place(struct lines *l, const struct expr *call,
-                           const struct expr_dims *target);
-uint32_t lines_build_log_sum_exp(struct lines *l, const struct expr *call,
-                                 const struct expr_dims *target);
-uint32_t lines_build_scan(struct lines *l, const struct expr *call, const struct expr_dims *target);
-uint32_t lines_build_embed(struct lines *l, const struct expr *call,
-                           const struct expr_dims *target);
-uint32_t lines_build_embed_add(struct lines *l, const struct expr *call,
-                               const struct expr_dims *target);
-uint32_t lines_build_pick(struct lines *l, const struct expr *call, const struct expr_dims *target);
-uint32_t lines_build_pick_add(struct lines *l, const struct expr *call,
-                              const struct expr_dims *target);
-uint32_t lines_build_topk(struct lines *l, const struct expr *call, const struct expr_dims *target);
+lines_build_fn lines_build_convert, lines_build_iota, lines_build_one_hot, lines_build_place,
+    lines_build_log_sum_exp, lines_build_scan, lines_build_embed, lines_build_embed_add,
+    lines_build_pick, lines_build_pick_add, lines_build_topk;
 
 #endif /* MODEL_CALL_BUILDERS_H */

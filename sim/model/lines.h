@@ -89,12 +89,16 @@ const char *lines_node_name(struct lines *l, const char *function);
 
 /* ---- calls.c ---- */
 
+/* Adds the nodes of a call; `target` as in lines_eval(). */
+typedef uint32_t lines_build_fn(struct lines *l, const struct expr *call,
+                                const struct expr_dims *target);
+
 struct lines_function {
     const char *name;
     uint32_t min_args, max_args;
     const char *arguments; /* as messages have them: "x, dim, eps=1e-6", where eps is a key */
     const char *help;
-    uint32_t (*build)(struct lines *l, const struct expr *call, const struct expr_dims *target);
+    lines_build_fn *build;
 };
 
 extern const struct lines_function lines_functions[]; /* ends with a NULL name */
@@ -106,11 +110,6 @@ struct lines_value lines_elementwise(struct lines *l, const struct expr *call, e
                                      const struct expr_dims *target);
 
 /* Functions of lines_functions that elementwise ones make up. */
-uint32_t lines_build_swapped(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target);
-uint32_t lines_build_clamp(struct lines *l, const struct expr *call,
-                           const struct expr_dims *target);
-uint32_t lines_build_select(struct lines *l, const struct expr *call,
-                            const struct expr_dims *target);
+lines_build_fn lines_build_swapped, lines_build_clamp, lines_build_select;
 
 #endif /* MODEL_LINES_H */
