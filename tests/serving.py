@@ -70,6 +70,8 @@ SEQ = {"axes": {"seq": "cp"}}
 LAYOUTS = [
     ("tp over key heads", "gqa", {"mesh": {"tp": 4}, "params": HEADS}),
     ("tp beyond key heads", "gqa", {"mesh": {"tp": 8}, "params": QUERIES}),
+    ("queries over one axis, keys over another", "gqa", {"mesh": {"a": 2, "b": 4}, "params": [
+        ["attn/q/kernel", ["b", "a"]], ["attn/(k|v)/kernel", [None, "b"]], [".*", []]]}),
     ("tp of one key head", "mqa", {"mesh": {"tp": 4}, "params": QUERIES}),
     ("dp", "gqa", {"mesh": {"dp": 4}, "axes": {"batch": "dp"}}),
     ("dp and tp", "gqa", {"mesh": {"dp": 2, "tp": 2}, "axes": {"batch": "dp"}, "params": HEADS}),
@@ -194,7 +196,7 @@ def growth_of(strategy):
     if "mla" in strategy:
         width = strategy["mla"]["kv_rank"] + strategy["mla"]["rope_dim"]
     else:
-        heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else 1)
+        heads = model["kv_heads"] // (mesh["tp"] if strategy["params"] == HEADS else mesh.get("b", 1))
         width = 2 * heads * model.get("head_dim", model["d_model"] // model["heads"])
     return tokens // cut * rows * bytes_of(strategy, width)
 
