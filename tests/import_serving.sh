@@ -91,6 +91,22 @@ sees "an image of containers" 'mesh: {tp: 2}' \
 # shellcheck disable=SC2016
 sees "a module, with variables of the script" 'mesh: {tp: 4}' \
     vllm 'TP=4; python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --tensor-parallel-size $TP'
+# The model is the one word that belongs to no option, wherever it stands.
+for words in '--trust-remote-code Qwen/Qwen3-8B' 'Qwen/Qwen3-8B --trust-remote-code' \
+    '--port 8000 --no-enable-prefix-caching Qwen/Qwen3-8B --enforce-eager' '--served-model-name a b --trust-rem Qwen/Qwen3-8B' \
+    '--enable-chunked-prefill False Qwen/Qwen3-8B' '--enable-lora Qwen/Qwen3-8B' '-asc -ep --disable-log-requests Qwen/Qwen3-8B' \
+    '--max-num-seqs=4 --disable-access-log-for-endpoints /health Qwen/Qwen3-8B' '--quite-new Qwen/Qwen3-8B'; do
+    sees "the model among options: vllm serve $words" '^model: {size: qwen3-8b' vllm "vllm serve $words"
+    sees "the same of an image: $words" '^model: {size: qwen3-8b' vllm \
+        "A=1 docker run --gpus all -v /a:/b -p 1:2 vllm/vllm-openai:latest \\
+  $words 2>&1 | tee log"
+done
+sees "the model among options: sglang serve" '^model: {size: qwen3-8b' \
+    sglang 'sglang serve --trust-remote-code Qwen/Qwen3-8B --cuda-graph-bs 1 2 --skip-server-warmup'
+sees "a list of values is no model" 'mesh: {tp: 2}' \
+    sglang "$serve Qwen/Qwen3-8B --cuda-graph-bs 1 2 4 --tp 2 --enable-metrics"
+sees "a command in a module, behind variables" 'mesh: {tp: 2}' \
+    vllm 'VLLM_USE_V1=1 CUDA_VISIBLE_DEVICES=0,1 python3 -m vllm.entrypoints.cli.main serve --enforce-eager Qwen/Qwen3-8B -tp 2 &'
 sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \
     vllm 'vllm serve Qwen/Qwen3-8B-FP8'
 sees "weights of 4 bits are planned so" '^products: {weights: int4}' \
@@ -173,6 +189,8 @@ refuses "options of the balancer that are no map" "^command.sh:.*--eplb-config i
 refuses "two servers" 'a second command with options of vLLM' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 2
 vllm serve Qwen/Qwen3-8B -tp 4'
+refuses "two words of no option" "^command.sh:1:26: error: 'other' belongs to no option, and --model was given" \
+    vllm 'vllm serve Qwen/Qwen3-8B other'
 refuses "another program's command" 'no command with options of SGLang' sglang 'vllm serve Qwen/Qwen3-8B'
 refuses "a model of images" 'a scenario serves a model that generates text' vllm 'vllm serve Qwen/Qwen3-8B --omni'
 

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/words.h"
 #include "import/shell_expand.h"
@@ -16,7 +17,8 @@ struct script {
     const struct launch_system *system;
     struct text launched; /* words of the command, a line each */
     struct place place;
-    bool offered; /* options come from variables that no command uses */
+    bool offered;   /* options come from variables that no command uses */
+    size_t doubted; /* the last word that follows an option which is not known; 0: none */
 };
 
 bool launch_script_is_option(const struct launch_system *system, const struct shell *s, size_t word)
@@ -117,6 +119,39 @@ static const struct import_option *find_begun(const struct import_option *option
                 found = options;
             }
     return found;
+}
+
+/* Whether a name is one of the words, or begins with one that ends in '-'; or is the beginning of
+ * one, which argparse takes for the whole. */
+static bool is_of(const char *words, const char *name, bool shortened)
+{
+    size_t length, n = strlen(name);
+
+    for (const char *one; (one = words_next(&words, &length));)
+        if ((length == n && !strncmp(one, name, n)) ||
+            (one[length - 1] == '-' && !strncmp(one, name, length)) ||
+            (shortened && length > n && !strncmp(one, name, n)))
+            return true;
+    return false;
+}
+
+/* How many words follow an option. */
+enum arity { NO_WORD, ONE_WORD, ALL_WORDS };
+
+static enum arity arity_of(const struct launch_system *system, const struct import_option *option,
+                           const char *name)
+{
+    bool shortened = !strncmp(name, "--", 2) && !(option && words_has(option->name, name));
+
+    if (option && option->type == IMPORT_LIST)
+        return ALL_WORDS;
+    if (option && option->type == IMPORT_FLAG && !option->refused)
+        return NO_WORD;
+    if (!system->bare || words_has(system->valued, name))
+        return ONE_WORD;
+    if (words_has(system->lists, name))
+        return ALL_WORDS;
+    return is_of(system->bare, name, shortened) ? NO_WORD : ONE_WORD;
 }
 
 /* The row of an option of which a part is given, as --speculative-config.method. */
@@ -253,8 +288,8 @@ static void set_hint(struct script *script, const struct shell *s,
                      const struct import_option *option, const char *name, size_t word,
                      size_t length, struct values v)
 {
-    bool sure = shell_words_doubt(&s->words, word, 0, length) == length && s->under == 0 &&
-                !s->doubtful;
+    bool sure =
+        shell_words_doubt(&s->words, word, 0, length) == length && s->under == 0 && !s->doubtful;
     struct text known = TEXT_INIT;
 
     if (v.byte == 0 && v.end > v.first + 1)
@@ -326,37 +361,84 @@ static void take_option(struct script *script, const struct shell *s,
     }
 }
 
+/* The word after an option and its values; one without values may have its default spelled out. */
+static size_t end_of_option(const struct script *script, const struct shell *s, size_t word,
+                            size_t length, enum arity arity)
+{
+    struct values values = values_of(script, s, word, length);
+    const char *first = values.end > word + 1 ? shell_words_text(&s->words, word + 1) : "";
+    bool spelled =
+        script->system->bare && (!strcasecmp(first, "true") || !strcasecmp(first, "false"));
+
+    if (values.first == word || arity == ALL_WORDS)
+        return values.end;
+    return word + 1 + (values.end > word + 1 && (arity == ONE_WORD || spelled));
+}
+
 /* Read an option and its value, after `=` or in the next word; returns the word after both.
  * Unknown options before the launcher's name belong to another program. */
 static size_t read_option(struct script *script, const struct shell *s, size_t word, bool ours)
 {
     const char *text = shell_words_text(&s->words, word);
-    size_t length = strcspn(text, "="), next = word + 1, doubt;
-    bool follows = next < s->words.count && !launch_script_is_option(script->system, s, next);
+    size_t length = strcspn(text, "="), next, doubt;
     const struct import_option *option;
     struct text name = TEXT_INIT;
+    enum arity arity;
 
     text_add_bytes(&name, text, length);
     option = find_option(script->system, &name);
+    arity = arity_of(script->system, option, text_get(&name));
+    next = end_of_option(script, s, word, length, arity);
     doubt = shell_words_doubt(&s->words, word, 0, length);
     if (name.failed)
         diag_no_memory(s->diag);
     else if (doubt < length && shell_words_origin(&s->words, word, doubt).doubt == SHELL_UNKNOWN)
         report_doubt(script, s, shell_words_origin(&s->words, word, doubt), "");
     else if (option)
-        take_option(script, s, option, text_get(&name), word, length, follows);
+        take_option(script, s, option, text_get(&name), word, length,
+                    arity != NO_WORD && next > word + 1);
     else if (ours)
         import_job_unknown(script->job, script->system->options, text_get(&name),
                            shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
-    if (option && option->type == IMPORT_LIST)
-        next = values_of(script, s, word, length).end;
-    else if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
-        next++;
+    if (!option && ours && next > word + 1)
+        script->doubted = next - 1;
     text_fini(&name);
     return next;
 }
 
 /* ---- commands ---- */
+
+/* Take a word that belongs to no option: behind the program it is the value of one that may be
+ * given so, but for a variable that is not set, which may stand for options. */
+static void read_word(struct script *script, const struct shell *s, size_t word, size_t program)
+{
+    const struct launch_system *system = script->system;
+    const struct import_option *option =
+        system->positional ? import_option_find(system->options, system->positional) : NULL;
+    bool unset = s->words.list[word].length == 1 &&
+                 shell_words_origin(&s->words, word, 0).doubt == SHELL_UNKNOWN;
+
+    if (!option || word < program || (unset && word > program))
+        read_other(script, s, word);
+    else if (script->job->said[option - system->options])
+        diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, word, 0)),
+                   "'%.60s' belongs to no option, and %s was given before; expected one of them",
+                   shell_words_text(&s->words, word), option->name);
+    else
+        set_value(script, s, option, option->name, word, 0);
+}
+
+/* Where nothing else is the value that a command needs, it follows an option that is not known, and
+ * that then takes none. */
+static void read_doubted(struct script *script, const struct shell *s)
+{
+    const struct launch_system *system = script->system;
+    const struct import_option *option =
+        system->positional ? import_option_find(system->options, system->positional) : NULL;
+
+    if (option && script->doubted > 0 && !script->job->said[option - system->options])
+        set_value(script, s, option, option->name, script->doubted, 0);
+}
 
 static void add_words(struct text *out, const struct shell *s)
 {
@@ -404,7 +486,8 @@ static void read_command(void *context, struct shell *s)
         if (launch_script_is_option(system, s, i))
             i = read_option(script, s, i, i >= program);
         else
-            read_other(script, s, i++);
+            read_word(script, s, i++, program);
+    read_doubted(script, s);
 }
 
 /* Note a variable of a sum: where its value changes, options change whose values are sums. */
@@ -425,14 +508,6 @@ static void note_operand(void *context, struct shell *s, const struct shell_vari
 }
 
 /* ---- the whole ---- */
-
-void launch_script_set(struct import_job *job, const struct launch_system *system,
-                       const char *option, const struct shell *s, size_t word)
-{
-    struct script script = {.job = job, .system = system};
-
-    set_value(&script, s, import_option_find(system->options, option), option, word, 0);
-}
 
 void launch_script_add_known(struct text *out, const struct shell *s)
 {

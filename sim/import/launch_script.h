@@ -19,6 +19,12 @@ struct launch_system {
     const char *printed;                 /* the remedy for values that only a shell knows */
     bool argparse; /* as Python's argparse reads: options with one dash, beginnings of names,
                       --no-NAME; words before the program are of other programs */
+    /* How many words follow an option, where its row does not say: none behind a name of `bare`,
+     * all up to the next option behind one of `lists`, else one.  Words (base/words.h); one of
+     * `bare` that ends in '-' is the beginning of names, but for those of `valued`. */
+    const char *bare, *valued, *lists;
+    const char *positional; /* option whose value is the one word that belongs to no option; NULL:
+                               such words have no meaning */
     /* Whether the words of a command are of the system; *program becomes the word from which on
      * options are the system's. */
     bool (*find)(const struct shell *shell, size_t *program);
@@ -41,10 +47,6 @@ void launch_script_read(struct import_job *job, const struct launch_system *syst
 /* Whether a word of a command is an option, rather than a value or a number below 0. */
 bool launch_script_is_option(const struct launch_system *system, const struct shell *shell,
                              size_t word);
-
-/* Set an option to the value in a word, unless the value is in doubt, which is reported. */
-void launch_script_set(struct import_job *job, const struct launch_system *system,
-                       const char *option, const struct shell *shell, size_t word);
 
 /* Append the known parts of all words, separated by spaces; a part with an unknown byte is left
  * out. */

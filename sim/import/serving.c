@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/words.h"
 #include "scenario/published.h"
 
 #define SEQUENCES 256    /* at once, where nothing says how many: vLLM's own on small devices */
@@ -23,19 +24,25 @@
 
 /* ---- the program ---- */
 
-static bool begins(const char *text, const char *with)
+static bool is_in_name(const char *images, const char *name)
 {
-    return !strncmp(text, with, strlen(with));
+    size_t length;
+
+    for (const char *image; (image = words_next(&images, &length));)
+        for (const char *at = name; *at; at++)
+            if (!strncmp(at, image, length))
+                return true;
+    return false;
 }
 
 /* Find an image that "docker run" or the like runs. */
-static bool find_image(const struct shell *s, const char *image, size_t *first)
+static bool find_image(const struct shell *s, const char *images, size_t *first)
 {
     bool runs = false;
 
     for (size_t i = 0; i < s->words.count; i++) {
         *first = i + 1;
-        if (runs && strstr(shell_words_text(&s->words, i), image))
+        if (runs && is_in_name(images, shell_words_text(&s->words, i)))
             return true;
         runs |= !strcmp(shell_words_text(&s->words, i), "run");
     }
@@ -51,11 +58,14 @@ bool serving_find_program(const struct shell *s, const struct serving_program *p
         const char *next = shell_words_text(&s->words, i + 1);
 
         *first = i + 2;
-        if ((!strcmp(file_name(word), p->program) && !strcmp(next, "serve")) ||
-            (!strcmp(word, "-m") && begins(next, p->module)))
+        if (!strcmp(file_name(word), p->program) && !strcmp(next, "serve"))
             return true;
+        if (!strcmp(word, "-m") && words_has(p->modules, next)) {
+            *first += i + 2 < n && !strcmp(shell_words_text(&s->words, i + 2), "serve");
+            return true;
+        }
     }
-    return p->image && find_image(s, p->image, first);
+    return find_image(s, p->images, first);
 }
 
 /* ---- the model ---- */

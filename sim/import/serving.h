@@ -20,8 +20,10 @@
 
 #define VLLM_COPIES "--eplb-config.num_redundant_experts"
 
-extern const struct import_option vllm_options[];   /* ended by a row without a name */
-extern const struct import_option sglang_options[]; /* ended by a row without a name */
+extern const struct import_option vllm_options[];           /* ended by a row without a name */
+extern const struct import_option sglang_options[];         /* ended by a row without a name */
+extern const char vllm_bare[], vllm_valued[], vllm_lists[]; /* as in struct launch_system */
+extern const char sglang_bare[], sglang_lists[];
 
 /* Over which of a server's devices widths are sharded. */
 enum serving_span {
@@ -56,10 +58,11 @@ struct serving {
     struct serving_weights weights;
 };
 
-/* Find the program in a command: behind the word `program` and "serve", or behind -m and a module
- * that begins with `module`, or an image of containers with `image`, unless NULL, in its name. */
+/* Find the program in a command: behind the word `program` and "serve", or behind -m and one of
+ * `modules`, which are words, and "serve" if it comes next, or behind an image of containers with
+ * one of `images`, which are words, in its name. */
 struct serving_program {
-    const char *program, *module, *image;
+    const char *program, *modules, *images;
 };
 
 bool serving_find_program(const struct shell *shell, const struct serving_program *program,

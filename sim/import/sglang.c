@@ -15,7 +15,7 @@
 
 static bool find(const struct shell *s, size_t *program)
 {
-    static const struct serving_program sglang = {"sglang", "sglang.launch_server", NULL};
+    static const struct serving_program sglang = {"sglang", "sglang.launch_server", ""};
 
     return serving_find_program(s, &sglang, program);
 }
@@ -26,6 +26,10 @@ static const struct launch_system sglang_system = {
     .example = "python3 -m sglang.launch_server --model-path MODEL",
     .printed = LAUNCH_PRINTED("python3"),
     .argparse = true,
+    .bare = sglang_bare,
+    .valued = "",
+    .lists = sglang_lists,
+    .positional = "--model-path",
     .find = find};
 
 static bool sends(const struct import_server *o)

@@ -257,3 +257,39 @@ const struct import_option sglang_options[] = {
 
 _Static_assert(sizeof sglang_options / sizeof *sglang_options <= IMPORT_OPTIONS_MAX,
                "each row has its flag");
+
+/* ---- how many words they take ---- */
+
+const char sglang_bare[] =
+    "--enable- --disable- --no- --skip- --use- --trust- "
+    "--abort-on-priority-when-disabled --allow-auto-truncate "
+    "--checkpoint-engine-wait-weights-before-ready --collect-tokens-histogram "
+    "--constrained-json-disable-any-whitespace --dcp-replicate-q-proj "
+    "--debug-cuda-graph --delete-ckpt-after-loading "
+    "--disaggregation-decode-enable-offload-kvcache "
+    "--disaggregation-decode-enable-radix-cache --disaggregation-enable-kv-checksum "
+    "--dllm-fdfo --encoder-only --enforce-disable-flashinfer-allreduce-fusion "
+    "--enforce-shared-experts-fusion --experts-shared-outer-loras "
+    "--export-metrics-to-file --flashinfer-mla-disable-ragged --grpc-mode --help "
+    "--incremental-streaming-output --is-embedding --language-model-only "
+    "--language-only --log-requests --lora-strict-loading --lora-use-virtual-experts "
+    "--mlx-enable-sampling --mm-enable-dp-encoder --ple-offload-embedding "
+    "--pre-warm-nccl --prefill-only-disable-kv-cache --prefill-round-robin-balance "
+    "--quantize-and-serve "
+    "--remote-instance-weight-loader-start-seed-via-transfer-engine --return-input-ids "
+    "--return-output-ids --schedule-low-priority-values-first --show-time-cost "
+    "--sleep-on-idle --smg-grpc-mode --speculative-adaptive "
+    "--speculative-dspark-align-verify-tokens-to-graph-tier "
+    "--speculative-enable-w4a4-mxfp4-megamoe --speculative-use-block-verification "
+    "--speculative-use-rejection-sampling --stream-output "
+    "--stream-response-default-include-usage --strip-thinking-cache "
+    "--triton-attention-reduce-in-fp32 --weight-loader-disable-mmap "
+    "--weight-loader-drop-cache-after-load --weight-loader-prefetch-checkpoints";
+const char sglang_lists[] =
+    "--bucket-e2e-request-latency --bucket-inter-token-latency "
+    "--bucket-time-to-first-token --cuda-graph-bs --custom-weight-loader "
+    "--debug-tensor-dump-layers --flashinfer-autotune-skip-ops "
+    "--generation-tokens-buckets --log-requests-target --lora-paths "
+    "--lora-target-modules --model-checksum --numa-node --piecewise-cuda-graph-tokens "
+    "--prompt-tokens-buckets --return-aux-hidden-state-layer-ids --trace-modules "
+    "--uvicorn-access-log-exclude-prefixes";

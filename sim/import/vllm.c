@@ -13,21 +13,15 @@
 #include "base/yaml.h"
 #include "import/serving.h"
 
-static const struct launch_system vllm_system;
-
 static bool find(const struct shell *s, size_t *program)
 {
-    static const struct serving_program vllm = {"vllm", "vllm.entrypoints.openai.api_server",
-                                                "vllm/vllm-openai"};
+    static const struct serving_program vllm = {
+        "vllm",
+        "vllm.entrypoints.openai.api_server vllm.entrypoints.api_server "
+        "vllm.entrypoints.cli.main",
+        "vllm/vllm-openai"};
 
     return serving_find_program(s, &vllm, program);
-}
-
-/* The model may be the first word behind the program. */
-static void read_words(struct import_job *job, const struct shell *s, size_t program)
-{
-    if (program < s->words.count && *shell_words_text(&s->words, program) != '-')
-        launch_script_set(job, &vllm_system, "--model", s, program);
 }
 
 static const struct launch_system vllm_system = {.name = "vLLM",
@@ -35,8 +29,11 @@ static const struct launch_system vllm_system = {.name = "vLLM",
                                                  .example = "vllm serve MODEL",
                                                  .printed = LAUNCH_PRINTED("vllm"),
                                                  .argparse = true,
-                                                 .find = find,
-                                                 .read_words = read_words};
+                                                 .bare = vllm_bare,
+                                                 .valued = vllm_valued,
+                                                 .lists = vllm_lists,
+                                                 .positional = "--model",
+                                                 .find = find};
 
 /* A server that hands its caches on does the prefill, one that is given them the decode. */
 static void find_phase(struct serving *v, const struct import_job *job)

@@ -184,3 +184,28 @@ const struct import_option vllm_options[] = {
 
 _Static_assert(sizeof vllm_options / sizeof *vllm_options <= IMPORT_OPTIONS_MAX,
                "each row has its flag");
+
+/* ---- how many words they take ---- */
+
+const char vllm_bare[] =
+    "--enable- --disable- --no- --skip- --use- --trust- --aggregate-engine-logging "
+    "--allow-credentials --allow-deprecated-quantization --async-scheduling "
+    "--calculate-kv-scales --cohere-is-reasoning-model --cudagraph-metrics "
+    "--data-parallel-external-lb --data-parallel-hybrid-lb "
+    "--data-parallel-multi-port-external-lb --dcp-q-replicate --enforce-eager "
+    "--exclude-tools-when-tool-choice-none --fail-on-environ-validation "
+    "--fully-sharded-loras --grpc --headless --help --interleave-mm-strings "
+    "--jit-monitor-verbose --kv-cache-metrics --kv-sharing-fast-prefill "
+    "--language-model-only --log-error-stack --long-prefill-token-threshold-adaptive "
+    "--mm-device-do-normalize --mm-encoder-only --monokernel --numa-bind --omni "
+    "--ray-workers-use-nsight --return-sampling-mask --return-tokens-as-token-ids "
+    "--scheduler-reserve-full-isl --sleep-mode-offload-cudagraph "
+    "--specialize-active-lora --swa-bounded-replay --tokens-only -O0 -O1 -O2 -O3 -asc "
+    "-dpe -dph -dpm -ep";
+const char vllm_valued[] = "--disable-access-log-for-endpoints";
+const char vllm_lists[] =
+    "--allowed-media-domains --collect-detailed-traces --cpu-offload-params "
+    "--cudagraph-capture-sizes --device-ids --ignore-patterns "
+    "--kv-cache-dtype-skip-layers --logits-processors --lora-modules "
+    "--lora-target-modules --numa-bind-cpus --numa-bind-nodes --offload-params "
+    "--prompt-adapters --served-model-name --sleep-preserve-parameter-names";
