@@ -1252,6 +1252,8 @@ libsim_la_SOURCES = \
 	%D%/serving/trace_fields.c \
 	%D%/serving/trace_fields.h \
 	%D%/serving/trace_jsonl.c \
+	%D%/serving/trace_times.c \
+	%D%/serving/trace_times.h \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

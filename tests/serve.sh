@@ -173,6 +173,22 @@ shardsim serve "$small" --trace "$tmp/trace.jsonl" --rate 1 -p prefill-first --j
 grep -q '"arrival_seconds": 1,' "$tmp/out" || grep -q '"arrival_seconds": 1.0,' "$tmp/out"
 ok $? "the times of a file are stretched"
 
+# The unit of arrivals without one is judged, told, and can be said; what is not read is told, too.
+for i in 1 2 3 4 5; do
+    printf '{"timestamp": %d.5, "type": "text", "n_images": 1, "input_length": 10, "output_length": 2}\n' $i
+done >"$tmp/seconds.jsonl"
+shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked
+is 0 "a trace in seconds"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1 a second; .* Times of arrival are in seconds, because they have fractions; --time-unit=s|ms|us|ns says another. Not read: type, n_images. Images, audio and video are not modelled"
+ok $? "says that its times are in seconds, why, and what is not read"
+shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked --time-unit ms
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1e+03 a second; .* Times of arrival are in milliseconds, as --time-unit says."
+ok $? "a unit that is said"
+shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked --json
+grep -q '"time_unit": "seconds"' "$tmp/out" && grep -q '"time_unit_is_told": false' "$tmp/out" &&
+    grep -q '"fields_not_read": "type, n_images"' "$tmp/out"
+ok $? "and in JSON"
+
 # The scenario is read once, so that it may be standard input.
 set -- -p chunked -n 20 --prompt-tokens 100 --output-tokens 10 --batch 4 --json
 shardsim serve "$small" "$@"
@@ -209,6 +225,8 @@ printf 'arrival,prompt_tokens,output_tokens\n0,1,1\n1,x,1\n' >"$tmp/bad.csv"
 refused 2 "bad.csv:3:3: error: 'x' is no number of tokens" "$small" --trace "$tmp/bad.csv"
 refused 2 "nothing.csv" "$small" --trace "$tmp/nothing.csv"
 refused 2 "expected no --seed" "$small" --trace "$tmp/bad.csv" --seed 1
+refused 2 "expected s, ms, us or ns" "$small" --trace "$tmp/bad.csv" --time-unit minutes
+refused 2 "goes with --trace" "$small" --time-unit ms
 refused 2 "did you mean 'chunked'?" "$small" -p chunk
 refused 2 "expected requests a second above 0" "$small" --rate -1
 refused 2 "expected such as 512" "$small" --prompt-tokens many

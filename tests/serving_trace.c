@@ -17,19 +17,24 @@
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 
-static struct request_trace parsed(const char *text)
+static struct request_trace parsed_in(const char *text, int64_t unit_ns)
 {
     struct request_trace trace;
     struct diag errors = DIAG_INIT;
     struct text told = TEXT_INIT;
 
-    if (trace_parse(&trace, "t", text, strlen(text), &errors) != SHD_OK) {
+    if (trace_parse(&trace, "t", text, strlen(text), unit_ns, &errors) != SHD_OK) {
         diag_print(&errors, &told);
         diag("%s", text_get(&told));
         abort();
     }
     diag_fini(&errors);
     return trace;
+}
+
+static struct request_trace parsed(const char *text)
+{
+    return parsed_in(text, 0);
 }
 
 static bool is_request(const struct request_trace *t, uint32_t i, int64_t arrival_ns,
@@ -66,6 +71,91 @@ static void test_csv(void)
                "2024-02-29T22:00:00Z,1,1\n");
     ok(t.requests[1].arrival_ns == 24 * 3600 * SECOND, "time zones, and a leap year");
     trace_fini(&t);
+}
+
+/* Cells by RFC 4180: quotes inside are doubled, and commas and line ends may be inside. */
+static void test_quotes(void)
+{
+    struct request_trace t = parsed("arrival,\"no\ntes\",prompt_tokens,output_tokens\r\n"
+                                    "0,\"a \"\"b\"\", 8,9 \"\"\",300,400\r\n"
+                                    "1,\"\"\"\",30,\"40\" \r\n\r\n"
+                                    "2,\"one,\r\ntwo\",3,4");
+
+    ok(t.nrequests == 3 && is_request(&t, 0, 0, 300, 400) && is_request(&t, 1, SECOND, 30, 40) &&
+           is_request(&t, 2, 2 * SECOND, 3, 4),
+       "quotes, commas and line ends in a quoted cell");
+    ok(t.skipped && !strcmp(t.skipped, "no\\ntes") && !t.has_media, "a field that is not read");
+    trace_fini(&t);
+    t = parsed("{\"type\": 1, \"timestamp\": 1, \"num_images\": 2, \"prompt_len\": 1, "
+               "\"output_len\": 1}\n{\"type\": 3, \"timestamp\": 1, \"prompt_len\": 1, "
+               "\"output_len\": 1}");
+    ok(t.skipped && !strcmp(t.skipped, "type, num_images") && t.has_media,
+       "fields that are not read, each once, and one of images");
+    trace_fini(&t);
+}
+
+/* Arrivals of five requests: the second a `step` of the file's unit after the first. */
+static const struct {
+    const char *what, *head;
+    double first, step;
+    int64_t asked_ns, unit_ns;
+    enum trace_unit_source source;
+} units[] = {
+    {"seconds of CSV", "timestamp", 0, 2, 0, SECOND, TRACE_UNIT_FORMAT},
+    {"milliseconds by their name", "Arrival (ms)", 0, 2, 0, MS, TRACE_UNIT_NAMED},
+    {"microseconds by their name", "timestamp_us", 0.5, 2000, 0, 1000, TRACE_UNIT_NAMED},
+    {"milliseconds that are asked for", "timestamp", 0, 2, MS, MS, TRACE_UNIT_ASKED},
+    {"milliseconds since 1970", "timestamp", 1.7e12, 2, 0, MS, TRACE_UNIT_SINCE_1970},
+    {"nanoseconds since 1970", "timestamp", 1.7e18, 65536, 0, 1, TRACE_UNIT_SINCE_1970},
+    {"milliseconds by their rate", "timestamp", 0, 450, 0, MS, TRACE_UNIT_RATE},
+    {"microseconds by their rate", "arrival", 7, 300000, 0, 1000, TRACE_UNIT_RATE},
+    {"seconds of JSON by their fractions", NULL, 61.25, 1, 0, SECOND, TRACE_UNIT_FRACTIONS},
+    {"seconds of JSON by their rate", NULL, 61, 1, 0, SECOND, TRACE_UNIT_RATE},
+    {"milliseconds of JSON", NULL, 61, 100, 0, MS, TRACE_UNIT_FORMAT},
+    {"no likely unit", "timestamp", 0, 1e-6, 0, SECOND, TRACE_UNIT_FRACTIONS},
+};
+
+static void test_units(void)
+{
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        struct text text = TEXT_INIT;
+        struct request_trace t;
+        int64_t gap_ns = (int64_t)(units[i].step * (double)units[i].unit_ns + 0.5);
+
+        if (units[i].head)
+            text_addf(&text, "%s,prompt_tokens,output_tokens\n", units[i].head);
+        for (int k = 0; k < 5; k++)
+            text_addf(&text,
+                      units[i].head ? "%.17g,%d,1\n"
+                                    : "{\"timestamp\": %.17g, \"input_length\": %d, "
+                                      "\"output_length\": 1}\n",
+                      units[i].first + k * units[i].step, k + 1);
+        t = parsed_in(text_get(&text), units[i].asked_ns);
+        if (!ok(t.unit.ns == units[i].unit_ns && t.unit.source == units[i].source &&
+                    is_request(&t, 4, 4 * gap_ns, 5, 1) && is_request(&t, 1, gap_ns, 2, 1),
+                "unit: %s", units[i].what))
+            diag("%lld ns by %d, the second after %lld", (long long)t.unit.ns, t.unit.source,
+                 (long long)t.requests[1].arrival_ns);
+        trace_fini(&t);
+        text_fini(&text);
+    }
+}
+
+static void test_asked(void)
+{
+    static const char *const wrong[] = {
+        "arrival_ms,prompt_tokens,output_tokens\n1,1,1\n",
+        "arrival,prompt_tokens,output_tokens\n2024-02-29T22:00:00Z,1,1\n",
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct request_trace t;
+        struct diag errors = DIAG_INIT;
+
+        ok(trace_parse(&t, "t", wrong[i], strlen(wrong[i]), SECOND, &errors) == SHD_EINVAL,
+           "refused: a unit beside %s", i == 0 ? "another in the name" : "dates");
+        diag_fini(&errors);
+    }
 }
 
 static void test_jsonl(void)
@@ -110,7 +200,7 @@ static const struct {
     {"half a token", "arrival,prompt_tokens,output_tokens\n0,1.5,1\n",
      "t:2:3: error: '1.5' is no number of tokens"},
     {"a negative time", "arrival,prompt_tokens,output_tokens\n-1,1,1\n",
-     "t:2:1: error: '-1' is no time of arrival; expected seconds"},
+     "t:2:1: error: '-1' is no time of arrival; expected a number from 0 on"},
     {"no such day", "arrival,prompt_tokens,output_tokens\n2023-13-01 00:00:00,1,1\n",
      "t:2:1: error: '2023-13-01 00:00:00' is no time of arrival"},
     {"no such day of February", "arrival,prompt_tokens,output_tokens\n2023-02-29 00:00:00,1,1\n",
@@ -127,7 +217,7 @@ static const struct {
     {"null", "{\"timestamp\": 0, \"input_length\": null, \"output_length\": 1}",
      "t:1:34: error: prompt_tokens"},
     {"a time in JSON", "{\"timestamp\": \"x\", \"input_length\": 1, \"output_length\": 1}",
-     "t:1:15: error: 'x' is no time of arrival; expected milliseconds"},
+     "t:1:15: error: 'x' is no time of arrival; expected a number from 0 on"},
     {"blocks that are no list",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"hash_ids\": 1}",
      "t:1:69: error: hash_ids is no list"},
@@ -137,6 +227,40 @@ static const struct {
     {"a block below 0",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"hash_ids\": [-1]}",
      "t:1:70: error: a block of hash_ids is -1; expected a number from 0 on"},
+    {"0x10 tokens", "arrival,prompt_tokens,output_tokens\n0,0x10,1\n",
+     "t:2:3: error: '0x10' is no number of tokens"},
+    {"a time of 0X1p4", "arrival,prompt_tokens,output_tokens\n0X1p4,1,1\n",
+     "t:2:1: error: '0X1p4' is no time of arrival"},
+    {"a number of 80 digits",
+     "arrival,prompt_tokens,output_tokens\n0,"
+     "0000000000000000000000000000000000000000000000000000000"
+     "0000000000000000000000001,1\n",
+     "t:2:3: error: "},
+    {"a quote without an end", "arrival,prompt_tokens,output_tokens\n0,1,\"1\n2,3",
+     "t:2:5: error: a quoted cell without an end"},
+    {"text behind a quoted cell", "arrival,prompt_tokens,output_tokens\n0,\"1\"2,1\n",
+     "t:2:6: error: text behind the '\"'"},
+    {"a cell too many", "arrival,prompt_tokens,output_tokens,of\n0,1,1,a,b\n",
+     "t:2:1: error: a row of 5 cells below 4 headings"},
+    {"a cell too few", "arrival,prompt_tokens,output_tokens,of\n0,1,1\n",
+     "t:2:1: error: a row of 3 cells below 4 headings"},
+    {"a date among numbers",
+     "arrival,prompt_tokens,output_tokens\n0,1,1\n2024-02-29 00:00:00,1,1\n",
+     "t: error: some times of arrival are dates, others numbers"},
+    {"a key twice",
+     "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"timestamp\": 2}",
+     "t:1:57: error: a second key of arrival"},
+    {"two names of a key",
+     "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"output_tokens\": 1}",
+     "t:1:57: error: a second key of output_tokens"},
+    {"blocks twice",
+     "{\"timestamp\": 0, \"hash_ids\": [1], \"input_length\": 1, \"output_length\": 1, "
+     "\"hash_ids\": []}",
+     "t:1:74: error: a second key of hash_ids"},
+    {"two units",
+     "{\"arrival_ms\": 0, \"input_length\": 1, \"output_length\": 1}\n"
+     "{\"arrival_s\": 0, \"input_length\": 1, \"output_length\": 1}",
+     "t:2:15: error: a time of arrival in another unit than those before"},
     {"blocks of no size",
      "{\"timestamp\": 0, \"input_length\": 100, \"output_length\": 1, \"hash_ids\": [1]}\n"
      "{\"timestamp\": 0, \"input_length\": 100, \"output_length\": 1, \"hash_ids\": [1, 2]}",
@@ -149,7 +273,7 @@ static void test_bad(void)
         struct request_trace t;
         struct diag errors = DIAG_INIT;
         struct text told = TEXT_INIT;
-        int status = trace_parse(&t, "t", bad[i].text, strlen(bad[i].text), &errors);
+        int status = trace_parse(&t, "t", bad[i].text, strlen(bad[i].text), 0, &errors);
 
         diag_print(&errors, &told);
         if (!ok(status == SHD_EINVAL && !t.requests &&
@@ -260,6 +384,9 @@ int main(void)
 {
     plan(0);
     test_csv();
+    test_quotes();
+    test_units();
+    test_asked();
     test_jsonl();
     test_bad();
     test_drawn();

@@ -29,6 +29,18 @@ static void take_rate(const struct args_value *v)
         args_error(v->line, "--rate is '%s'; expected requests a second above 0, or inf", v->arg);
 }
 
+static void take_unit(const struct args_value *v)
+{
+    static const char *const names[] = {"s", "ms", "us", "ns"};
+    int64_t *ns = v->at;
+
+    *ns = INT64_C(1000000000);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++, *ns /= 1000)
+        if (!strcmp(v->arg, names[i]))
+            return;
+    args_error(v->line, "--time-unit is '%s'; expected s, ms, us or ns", v->arg);
+}
+
 static void take_lengths(const struct args_value *v)
 {
     struct shd_error err;
@@ -73,6 +85,8 @@ static void check_trace(const struct args_line *line, struct served *o)
     for (size_t i = 0; o->trace && i < sizeof of_drawn / sizeof of_drawn[0]; i++)
         if (args_given(line, of_drawn[i]))
             args_error(line, "--trace has requests of its own; expected no --%s", of_drawn[i]);
+    if (!o->trace && o->unit_ns > 0)
+        args_error(line, "--time-unit goes with --trace");
     if (o->trace && strcmp(o->trace, "-") == 0 && strcmp(o->chosen.path, "-") == 0)
         args_error(line, "--trace and the scenario are both standard input; expected one of them");
     o->drawn.nrequests = o->nrequests > 0 ? o->nrequests : REQUESTS;
@@ -106,6 +120,9 @@ static const struct args_row rows[] = {
      "Requests of a file: CSV with headings, as those of Azure and BurstGPT, or JSON lines, as "
      "those "
      "of Mooncake, whose hash_ids tell which prompts share a prefix"},
+    {"time-unit", 0, "s|ms|us|ns", take_unit, AT(unit_ns), 0, 0,
+     "Of arrivals in the file that are numbers (as their name says, else as their fractions, size "
+     "and rate tell)"},
     {"requests", 'n', "N", args_count, AT(nrequests), 1, TRACE_REQUESTS_MAX,
      "So many requests: the first of the file (all), or drawn (1000)"},
     {"rate", 0, "NUMBER", take_rate, AT(rate), 0, 0,

@@ -24,7 +24,7 @@ static int read_trace(struct request_trace *out, const struct served *o)
 
     if (file_read(&text, o->trace, TRACE_BYTES_MAX, &err) != SHD_OK)
         return cmd_failure(o->trace, &err);
-    if (trace_parse(out, o->trace, text_get(&text), text.length, &diag) != SHD_OK) {
+    if (trace_parse(out, o->trace, text_get(&text), text.length, o->unit_ns, &diag) != SHD_OK) {
         diag_write(&diag, stderr);
         exit = cmd_exit_of_input(&diag);
     } else {

@@ -16,6 +16,7 @@
 struct served {
     struct chosen chosen;
     const char *trace;            /* file; NULL: drawn, as `drawn` says */
+    int64_t unit_ns;              /* of the file's times; 0: as trace_parse() finds it */
     uint32_t nrequests;           /* the first of the file; 0: all */
     double rate;                  /* 0: as in the file */
     struct trace_synthetic drawn; /* but for the rate and the number */

@@ -282,6 +282,63 @@ static void add_trace(struct text *out, const struct serving_report *r)
     text_add(out, ".");
 }
 
+static const char *unit_name(int64_t ns)
+{
+    return ns == 1         ? "nanoseconds"
+           : ns == 1000    ? "microseconds"
+           : ns == 1000000 ? "milliseconds"
+                           : "seconds";
+}
+
+/* Requests a second if the times of arrival were in another unit. */
+static double rate_in(const struct serving_report *r, int64_t ns)
+{
+    return (r->trace->nrequests - 1) / (arrival_s(r) * (double)ns / (double)r->trace->unit.ns);
+}
+
+/* In which unit the times of arrival are read, and why. */
+static void add_unit(struct text *out, const struct serving_report *r)
+{
+    const struct trace_unit *unit = &r->trace->unit;
+
+    text_addf(out, "Times of arrival are in %s", unit_name(unit->ns));
+    switch (unit->source) {
+    case TRACE_UNIT_NAMED:
+        text_add(out, ", as their name says.");
+        return;
+    case TRACE_UNIT_ASKED:
+        text_add(out, ", as --time-unit says.");
+        return;
+    case TRACE_UNIT_SINCE_1970:
+        text_add(out, ": their size is that of the time since 1970");
+        break;
+    case TRACE_UNIT_FRACTIONS:
+        text_add(out, ", because they have fractions");
+        break;
+    case TRACE_UNIT_RATE:
+        text_addf(out, ": in %s %.4g requests a second would arrive", unit_name(unit->unlikely_ns),
+                  rate_in(r, unit->unlikely_ns));
+        break;
+    default:
+        text_add(out,
+                 unit->ns == 1000000 ? ", as in Mooncake's JSON lines" : ", as in BurstGPT's CSV");
+        break;
+    }
+    if (unit->unlikely_ns == unit->ns)
+        text_add(out, ", though services do not see such a rate");
+    text_add(out, "; --time-unit=s|ms|us|ns says another.");
+}
+
+/* Fields of the file that change nothing here. */
+static void add_skipped(struct text *out, const struct request_trace *t)
+{
+    text_addf(out, "Not read: %s.", t->skipped);
+    if (t->has_media)
+        text_add(out,
+                 " Images, audio and video are not modelled: neither their encoders nor tokens "
+                 "beyond those of the prompt are counted.");
+}
+
 static void add_replicas(struct text *out, const struct serving_report *r)
 {
     text_addf(out, "%u %s", r->nreplicas, r->nreplicas == 1 ? "replica" : "replicas");
@@ -367,6 +424,14 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
     wrap_join(out, width, 0, 2, &line);
     add_trace(&line, r);
     wrap_join(out, width, 0, 2, &line);
+    if (r->trace->unit.source != TRACE_UNIT_NONE && arrival_s(r) > 0) {
+        add_unit(&line, r);
+        wrap_join(out, width, 0, 2, &line);
+    }
+    if (r->trace->skipped) {
+        add_skipped(&line, r->trace);
+        wrap_join(out, width, 0, 2, &line);
+    }
     add_replicas(&line, r);
     wrap_join(out, width, 0, 2, &line);
     if (r->draft.tokens > 0) {
@@ -435,6 +500,11 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_uint(&out, "requests", r->trace->nrequests);
     json_out_key_double(&out, "arrival_seconds", arrival_s(r));
     json_out_key_uint(&out, "left_out", r->trace->nempty);
+    json_out_key_string(&out, "time_unit",
+                        r->trace->unit.source == TRACE_UNIT_NONE ? NULL
+                                                                 : unit_name(r->trace->unit.ns));
+    json_out_key_bool(&out, "time_unit_is_told", r->trace->unit.source <= TRACE_UNIT_ASKED);
+    json_out_key_string(&out, "fields_not_read", r->trace->skipped);
     json_out_key_uint(&out, "replicas", r->nreplicas);
     json_out_key_uint(&out, "groups", r->ngroups);
     json_out_key_bool(&out, "groups_step_together", r->ngroups > 1 && r->together);

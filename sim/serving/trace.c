@@ -10,7 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "serving/trace_fields.h"
 
@@ -21,6 +23,7 @@ void trace_fini(struct request_trace *trace)
 {
     free(trace->requests);
     free(trace->blocks);
+    free(trace->skipped);
     *trace = (struct request_trace){.nrequests = 0};
 }
 
@@ -73,9 +76,32 @@ static uint32_t find_block_tokens(const struct request_trace *t)
     return 0;
 }
 
-static void finish(struct request_trace *t, const char *path, struct diag *diag)
+/* Keep the names of fields that were skipped. */
+static void keep_skipped(const struct trace_reading *r)
 {
-    const struct place file = {path, 0, 0};
+    static const char *const media[] = {"image", "audio", "video"};
+    struct text names = TEXT_INIT;
+
+    for (size_t i = 0; i < r->nskipped; i++) {
+        text_add(&names, i > 0 ? ", " : "");
+        escape_add_bytes(&names, r->skipped[i].at, r->skipped[i].length);
+    }
+    if (r->nskipped == 0)
+        return;
+    r->trace->skipped = text_take(&names);
+    if (!r->trace->skipped)
+        diag_no_memory(r->diag);
+    for (char *c = r->trace->skipped; c && *c; c++)
+        for (size_t i = 0; i < sizeof media / sizeof media[0]; i++)
+            r->trace->has_media |= !strncasecmp(c, media[i], strlen(media[i]));
+}
+
+static void finish(const struct trace_reading *r, int64_t unit_ns)
+{
+    struct request_trace *t = r->trace;
+    struct diag *diag = r->diag;
+    const struct place file = {r->path, 0, 0};
+    size_t before = diag->nerrors;
 
     if (t->nrequests == 0 && t->nempty > 0) {
         diag_error(diag, file,
@@ -88,10 +114,14 @@ static void finish(struct request_trace *t, const char *path, struct diag *diag)
         diag_error(diag, file, "there are no requests; expected a line for each");
         return;
     }
+    trace_times_set(t, &r->times, unit_ns, file, diag);
+    if (diag->nerrors > before)
+        return;
     if (!sort(t)) {
         diag_no_memory(diag);
         return;
     }
+    keep_skipped(r);
     if (t->requests[t->nrequests - 1].arrival_ns - t->requests[0].arrival_ns > TRACE_SPAN_MAX_NS)
         diag_error(diag, file,
                    "requests arrive over more than 30 years; expected times of one unit");
@@ -106,7 +136,7 @@ static void finish(struct request_trace *t, const char *path, struct diag *diag)
 }
 
 int trace_parse(struct request_trace *out, const char *path, const char *text, size_t length,
-                struct diag *diag)
+                int64_t unit_ns, struct diag *diag)
 {
     struct trace_reading reading = {.trace = out, .path = path, .diag = diag};
     size_t before = diag->nerrors, space = 0;
@@ -120,7 +150,8 @@ int trace_parse(struct request_trace *out, const char *path, const char *text, s
     map_fini(&reading.known);
     free(reading.ids);
     if (diag_status(diag, before) == SHD_OK)
-        finish(out, path, diag);
+        finish(&reading, unit_ns);
+    free(reading.times.values);
     status = diag_status(diag, before);
     if (status != SHD_OK)
         trace_fini(out);
@@ -145,6 +176,7 @@ int trace_scale(struct request_trace *t, double rate, struct shd_error *err)
         return shd_error_set(err, SHD_ERANGE,
                              "at %g requests a second the last arrives after more than 30 years",
                              rate);
+    t->unit = (struct trace_unit){.source = TRACE_UNIT_NONE}; /* of no effect any longer */
     for (uint32_t i = 0; i < t->nrequests && span_ns > 0; i++)
         t->requests[i].arrival_ns =
             llround((double)t->requests[i].arrival_ns / (double)span_ns * wanted_ns);

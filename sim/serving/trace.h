@@ -13,6 +13,7 @@
 #ifndef SERVING_TRACE_H
 #define SERVING_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,24 @@ struct trace_request {
     uint32_t block, nblocks; /* of the prompt: where its numbers begin in `blocks` of the trace */
 };
 
+/* How the unit of the times of arrival became known. */
+enum trace_unit_source {
+    TRACE_UNIT_NONE, /* the times are dates, or drawn */
+    TRACE_UNIT_NAMED,
+    TRACE_UNIT_ASKED,
+    TRACE_UNIT_SINCE_1970,
+    TRACE_UNIT_FRACTIONS,
+    TRACE_UNIT_FORMAT,
+    TRACE_UNIT_RATE /* the format's would come to a rate that no service sees */
+};
+
+struct trace_unit {
+    int64_t ns;
+    enum trace_unit_source source;
+    int64_t unlikely_ns; /* the unit of the format or of fractions, whose rate no service sees; 0:
+                            that rate is likely, or nothing was judged */
+};
+
 struct request_trace {
     struct trace_request *requests; /* by arrival */
     uint32_t nrequests;
@@ -39,13 +58,18 @@ struct request_trace {
     uint32_t
         block_tokens; /* tokens of a block; the last of a prompt may have fewer; 0: no blocks */
     uint32_t nempty;  /* requests left out, because nothing was asked or nothing was made */
+    struct trace_unit unit;
+    char *skipped;  /* names of the file's other fields, with ", " between them; NULL: none */
+    bool has_media; /* one of them counts images, audio or videos */
 };
 
 void trace_fini(struct request_trace *trace);
 
-/* Read the text of a file; errors go to `diag` with their places.  On failure *out is empty. */
+/* Read the text of a file; errors go to `diag` with their places.  On failure *out is empty.
+ * `unit_ns` is the unit of times that are numbers; 0: as their name or the numbers themselves say
+ * (trace_times.h). */
 SHD_MUST_CHECK int trace_parse(struct request_trace *out, const char *path, const char *text,
-                               size_t length, struct diag *diag);
+                               size_t length, int64_t unit_ns, struct diag *diag);
 
 /* Keep the first `n` requests. */
 void trace_limit(struct request_trace *trace, uint32_t n);

@@ -1,4 +1,4 @@
-/* Traces as CSV (RFC 4180, one line a request): the first line has the names of the columns, of
+/* Traces as CSV (RFC 4180, a row for each request): the first row has the names of the columns, of
  * which those of other fields are skipped.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,37 +11,94 @@
 
 #define COLUMNS_MAX 64
 
-/* A line, and how far it was read. */
-struct line {
-    const char *begin, *at, *end; /* `at` is NULL behind the last cell */
-    struct place place;           /* of the line */
+/* The text from a row on, and how far it was read. */
+struct rows {
+    const char *line, *at, *end; /* `line`: where the line of `at` begins */
+    struct place place;          /* of that line */
+    struct diag *diag;
+    bool more; /* the row of the last cell has another */
 };
 
-/* The next cell of a line, without quotes around it and spaces; false: there is none. */
-static bool next_cell(struct line *line, struct json_piece *out, struct place *place)
+static struct place place_of(const struct rows *rows, const char *at)
 {
-    const char *at = line->at, *end;
-    bool quoted;
+    struct place place = rows->place;
 
-    if (!at)
-        return false;
-    while (at < line->end && (*at == ' ' || *at == '\t'))
-        at++;
-    quoted = at < line->end && *at == '"';
-    at += quoted;
-    end = at;
-    while (end < line->end && *end != (quoted ? '"' : ','))
-        end++;
-    *place = line->place;
-    for (const char *c = line->begin; c < at; c++)
-        place->column += (*c & 0xc0) != 0x80;
-    line->at = end;
-    while (line->at < line->end && *line->at != ',')
-        line->at++;
-    line->at = line->at < line->end ? line->at + 1 : NULL;
-    while (end > at && !quoted && (end[-1] == ' ' || end[-1] == '\t'))
+    for (const char *c = rows->line; c < at; c++)
+        place.column += (*c & 0xc0) != 0x80;
+    return place;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static void begin_line(struct rows *rows)
+{
+    rows->line = rows->at;
+    rows->place.line++;
+}
+
+/* Read to the quote that ends a cell: two quotes are one of its characters, and lines may end
+ * inside.  False: the text ends first, which is reported. */
+static bool read_quoted(struct rows *rows, struct json_piece *out, struct place place)
+{
+    const char *begin = ++rows->at;
+
+    for (; rows->at < rows->end; rows->at++) {
+        if (*rows->at == '"' && (rows->at + 1 == rows->end || rows->at[1] != '"')) {
+            *out = (struct json_piece){begin, (size_t)(rows->at++ - begin)};
+            return true;
+        }
+        rows->at += *rows->at == '"';
+        if (*rows->at == '\n') {
+            rows->at++;
+            begin_line(rows);
+            rows->at--;
+        }
+    }
+    diag_error(rows->diag, place, "a quoted cell without an end; expected '\"' behind it");
+    return false;
+}
+
+static void read_plain(struct rows *rows, struct json_piece *out)
+{
+    const char *begin = rows->at, *end;
+
+    while (rows->at < rows->end && *rows->at != ',' && *rows->at != '\n')
+        rows->at++;
+    end = rows->at;
+    while (end > begin && (is_blank(end[-1]) || end[-1] == '\r'))
         end--;
-    *out = (struct json_piece){at, (size_t)(end - at)};
+    *out = (struct json_piece){begin, (size_t)(end - begin)};
+}
+
+/* Read the next cell of a row, without the spaces and the quotes around it.  False: the row is
+ * wrong, which is reported. */
+static bool read_cell(struct rows *rows, struct json_piece *out, struct place *place)
+{
+    while (rows->at < rows->end && is_blank(*rows->at))
+        rows->at++;
+    *place = place_of(rows, rows->at);
+    if (rows->at == rows->end || *rows->at != '"') {
+        read_plain(rows, out);
+    } else {
+        if (!read_quoted(rows, out, *place))
+            return false;
+        while (rows->at < rows->end && (is_blank(*rows->at) || *rows->at == '\r'))
+            rows->at++;
+        if (rows->at < rows->end && *rows->at != ',' && *rows->at != '\n') {
+            diag_error(rows->diag, place_of(rows, rows->at),
+                       "text behind the '\"' that ends a cell; expected ',' (a quote inside a "
+                       "cell is written twice)");
+            return false;
+        }
+    }
+    rows->more = rows->at < rows->end && *rows->at == ',';
+    if (rows->at < rows->end)
+        rows->at++;
+    if (!rows->more)
+        begin_line(rows);
     return true;
 }
 
@@ -51,16 +108,23 @@ struct columns {
     size_t n;
 };
 
-static bool read_heads(struct trace_reading *r, struct columns *columns, struct line line)
+static bool read_heads(struct trace_reading *r, struct columns *columns, struct rows *rows)
 {
+    struct place row = rows->place, place;
     struct json_piece cell;
-    struct place place;
     bool has[TRACE_NFIELDS] = {false};
     size_t before = r->diag->nerrors;
 
-    while (columns->n < COLUMNS_MAX && next_cell(&line, &cell, &place)) {
-        const struct trace_name *name = trace_find_name(cell);
+    do {
+        const struct trace_name *name;
 
+        if (!read_cell(rows, &cell, &place))
+            return false;
+        if (columns->n == COLUMNS_MAX) {
+            diag_error(r->diag, place, "more than %d columns", COLUMNS_MAX);
+            return false;
+        }
+        name = trace_find_name(cell);
         if (name && has[name->field])
             diag_error(r->diag, place, "a second column of %s", trace_field_name(name->field));
         if (name && name->field == TRACE_BLOCKS)
@@ -68,48 +132,66 @@ static bool read_heads(struct trace_reading *r, struct columns *columns, struct 
                        "hash_ids are lists, which CSV has not; expected JSON lines");
         if (name)
             has[name->field] = true;
+        else
+            trace_skip_field(r, cell);
         columns->names[columns->n++] = name;
-    }
+    } while (rows->more);
     for (int f = 0; f < TRACE_BLOCKS; f++)
         if (!has[f])
-            diag_error(r->diag, line.place,
+            diag_error(r->diag, row,
                        "no column has the name %s; expected a line of headings, or JSON lines",
                        trace_field_name(f));
     return r->diag->nerrors == before;
 }
 
-static void read_row(struct trace_reading *r, const struct columns *columns, struct line line)
+static bool has_all(const struct trace_row *row)
+{
+    return row->has[TRACE_ARRIVAL] && row->has[TRACE_PROMPT] && row->has[TRACE_OUTPUT];
+}
+
+/* False: a quote is wrong, so that where the next row begins is unknown. */
+static bool read_row(struct trace_reading *r, const struct columns *columns, struct rows *rows)
 {
     struct trace_row row = {.has = {false}};
+    struct place begin = rows->place, place;
     struct json_piece cell;
-    struct place place;
-    size_t before = r->diag->nerrors;
+    size_t before = r->diag->nerrors, n = 0;
 
-    for (size_t i = 0; i < columns->n && next_cell(&line, &cell, &place); i++)
-        if (columns->names[i])
-            trace_take_value(&row, columns->names[i]->field, columns->names[i]->csv_ns, cell, place,
-                             r->diag);
+    do {
+        const struct trace_name *name;
+
+        if (!read_cell(rows, &cell, &place))
+            return false;
+        name = n < columns->n ? columns->names[n] : NULL;
+        if (name)
+            trace_take_value(r, &row, name, name->csv_ns, cell, place);
+        n++;
+    } while (rows->more);
+    if (n > columns->n || (n < columns->n && has_all(&row)))
+        diag_error(r->diag, begin,
+                   "a row of %zu cells below %zu headings; expected quotes around a cell with a "
+                   "comma",
+                   n, columns->n);
     if (r->diag->nerrors == before)
-        trace_add_row(r, &row, 0, line.place);
+        trace_add_row(r, &row, 0, begin);
+    return true;
+}
+
+/* Step over lines without a character. */
+static bool find_row(struct rows *rows)
+{
+    while (rows->at < rows->end && (*rows->at == '\n' || *rows->at == '\r'))
+        if (*rows->at++ == '\n')
+            begin_line(rows);
+    return rows->at < rows->end;
 }
 
 void trace_read_csv(struct trace_reading *r, const char *text, size_t length)
 {
-    const char *end = text + length;
+    struct rows rows = {text, text, text + length, {r->path, 1, 1}, r->diag, false};
     struct columns columns = {.n = 0};
 
-    for (int number = 1; text < end && !diag_is_full(r->diag) && !r->diag->no_memory; number++) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        struct line line = {text, text, stop ? stop : end, {r->path, number, 1}};
-
-        text = stop ? stop + 1 : end;
-        if (line.end > line.begin && line.end[-1] == '\r')
-            line.end--;
-        if (line.end == line.begin)
-            continue;
-        if (columns.n > 0)
-            read_row(r, &columns, line);
-        else if (!read_heads(r, &columns, line))
+    while (!diag_is_full(r->diag) && !r->diag->no_memory && find_row(&rows))
+        if (columns.n > 0 ? !read_row(r, &columns, &rows) : !read_heads(r, &columns, &rows))
             return;
-    }
 }

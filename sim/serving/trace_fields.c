@@ -17,33 +17,44 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS INT64_C(1000000)
+#define US_NS INT64_C(1000)
 #define NAME_MAX_BYTES 32
 #define NUMBER_MAX_BYTES 64
+#define TIME_MAX 8e18 /* ns since 1970 are within this range, too */
 
 /* The first name of each field is the one that messages suggest.  A number called timestamp is in
  * seconds in the CSV of BurstGPT and in milliseconds in the JSON lines of Mooncake. */
 static const struct trace_name names[] = {
-    {"arrival", TRACE_ARRIVAL, SECOND_NS, SECOND_NS},
-    {"timestamp", TRACE_ARRIVAL, SECOND_NS, MS_NS},
-    {"arrivalms", TRACE_ARRIVAL, MS_NS, MS_NS},
-    {"timestampms", TRACE_ARRIVAL, MS_NS, MS_NS},
-    {"arrivals", TRACE_ARRIVAL, SECOND_NS, SECOND_NS},
-    {"arrivaltime", TRACE_ARRIVAL, SECOND_NS, SECOND_NS},
-    {"arrivedat", TRACE_ARRIVAL, SECOND_NS, SECOND_NS},
-    {"prompttokens", TRACE_PROMPT, 0, 0},
-    {"contexttokens", TRACE_PROMPT, 0, 0},
-    {"requesttokens", TRACE_PROMPT, 0, 0},
-    {"inputtokens", TRACE_PROMPT, 0, 0},
-    {"inputlength", TRACE_PROMPT, 0, 0},
-    {"promptlen", TRACE_PROMPT, 0, 0},
-    {"numprefilltokens", TRACE_PROMPT, 0, 0},
-    {"outputtokens", TRACE_OUTPUT, 0, 0},
-    {"generatedtokens", TRACE_OUTPUT, 0, 0},
-    {"responsetokens", TRACE_OUTPUT, 0, 0},
-    {"outputlength", TRACE_OUTPUT, 0, 0},
-    {"outputlen", TRACE_OUTPUT, 0, 0},
-    {"numdecodetokens", TRACE_OUTPUT, 0, 0},
-    {"hashids", TRACE_BLOCKS, 0, 0},
+    {"arrival", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, false},
+    {"timestamp", TRACE_ARRIVAL, SECOND_NS, MS_NS, false},
+    {"arrivalms", TRACE_ARRIVAL, MS_NS, MS_NS, true},
+    {"timestampms", TRACE_ARRIVAL, MS_NS, MS_NS, true},
+    {"arrivals", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, true},
+    {"timestamps", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, true},
+    {"arrivalus", TRACE_ARRIVAL, US_NS, US_NS, true},
+    {"timestampus", TRACE_ARRIVAL, US_NS, US_NS, true},
+    {"arrivalns", TRACE_ARRIVAL, 1, 1, true},
+    {"timestampns", TRACE_ARRIVAL, 1, 1, true},
+    {"arrivaltimes", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, true},
+    {"arrivaltimems", TRACE_ARRIVAL, MS_NS, MS_NS, true},
+    {"arrivaltimeus", TRACE_ARRIVAL, US_NS, US_NS, true},
+    {"arrivaltimens", TRACE_ARRIVAL, 1, 1, true},
+    {"arrivaltime", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, false},
+    {"arrivedat", TRACE_ARRIVAL, SECOND_NS, SECOND_NS, false},
+    {"prompttokens", TRACE_PROMPT, 0, 0, false},
+    {"contexttokens", TRACE_PROMPT, 0, 0, false},
+    {"requesttokens", TRACE_PROMPT, 0, 0, false},
+    {"inputtokens", TRACE_PROMPT, 0, 0, false},
+    {"inputlength", TRACE_PROMPT, 0, 0, false},
+    {"promptlen", TRACE_PROMPT, 0, 0, false},
+    {"numprefilltokens", TRACE_PROMPT, 0, 0, false},
+    {"outputtokens", TRACE_OUTPUT, 0, 0, false},
+    {"generatedtokens", TRACE_OUTPUT, 0, 0, false},
+    {"responsetokens", TRACE_OUTPUT, 0, 0, false},
+    {"outputlength", TRACE_OUTPUT, 0, 0, false},
+    {"outputlen", TRACE_OUTPUT, 0, 0, false},
+    {"numdecodetokens", TRACE_OUTPUT, 0, 0, false},
+    {"hashids", TRACE_BLOCKS, 0, 0, false},
 };
 
 const struct trace_name *trace_find_name(struct json_piece name)
@@ -136,27 +147,16 @@ static bool parse_date(int64_t *out_ns, const char *text)
     return true;
 }
 
+/* A decimal number; strtod() reads 0x10, too. */
 static bool parse_number(double *out, const char *text)
 {
     char *end;
 
-    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+    if ((!isdigit((unsigned char)text[0]) && text[0] != '.') || strchr(text, 'x') ||
+        strchr(text, 'X'))
         return false;
     *out = strtod(text, &end);
     return end != text && !*end && isfinite(*out);
-}
-
-static bool parse_arrival(int64_t *out_ns, int64_t unit_ns, const char *text)
-{
-    double value;
-
-    if (parse_date(out_ns, text))
-        return true;
-    /* Seconds since 1970 are within this range, too. */
-    if (!parse_number(&value, text) || value * (double)unit_ns > 8e18)
-        return false;
-    *out_ns = llround(value * (double)unit_ns);
-    return true;
 }
 
 /* A count of tokens; some tables write it with a fraction of 0. */
@@ -170,28 +170,50 @@ static bool parse_tokens(int64_t *out, const char *text)
     return true;
 }
 
-void trace_take_value(struct trace_row *row, enum trace_field field, int64_t unit_ns,
-                      struct json_piece value, struct place place, struct diag *diag)
+static void take_arrival(struct trace_reading *r, struct trace_row *row,
+                         const struct trace_name *name, int64_t unit_ns, const char *text,
+                         struct place place)
+{
+    row->is_date = parse_date(&row->values[TRACE_ARRIVAL], text);
+    if (row->is_date)
+        return;
+    if (!parse_number(&row->time, text) || row->time > TIME_MAX)
+        diag_error(r->diag, place,
+                   "'%s' is no time of arrival; expected a number from 0 on, or a date such as "
+                   "2023-11-16 18:17:03.97",
+                   text);
+    else if (r->times.unit_ns && r->times.unit_ns != unit_ns)
+        diag_error(r->diag, place,
+                   "a time of arrival in another unit than those before, by its name");
+    r->times.unit_ns = unit_ns;
+    r->times.named = name->is_unit_named;
+}
+
+void trace_take_value(struct trace_reading *r, struct trace_row *row, const struct trace_name *name,
+                      int64_t unit_ns, struct json_piece value, struct place place)
 {
     char text[NUMBER_MAX_BYTES] = "";
-    bool is_arrival = field == TRACE_ARRIVAL, fits = value.length < sizeof text;
+    size_t length = value.length < sizeof text ? value.length : sizeof text - 1;
 
-    if (fits)
-        memcpy(text, value.at, value.length);
-    text[fits ? value.length : 0] = '\0';
-    row->has[field] = true;
-    if (is_arrival ? parse_arrival(&row->values[field], unit_ns, text)
-                   : parse_tokens(&row->values[field], text))
-        return;
-    if (is_arrival)
-        diag_error(diag, place,
-                   "'%.*s' is no time of arrival; expected %s from 0 on, or a date such as "
-                   "2023-11-16 18:17:03.97",
-                   (int)(fits ? value.length : sizeof text - 1), value.at,
-                   unit_ns == MS_NS ? "milliseconds" : "seconds");
-    else
-        diag_error(diag, place, "'%.*s' is no number of tokens; expected a whole number to %u",
-                   (int)(fits ? value.length : sizeof text - 1), value.at, TRACE_TOKENS_MAX);
+    memcpy(text, value.at, length);
+    text[length] = '\0';
+    if (length < value.length)
+        text[0] = '~'; /* too long for a number */
+    row->has[name->field] = true;
+    if (name->field == TRACE_ARRIVAL)
+        take_arrival(r, row, name, unit_ns, text, place);
+    else if (!parse_tokens(&row->values[name->field], text))
+        diag_error(r->diag, place, "'%s' is no number of tokens; expected a whole number to %u",
+                   text, TRACE_TOKENS_MAX);
+}
+
+void trace_skip_field(struct trace_reading *r, struct json_piece name)
+{
+    for (size_t i = 0; i < r->nskipped; i++)
+        if (r->skipped[i].length == name.length && !memcmp(r->skipped[i].at, name.at, name.length))
+            return;
+    if (name.length > 0 && r->nskipped < TRACE_SKIPPED_MAX)
+        r->skipped[r->nskipped++] = name;
 }
 
 /* ---- requests ---- */
@@ -238,12 +260,13 @@ void trace_add_row(struct trace_reading *r, const struct trace_row *row, uint32_
         diag_error(r->diag, place, "there are more than %u requests", TRACE_REQUESTS_MAX);
         return;
     }
-    if (!array_make_room32(&t->requests, t->nrequests, sizeof *t->requests)) {
+    if (!array_make_room32(&t->requests, t->nrequests, sizeof *t->requests) ||
+        !trace_times_add(&r->times, t->nrequests, row->time, row->is_date)) {
         diag_no_memory(r->diag);
         return;
     }
     t->requests[t->nrequests++] =
-        (struct trace_request){.arrival_ns = row->values[TRACE_ARRIVAL],
+        (struct trace_request){.arrival_ns = row->is_date ? row->values[TRACE_ARRIVAL] : 0,
                                .prompt = (uint32_t)row->values[TRACE_PROMPT],
                                .output = (uint32_t)row->values[TRACE_OUTPUT],
                                .block = block,

@@ -22,7 +22,7 @@ static void take_value(struct trace_reading *r, struct trace_row *row,
         json_text_skip(j);
         return;
     }
-    trace_take_value(row, name->field, name->json_ns, value, place, r->diag);
+    trace_take_value(r, row, name, name->json_ns, value, place);
 }
 
 static void take_blocks(struct trace_reading *r, struct json_text *j)
@@ -52,6 +52,29 @@ static void take_blocks(struct trace_reading *r, struct json_text *j)
     }
 }
 
+/* Take the value behind a key.  A key that is there twice, also by two names of one field, would
+ * leave open which of its values is meant. */
+static void take_field(struct trace_reading *r, struct trace_row *row, struct json_piece key,
+                       struct json_text *j)
+{
+    const struct trace_name *name = trace_find_name(key);
+    struct json_text at = *j;
+
+    at.at = key.at - 1;
+    if (name && row->has[name->field])
+        diag_error(r->diag, json_text_place(&at, r->path), "a second key of %s",
+                   trace_field_name(name->field));
+    if (!name) {
+        trace_skip_field(r, key);
+        json_text_skip(j);
+    } else if (name->field == TRACE_BLOCKS) {
+        row->has[TRACE_BLOCKS] = true;
+        take_blocks(r, j);
+    } else {
+        take_value(r, row, name, j);
+    }
+}
+
 static void read_request(struct trace_reading *r, struct json_text *j)
 {
     struct trace_row row = {.has = {false}};
@@ -61,16 +84,8 @@ static void read_request(struct trace_reading *r, struct json_text *j)
     struct json_piece key;
 
     (void)json_text_open(j, '{');
-    while (json_text_key(j, &key)) {
-        const struct trace_name *name = trace_find_name(key);
-
-        if (!name)
-            json_text_skip(j);
-        else if (name->field == TRACE_BLOCKS)
-            take_blocks(r, j);
-        else
-            take_value(r, &row, name, j);
-    }
+    while (json_text_key(j, &key))
+        take_field(r, &row, key, j);
     if (!j->fault && r->diag->nerrors == before)
         trace_add_row(r, &row, block, place);
 }

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     require(text != NULL);
     memcpy(text, data, size);
-    if (trace_parse(&trace, "fuzz", text, size, &errors) == SHD_OK) {
+    if (trace_parse(&trace, "fuzz", text, size, 0, &errors) == SHD_OK) {
         check(&trace);
         serve(&trace);
         trace_fini(&trace);
