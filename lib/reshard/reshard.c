@@ -60,6 +60,21 @@ static int check_links(const struct shd_reshard_opts *opts, struct shd_error *er
     return SHD_OK;
 }
 
+/* Along an excluded axis nothing moves, so neither sharding may have it.  The nearest holder of a
+ * box may lie along any axis, so tiers do not go with excluded ones. */
+static int check_excluded(const struct shd_sharding *from, const struct shd_sharding *to,
+                          const struct shd_reshard_opts *opts, struct shd_error *err)
+{
+    uint32_t used = shd_sharding_axes(from) | from->partial | shd_sharding_axes(to) | to->partial;
+
+    if (opts->excluded_axes && (opts->ntiers > 0 || !shd_mesh_equal(from->mesh, to->mesh)))
+        return shd_error_set(err, SHD_EINVAL, "excluded axes with %s",
+                             opts->ntiers > 0 ? "tiers of links" : "two meshes");
+    if (opts->excluded_axes & used)
+        return shd_error_set(err, SHD_EINVAL, "an axis that no step may go along is in a sharding");
+    return SHD_OK;
+}
+
 int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
                 const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                 const struct shd_reshard_opts *opts, struct shd_error *err)
@@ -68,6 +83,8 @@ int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
 
     if (!status && opts)
         status = check_links(opts, err);
+    if (!status && opts)
+        status = check_excluded(from, to, opts, err);
     if (status)
         return status;
     shd_sharding_simplify(&out->from, from);
@@ -78,6 +95,7 @@ int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
     out->limit_bytes = reshard_mul(
         reshard_add(reshard_shard_count(&out->from, shape), reshard_shard_count(&out->to, shape)),
         shd_dtype_size(dtype));
+    out->excluded_axes = opts ? opts->excluded_axes : 0;
     memset(out->near, 0, sizeof(out->near));
     if (opts && opts->memory_bytes > 0)
         out->limit_bytes = opts->memory_bytes;

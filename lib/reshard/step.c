@@ -22,11 +22,12 @@ uint64_t reshard_add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-uint32_t reshard_free_axes(const struct shd_sharding *sharding)
+uint32_t reshard_free_axes(const struct reshard_way *way)
 {
-    uint32_t all = (UINT32_C(1) << shd_mesh_naxes(sharding->mesh)) - 1;
+    uint32_t all = (UINT32_C(1) << shd_mesh_naxes(way->at.mesh)) - 1;
 
-    return all & ~shd_sharding_axes(sharding) & ~(uint32_t)sharding->partial;
+    return all & ~shd_sharding_axes(&way->at) & ~(uint32_t)way->at.partial &
+           ~way->ask->excluded_axes;
 }
 
 size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b)
@@ -97,7 +98,7 @@ void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to)
 bool reshard_sliced(struct shd_sharding *next, const struct reshard_way *way,
                     const struct shd_sharding *to)
 {
-    uint32_t free_axes = reshard_free_axes(&way->at);
+    uint32_t free_axes = reshard_free_axes(way);
     bool any = false;
 
     *next = way->at;

@@ -19,6 +19,7 @@ struct reshard_ask {
     const int64_t *shape;
     enum shd_dtype dtype;
     bool cross;                       /* the two shardings are on different meshes */
+    uint32_t excluded_axes;           /* as in struct shd_reshard_opts */
     uint64_t limit_bytes;             /* of one device, for a step's operand and result together */
     int32_t near[SHD_LINK_TIERS_MAX]; /* as in struct shd_reshard_step */
 };
@@ -95,8 +96,9 @@ bool reshard_is_collective(const struct shd_reshard_step *step);
  * operand. */
 uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64_t count);
 
-/* A mask of the axes that neither shard a dimension nor are partial. */
-uint32_t reshard_free_axes(const struct shd_sharding *sharding);
+/* A mask of the axes that a step may slice along: those that neither shard a dimension nor are
+ * partial, without the excluded ones. */
+uint32_t reshard_free_axes(const struct reshard_way *way);
 
 /* How many leading axes two dimensions have in common. */
 size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b);

@@ -76,7 +76,7 @@ static size_t append_wanted(const struct reshard_way *way, struct shd_sharding *
 static void append_all(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_sharding next = way->at;
-    uint32_t free_axes = reshard_free_axes(&way->at);
+    uint32_t free_axes = reshard_free_axes(way);
     size_t n = 0;
 
     for (size_t d = 0; d < to->rank; d++)
@@ -128,7 +128,7 @@ static bool spread(struct reshard_way *way, int dim)
 {
     struct shd_sharding next = way->at;
     struct shd_dim_axes *axes = &next.dims[dim];
-    uint32_t free_axes = reshard_free_axes(&way->at);
+    uint32_t free_axes = reshard_free_axes(way);
     bool any = false;
 
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++) {
@@ -183,7 +183,7 @@ static bool masks_first(const struct reshard_way *way)
     const struct reshard_ask *ask = way->ask;
     uint32_t become = ask->to.partial & ~(uint32_t)ask->from.partial;
 
-    return become && (become & ~reshard_free_axes(&way->at)) == 0 &&
+    return become && (become & ~reshard_free_axes(way)) == 0 &&
            (way->at.partial == 0 || way->at.partial_op == SHD_SUM) &&
            way->count < reshard_shard_count(&ask->to, ask->shape);
 }

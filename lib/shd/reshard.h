@@ -79,6 +79,10 @@ struct shd_reshard_opts {
      * say which holders are the nearest. */
     shd_reshard_seconds_fn seconds;
     const void *seconds_arg;
+    /* Bit a: no step goes along axis a of the mesh, as along the axis of a pipeline, where devices
+     * hold different arrays.  Both shardings are on one mesh then and have none of these axes, and
+     * no tiers are given. */
+    uint16_t excluded_axes;
 };
 
 struct shd_reshard_step {
@@ -133,8 +137,9 @@ SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
 /* The same with options (NULL: as above).  With links or seconds more ways are tried, and the plan
  * is the one that takes the least time; by shd_reshard_measure(), where no seconds are given, and
  * then time and memory grow with the devices.
- * SHD_EINVAL for tiers that are not each a part of the next or have no speed; SHD_EDEVMEM where
- * every way needs more memory than was asked for; SHD_ENOMEM, as links need scratch memory. */
+ * SHD_EINVAL for tiers that are not each a part of the next or have no speed, and for excluded axes
+ * that a sharding has, or that come with tiers or two meshes; SHD_EDEVMEM where every way needs more
+ * memory than was asked for; SHD_ENOMEM, as links need scratch memory. */
 SHD_API SHD_MUST_CHECK int
 shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,
                        const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,

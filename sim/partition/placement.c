@@ -254,10 +254,12 @@ static void set_rule(struct placement *p, uint32_t node)
 
 static int set_up(struct placement *p, struct shd_error *err)
 {
+    const struct program_stages *stages = p->request->stages;
     const struct graph *g = p->graph;
     int status;
 
-    p->price = price_create(g, p->mesh, p->request->algos, p->request->hardware);
+    p->price = price_create(g, p->mesh, stages ? UINT32_C(1) << stages->axis : 0,
+                            p->request->algos, p->request->hardware);
     p->nodes = calloc((size_t)g->nnodes + 1, sizeof *p->nodes);
     p->next_output = malloc(((size_t)g->noutputs + 1) * sizeof *p->next_output);
     if (!p->price || !p->nodes || !p->next_output)

@@ -22,6 +22,7 @@ struct entry {
 struct price {
     const struct graph *graph;
     const struct shd_mesh *mesh;
+    uint16_t excluded_axes;
     const struct coll_algo *const *algos; /* by kind */
     const struct hardware *hardware;      /* NULL: costs are bytes */
     struct shd_sharding *shardings;
@@ -58,7 +59,8 @@ static void clear_entries(struct entry *entries, uint32_t n)
 }
 
 struct price *price_create(const struct graph *graph, const struct shd_mesh *mesh,
-                           const struct coll_algo *const *algos, const struct hardware *hardware)
+                           uint32_t excluded_axes, const struct coll_algo *const *algos,
+                           const struct hardware *hardware)
 {
     static const struct coll_algo *const defaults[COLL_NKINDS];
     struct price *p = calloc(1, sizeof *p);
@@ -67,6 +69,7 @@ struct price *price_create(const struct graph *graph, const struct shd_mesh *mes
         return NULL;
     p->graph = graph;
     p->mesh = mesh;
+    p->excluded_axes = (uint16_t)excluded_axes;
     p->hardware = hardware;
     p->algos = algos ? algos : defaults;
     p->nentries = 1024;
@@ -180,7 +183,8 @@ int price_plan(struct shd_reshard_plan *out, const struct price *p, uint32_t nod
     /* Without a cluster, every box comes from a fixed holder.  With tiers, the nearest holder would
      * make a device's sent bytes depend on where its node ends. */
     const struct shd_reshard_opts opts = {.seconds = p->hardware ? hardware_reshard_seconds : NULL,
-                                          .seconds_arg = p->hardware};
+                                          .seconds_arg = p->hardware,
+                                          .excluded_axes = p->excluded_axes};
     int64_t shape[GRAPH_RANK_MAX];
 
     graph_shape(p->graph, node, shape);

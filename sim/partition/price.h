@@ -37,12 +37,14 @@
 
 struct price; /* opaque */
 
-/* `algos`: the algorithm of each kind of collective (NULL entries: the default; NULL: all default),
+/* `excluded_axes`: bit a: no reshard goes along axis a of the mesh, which holds the stages of a
+ * pipeline.  `algos`: the algorithm of each kind of collective (NULL entries: the default; NULL: all default),
  * which must outlive the object; bytes are counted for these algorithms.  `hardware`: a cluster
  * laid out for the mesh, then costs are seconds on it with its own algorithms; NULL: costs are
  * bytes.  Returns NULL if there is no memory. */
 struct price *price_create(const struct graph *graph, const struct shd_mesh *mesh,
-                           const struct coll_algo *const *algos, const struct hardware *hardware);
+                           uint32_t excluded_axes, const struct coll_algo *const *algos,
+                           const struct hardware *hardware);
 void price_destroy(struct price *price);
 
 /* The number of a sharding.  Without memory it is another sharding's number, and price_failed() is
