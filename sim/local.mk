@@ -148,6 +148,8 @@ libsim_la_SOURCES = \
 	%D%/capture/torch_nest.c \
 	%D%/capture/torch_ops.c \
 	%D%/capture/torch_ops.h \
+	%D%/capture/torch_own.c \
+	%D%/capture/torch_own.h \
 	%D%/capture/torch_profiler.c \
 	%D%/capture/torch_profiler.h \
 	%D%/capture/torch_room.c \

@@ -266,6 +266,81 @@ LIST
 }
 
 # The ranks of a group: by the name of the group, listed, abbreviated, by start and stride, or all.
+# own NAME BEGIN DUR DIMS TYPES SCALARS [MORE]: an op of another library, of bfloat16 on a thread of its own
+own() {
+    event cpu_op "$1" "$2" "$3" 7 "\"Input Dims\": [$4], \"Input type\": [$5], \"Concrete Inputs\": [$6]$7"
+}
+
+# All-reduces of engines, which no process group sees.  Each is on 600 elements of bfloat16 of two ranks of four:
+# 1200 bytes to each.  A collective in another record of the same collective counts once.
+test_own() {
+    b='"c10::BFloat16"'
+    {
+        begin 1 4 '{"pg_name": "0", "pg_size": 4, "ranks": [0, 1, 2, 3]}, {"pg_name": "1", "pg_size": 1, "ranks": [1]},
+ {"pg_name": "7", "pg_desc": "TENSOR_MODEL_PARALLEL_GROUP", "pg_size": 2, "ranks": [0, 1]}'
+        own engine::all_reduce 10 9 '[20, 30], []' "$b, \"\"" '"", ""'
+        own symm_mem::two_shot_all_reduce_ 12 5 '[600], [], []' "$b, \"\", \"\"" '"", "", ""'
+        own _C_custom_ar::all_reduce 30 5 '[], [600], [600], [], []' "\"Scalar\", $b, $b, \"Scalar\", \"Scalar\"" \
+            '"94", "", "", "0", "8388608"'
+        own sglang::inplace_all_reduce 40 9 '[6, 100], []' "$b, \"\"" '"", ""'
+        own sgl_kernel::all_reduce 42 5 '[], [], []' '"Scalar", "", ""' '"", "", ""'
+        own trtllm::allreduce 50 5 '[10, 60], [10, 60], []' "$b, $b, \"ScalarList\"" '"", "", "[0, 1]"'
+        own symm_mem::one_shot_all_reduce_copy 60 5 '[4096], [600], [], []' "$b, $b, \"\", \"\"" '"", "", "", ""'
+        own flashinfer_fused_allreduce_norm 70 5 '[600], [600], [600]' "$b, $b, $b" '"", "", ""'
+        own _c10d_functional::all_reduce 80 5 '[600], [], []' "$b, \"\", \"\"" '"", "", ""'
+        own vllm::all_reduce 90 9 '[600], []' "$b, \"\"" '"", ""' ', "External id": 31'
+        call 92 allreduce 600 600 BFloat16 2 '[0, 1]' '"'
+        end
+    } | sed 's/"In split size": "\[\]""/"In split size": "[]"/' >"$tmp/t.json"
+    replayed "all-reduces of engines" 38400 '["tp"], ["tp"]' --mesh dp=2,tp=2
+    holds "each counts once, of two ranks" <<'PY'
+assert [(c["op"], c["count"], c["operand_bytes"], c["group_size"]) for c in r["collectives"]] == [
+    ("all-reduce", 6, 1200, 2), ("all-reduce", 2, 1200, 2)], r
+notes = " ".join(r["notes"])
+assert "6 calls of an engine's own collectives do not say" in notes and "not known here" not in notes, notes
+PY
+    {
+        begin 0 2 ''
+        own engine::all_gather 10 5 '[8, 25], [], []' "$b, \"\", \"\"" '"", "", ""'
+        own engine::reg_reduce_scatter_tensor 20 5 '[100], [200]' "$b, $b" '"", ""'
+        own engine::all_to_all_single 30 5 '[200], [200]' "$b, $b" '"", ""'
+        end
+    } >"$tmp/t.json"
+    replayed "gathers, scatters and exchanges of engines" 1600 '["axis0"], ["axis0"], ["axis0"]' --devices 2
+    holds "their sizes" <<'PY'
+assert sorted((c["op"], c["operand_bytes"]) for c in r["collectives"]) == [
+    ("all-gather", 400), ("all-to-all", 400), ("reduce-scatter", 400)], r["collectives"]
+PY
+    {
+        begin 0 2 ''
+        own symm_mem::fused_matmul_reduce_scatter 10 5 '[8, 25], [25, 8], []' "$b, $b, \"\"" '"", "", ""'
+        event cpu_op engine::all_reduce 20 5
+        event user_annotation my_all_gather 30 5
+        event user_annotation my_all_gather_around 40 9
+        own engine::all_gather 42 5 '[8, 25], [], []' "$b, \"\", \"\"" '"", "", ""'
+        event user_annotation FSDP::all_gather_copy_out 50 5
+        end
+    } >"$tmp/t.json"
+    replayed "records with words of collectives" 800 '["axis0"]' --devices 2
+    holds "those that are not understood are told" <<'PY'
+assert any("3 calls are of kinds that are not known here" in n for n in r["notes"]), r["notes"]
+PY
+    {
+        begin 0 2 ''
+        own engine::all_reduce 10 5 '[600], []' "$b, \"\"" '"", ""' ', "External id": 31'
+        event kernel 'void cross_device_reduce_1stage<bf16, 2>' 12 2 20 '"External id": 31'
+        event kernel 'void cross_device_reduce_1stage<bf16, 2>' 32 2 20 '"External id": 0'
+        event kernel 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL' 42 2 20 '"stream": 20'
+        event kernel 'oneShotAllReduceKernel' 52 2 20 '"stream": 20'
+        event kernel 'triton_poi_fused_all_reduce_add_3' 62 2 20 '"stream": 20'
+        end
+    } >"$tmp/t.json"
+    replayed "kernels" 2400 '["axis0"]' --devices 2
+    holds "those of no call are told" <<'PY'
+assert any("3 kernels of collectives, such as 'oneShotAllReduceKernel', belong to no call" in n for n in r["notes"]), r["notes"]
+PY
+}
+
 test_groups() {
     config='{"pg_name": "9", "pg_desc": "mesh_dp", "pg_size": 4, "ranks": [0, 2, 4, 6]}'
     for told in '"[]", "Process Group Name": "9"' '"[0, 2, 4, 6]"' '"[0, 2, ...]"' '"[0, 2, ..., 6]"' \
@@ -512,6 +587,7 @@ test_faults() {
 test_example
 test_once
 test_names
+test_own
 test_groups
 test_sizes
 test_world

@@ -110,17 +110,19 @@ static bool whole(struct json_piece piece, int64_t *out)
 bool torch_arrays_read_scalars(struct torch_arrays *arrays, struct json_text *j)
 {
     struct torch_argument spare;
-    struct json_piece piece;
 
     if (!json_text_open(j, '['))
         return false;
     for (uint32_t i = 0; json_text_item(j); i++) {
         struct torch_argument *a = argument(arrays, i, &spare);
+        struct json_piece piece = {NULL, 0};
 
         if (json_text_string(j, &piece))
             a->is_number = whole(piece, &a->number);
         else
             (void)json_text_skip(j);
+        if (piece.length && *piece.at == '[')
+            a->word = piece; /* a list of numbers */
     }
     return true;
 }

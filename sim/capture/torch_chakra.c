@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "capture/torch_arrays.h"
-#include "capture/torch_trace.h"
+#include "capture/torch_own.h"
 
 #define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file in which its first node must lie */
 
@@ -250,6 +249,9 @@ static bool add_call(struct reader *r, struct torch_event *event, const struct f
     } else if (event->role == TORCH_FUNCTIONAL) {
         call.group_name = in.n ? in.arguments[in.n - 1].word : call.group_name;
         return torch_trace_add_call(&r->trace, &call, event);
+    } else if (event->role == TORCH_OWN) {
+        call.op = torch_own_op(call.name);
+        torch_own_sizes(&in, &call);
     } else {
         torch_arrays_of_call(&in, &call);
     }

@@ -323,21 +323,64 @@ static bool guess_by_size(uint32_t *out, struct torch_trace *trace, const struct
     return group_of_size(out, trace, ranks, size == TORCH_UNKNOWN ? trace->world : size);
 }
 
+static bool is_same_piece(struct json_piece a, struct json_piece b)
+{
+    return a.length == b.length && (a.length == 0 || !memcmp(a.at, b.at, a.length));
+}
+
+/* Whether a call may be of a described group: one of its size; if that is unknown, one of several
+ * ranks. */
+static bool may_be_of(const struct torch_group *group, int64_t size)
+{
+    return size == TORCH_UNKNOWN ? group->size != 1 : group->size == size;
+}
+
+/* Whether a group's name is that of tensor parallelism, along which engines reduce by kernels of
+ * their own. */
+static bool is_tensor(const struct torch_group *group)
+{
+    static const char *const words[] = {"tp", "TP", "tensor", "TENSOR"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (json_piece_has(group->description, words[i]) || json_piece_has(group->name, words[i]))
+            return true;
+    return false;
+}
+
+/* The first described group that a call may be of; NULL: none.  Where several groups of different
+ * ranks fit, the guess is counted. */
+static struct torch_group *first_group(struct torch_trace *trace, const struct torch_call *call,
+                                       int64_t size)
+{
+    struct torch_group *first = NULL, *tensor = NULL;
+    uint32_t fit = 0;
+
+    for (uint32_t i = 0; i < trace->ngroups; i++) {
+        struct torch_group *group = &trace->groups[i];
+
+        if (!may_be_of(group, size))
+            continue;
+        first = first ? first : group;
+        tensor = !tensor && is_tensor(group) ? group : tensor;
+        fit += group == first || group->size != first->size ||
+               !is_same_piece(group->ranks, first->ranks);
+    }
+    if (!first && size == TORCH_UNKNOWN && trace->ngroups > 0)
+        return &trace->groups[0];
+    tensor = call->role == TORCH_OWN ? tensor : NULL;
+    trace->traces->ntensor += tensor && fit > 1;
+    trace->traces->nguessed += !tensor && fit > 1;
+    return tensor ? tensor : first;
+}
+
 bool torch_group_guess(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
                        struct torch_ranks *ranks)
 {
     int64_t size = torch_group_size(call);
-    struct torch_group *first = NULL;
-    uint32_t fit = 0;
+    struct torch_group *first = first_group(trace, call, size);
 
-    for (uint32_t i = 0; i < trace->ngroups; i++)
-        if (size == TORCH_UNKNOWN || trace->groups[i].size == size) {
-            first = first ? first : &trace->groups[i];
-            fit++;
-        }
     if (!first && (trace->ngroups == 0 || size == trace->world))
         return guess_by_size(out, trace, call, ranks);
-    trace->traces->nguessed += fit > 1;
     if (first && torch_group_described(out, trace, first, ranks))
         return true;
     if (first)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/torch_trace.h"
+#include "capture/torch_own.h"
 
 #define DEPTH_MAX 512 /* enclosing events examined for a call */
 
@@ -52,6 +52,19 @@ static void take_sizes(struct torch_call *call, const struct torch_call *label)
         call->in_elements = label->in_elements;
 }
 
+/* A record inside one of a library's own name is the same collective: the inner one counts if it is
+ * known. */
+static void look_at_own(struct torch_call *call, struct torch_call *own,
+                        const struct torch_event *around)
+{
+    if (!torch_own_is_known(own))
+        take_place(call, around);
+    if (torch_own_is_known(call))
+        own->counted = false;
+    else
+        call->counted = false;
+}
+
 /* Examine the events around a call, the innermost first. */
 static void look_around(struct nest *n, const struct torch_event *event)
 {
@@ -72,6 +85,9 @@ static void look_around(struct nest *n, const struct torch_event *event)
             break;
         case TORCH_GROUP_CALL:
             call->counted = false;
+            break;
+        case TORCH_OWN:
+            look_at_own(call, &calls[around->call], around);
             break;
         case TORCH_OP:
             if (event->role == TORCH_LABEL)
@@ -97,7 +113,7 @@ static void sweep(struct nest *n)
         while (n->depth && (n->stack[n->depth - 1]->thread != event->thread ||
                             n->stack[n->depth - 1]->end <= event->begin))
             n->depth--;
-        if (event->role >= TORCH_OP)
+        if (event->role >= TORCH_OWN)
             look_around(n, event);
         if (event->role != TORCH_STEP && event->role < TORCH_LABEL)
             n->stack[n->depth++] = event;

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "capture/torch_arrays.h"
-#include "capture/torch_trace.h"
+#include "capture/torch_own.h"
 
 #define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file in which its first events must lie */
 
@@ -89,6 +88,8 @@ static bool read_args(struct torch_call *call, struct torch_arrays *arrays, stru
             taken = torch_arrays_read_types(arrays, &j);
         } else if (json_piece_is(key, "Concrete Inputs")) {
             taken = torch_arrays_read_scalars(arrays, &j);
+        } else if (json_piece_is(key, "External id")) {
+            taken = json_text_int(&j, &call->record);
         } else {
             taken = read_group_arg(call, key, &j);
         }
@@ -106,7 +107,13 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
     bool named = fields->has_args && read_args(&call, &arrays, fields->args);
 
     call.at = fields->at;
-    trace->nnameless += event->role == TORCH_KERNEL && !named;
+    if (event->role == TORCH_OWN)
+        call.op = torch_own_op(call.name);
+    if (event->role == TORCH_KERNEL && !named &&
+        !torch_own_add_kernel(trace, event->name, call.record))
+        return false;
+    trace->nnameless +=
+        event->role == TORCH_KERNEL && !named && json_piece_begins(event->name, "nccl");
     if (event->role == TORCH_GROUP_CALL || event->role == TORCH_KERNEL) {
         /* A record without a name says less than the op around it; a mere wait moves nothing. */
         if (!named || (call.op && !call.op->op))
@@ -116,7 +123,7 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
     } else {
         if (call.op && !call.op->op)
             return true;
-        torch_arrays_of_call(&arrays, &call);
+        (event->role == TORCH_OWN ? torch_own_sizes : torch_arrays_of_call)(&arrays, &call);
     }
     return torch_trace_add_call(trace, &call, event);
 }
@@ -181,7 +188,7 @@ static bool role_of(enum torch_role *role, const struct fields *f)
         return false;
     if (json_piece_is(f->category, "kernel")) {
         *role = TORCH_KERNEL;
-        return json_piece_begins(f->name, "nccl");
+        return json_piece_begins(f->name, "nccl") || torch_own_is_kernel(f->name);
     }
     if (!json_piece_is(f->category, "cpu_op") && !json_piece_is(f->category, "user_annotation"))
         return false;
@@ -196,8 +203,11 @@ static bool read_event(struct torch_trace *trace, struct json_text *j)
 
     if (!read_fields(&f, j))
         return false;
-    if (!role_of(&event.role, &f) || event.role == TORCH_FUNCTIONAL)
+    if (!role_of(&event.role, &f))
         return true;
+    if (event.role == TORCH_FUNCTIONAL && !torch_own_is(torch_op_name(f.name)))
+        return true;
+    event.role = event.role == TORCH_FUNCTIONAL ? TORCH_OWN : event.role;
     event.thread = f.thread;
     event.name = f.name;
     /* Times in the file are in us; events have ns. */
@@ -208,8 +218,8 @@ static bool read_event(struct torch_trace *trace, struct json_text *j)
                    "an event without a time; expected its 'ts' and 'dur' in microseconds");
         return false;
     }
-    return event.role < TORCH_OP ? torch_trace_add_event(trace, &event)
-                                 : add_call(trace, &event, &f);
+    return event.role < TORCH_OWN ? torch_trace_add_event(trace, &event)
+                                  : add_call(trace, &event, &f);
 }
 
 static bool read_events(struct torch_trace *trace, struct json_text *j)

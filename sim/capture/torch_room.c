@@ -27,6 +27,7 @@ void torch_trace_fini(struct torch_trace *trace)
     free(trace->events);
     free(trace->calls);
     free(trace->groups);
+    free(trace->kernels);
     free(trace->description);
     *trace = (struct torch_trace){.file = NULL};
 }

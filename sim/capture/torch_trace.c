@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "capture/torch_groups.h"
+#include "capture/torch_own.h"
 
 bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *event)
 {
@@ -58,6 +59,7 @@ struct torch_call torch_call_named(struct json_piece name, enum torch_role role)
                                .group_size = TORCH_UNKNOWN,
                                .group_start = TORCH_UNKNOWN,
                                .group_stride = TORCH_UNKNOWN,
+                               .record = TORCH_UNKNOWN,
                                .own = TORCH_UNKNOWN,
                                .other = TORCH_UNKNOWN,
                                .other_in_group = TORCH_UNKNOWN,
@@ -87,6 +89,9 @@ bool torch_role_of(enum torch_role *role, struct json_piece name, bool is_scope)
         *role = TORCH_STEP;
     else if (is_label(name))
         *role = TORCH_LABEL;
+    else if (torch_own_is(torch_op_name(name)) &&
+             !json_piece_begins(name, "autograd::engine::evaluate_function: "))
+        *role = TORCH_OWN;
     else if (is_scope)
         *role = TORCH_SCOPE;
     else if (json_piece_begins(name, "autograd::engine::evaluate_function: "))
@@ -257,7 +262,7 @@ static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torc
 
         if (!call->counted)
             continue;
-        if (!call->op) {
+        if (!torch_own_is_known(call)) {
             call->counted = false;
             trace->traces->nunknown++;
             if (torch_trace_failed(
@@ -448,7 +453,8 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ran
 
     if (trace->ncalls)
         qsort(trace->calls, trace->ncalls, sizeof *trace->calls, by_begin);
-    if (!find_groups(trace, groups, ranks) || !keep_described(trace, ranks))
+    if (!find_groups(trace, groups, ranks) || !keep_described(trace, ranks) ||
+        !torch_own_count_kernels(trace))
         return;
     find_rank(trace, groups, ranks);
     find_world(trace, groups);

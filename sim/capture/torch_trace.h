@@ -25,6 +25,7 @@ enum torch_role {
     TORCH_SCOPE,      /* a scope named by the program */
     TORCH_BACKWARD,   /* the backward of an op */
     TORCH_FUNCTIONAL, /* _c10d_functional::all_reduce, which names its group */
+    TORCH_OWN,        /* a collective under a library's own name (torch_own.h) */
     TORCH_OP,
     TORCH_GROUP_CALL, /* record_param_comms */
     TORCH_LABEL,
@@ -53,12 +54,14 @@ struct torch_call {
     int64_t npieces; /* arrays moved at once; at least 1 */
     struct json_piece group_name, group_ranks;
     int64_t group_size, group_start, group_stride;
-    int64_t own;   /* this rank's number in the group */
-    int64_t other; /* other rank of a message, by its number in the job */
+    int64_t record; /* number that kernels name the record by which they were launched */
+    int64_t own;    /* this rank's number in the group */
+    int64_t other;  /* other rank of a message, by its number in the job */
     int64_t other_in_group;
     bool async;
     /* Set by torch_nest(): */
     bool counted, backward, taken; /* taken: a label that belongs to an op */
+    bool launches;                 /* a kernel names it; set by torch_own_count_kernels() */
     int64_t step;
     struct json_piece where;
 };
@@ -70,6 +73,13 @@ struct torch_group {
     uint32_t group; /* number in the traces + 1; 0: not resolved yet */
 };
 
+/* A kernel whose name is that of a collective. */
+struct torch_kernel {
+    int64_t record; /* of torch_call; TORCH_UNKNOWN */
+    enum coll_kind kind;
+    struct json_piece name;
+};
+
 struct torch_trace {
     const char *file;
     struct traces *traces;
@@ -77,7 +87,8 @@ struct torch_trace {
     struct torch_event *events;
     struct torch_call *calls;
     struct torch_group *groups;
-    uint32_t nevents, ncalls, ngroups;
+    struct torch_kernel *kernels;
+    uint32_t nevents, ncalls, ngroups, nkernels;
     char *description; /* of the groups, decoded from a string; owned */
     int64_t rank, world;
     bool is_world_told;

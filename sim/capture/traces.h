@@ -63,6 +63,9 @@ struct traces {
      * counted for an unknown name, or for an unknown other rank of a message. */
     uint64_t nguessed, nsized, nall, nuntyped, nunknown, npeerless;
     uint64_t nnameless; /* kernels without the name of their collective, of ranks without calls */
+    uint64_t ntensor;   /* calls whose group is guessed to be that of tensor parallelism */
+    uint64_t nlone;     /* kernels of collectives that belong to no call */
+    uint32_t lone;      /* a word: the name of one of them */
     bool is_reached;    /* the world's size is inferred from groups, and may be larger */
     uint32_t unknown;   /* a word: one of the unknown names */
 };

@@ -506,6 +506,10 @@ static int note_counts(struct join *j)
          "to be of the first that has as many members as its arrays tell, else of the first of "
          "all; several could be meant.",
          (unsigned long long)t->nguessed);
+    note(j, &status, t->ntensor,
+         "%llu calls of an engine's own collectives do not say which process group they are of: "
+         "each is taken to be of the first that is named for tensor parallelism.",
+         (unsigned long long)t->ntensor);
     note(j, &status, t->nsized,
          "%llu calls tell by their arrays how many ranks their process group has, but not which: "
          "they are taken to be %s.",
@@ -520,6 +524,10 @@ static int note_counts(struct join *j)
          "%llu kernels of NCCL do not say what they move, and no call of a collective is traced: "
          "they are not counted.",
          (unsigned long long)t->nnameless);
+    note(j, &status, t->nlone,
+         "%llu kernels of collectives, such as '%.60s', belong to no call that is traced, as those "
+         "of CUDA graphs: what they move is not told, and they are not counted.",
+         (unsigned long long)t->nlone, t->nlone ? t->words[t->lone] : "");
     note(j, &status, t->is_reached,
          "How many ranks the job has is not told: %d, as many as groups and arrays tell of; "
          "--devices=N says another number.",
