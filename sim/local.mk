@@ -1137,6 +1137,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/published_config.c \
 	%D%/scenario/published_config.h \
 	%D%/scenario/published_models.c \
+	%D%/scenario/published_types.c \
+	%D%/scenario/published_types.h \
 	%D%/scenario/recompute_policies.c \
 	%D%/scenario/recompute_policies.h \
 	%D%/scenario/recompute_value.c \

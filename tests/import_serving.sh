@@ -37,6 +37,7 @@ there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 "$load"
 there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -ep -dcp 8 "$load" --block-size 64
 there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -dp 4 -ep "$load" --enable-eplb \
     "--eplb-config '{\"window_size\": 1000, \"num_redundant_experts\": 32, \"log_balancedness\": true}'"
+there_and_back vllm vllm serve Qwen/Qwen3-8B -tp 2 --quantization fp8 "$load"
 there_and_back vllm vllm serve openai/gpt-oss-120b --tensor-parallel 4 --enable-expert-parallel "$load"
 there_and_back vllm vllm serve Qwen/Qwen3-30B-A3B -tp 8 "$load" "--kv-transfer-config '{\"kv_role\": \"kv_producer\"}'"
 load='--context-length 4096 --max-running-requests 64'
@@ -107,17 +108,35 @@ sees "a list of values is no model" 'mesh: {tp: 2}' \
     sglang "$serve Qwen/Qwen3-8B --cuda-graph-bs 1 2 4 --tp 2 --enable-metrics"
 sees "a command in a module, behind variables" 'mesh: {tp: 2}' \
     vllm 'VLLM_USE_V1=1 CUDA_VISIBLE_DEVICES=0,1 python3 -m vllm.entrypoints.cli.main serve --enforce-eager Qwen/Qwen3-8B -tp 2 &'
-sees "weights of 8 bits are told first" '^# Otherwise than there, weights' \
-    vllm 'vllm serve Qwen/Qwen3-8B-FP8'
-sees "weights of 4 bits are planned so" '^products: {weights: int4}' \
-    vllm 'vllm serve Qwen/Qwen3-32B-AWQ'
-is 0 "weights of 4 bits: status"
-sees "those of an option, too" '^products: {weights: nf4}' \
-    sglang "$serve Qwen/Qwen3-8B --quantization bitsandbytes"
-sees "and experts that were published so" '^products: {weights: mxfp4, except' \
-    vllm 'vllm serve openai/gpt-oss-120b -tp 4'
-sees "other bits that an option asks for are told" '^# Otherwise than there, weights' \
-    vllm 'vllm serve Qwen/Qwen3-8B -q fp8'
+# typed WHAT PRODUCTS SYSTEM COMMAND: weights are planned in the types that they are published in, or
+# are asked for
+typed() {
+    sees "$1" "^products: {$2}" "$3" "$4"
+    is 0 "$1: status"
+}
+local='recipe: rowwise, amax: local'
+typed "weights of 4 bits" 'weights: int4' vllm 'vllm serve Qwen/Qwen3-32B-AWQ'
+typed "those of an option" 'weights: nf4' sglang "$serve Qwen/Qwen3-8B --quantization bitsandbytes"
+typed "experts that were published so" 'weights: mxfp4, except: \[attn.*' vllm 'vllm serve openai/gpt-oss-120b -tp 4'
+typed "a model published in blocks of FP8" 'recipe: blockwise' vllm 'vllm serve deepseek-ai/DeepSeek-R1 -tp 8'
+typed "another version of it" 'recipe: blockwise' sglang "$serve deepseek-ai/DeepSeek-V3.1-Terminus --tp 8"
+typed "an option that names what it is" 'recipe: blockwise' vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -q fp8'
+typed "a name that says FP8, of an owner of blocks" 'recipe: blockwise' vllm 'vllm serve Qwen/Qwen3-8B-FP8'
+typed "and of one of arrays" 'recipe: tensorwise, amax: static' vllm 'vllm serve nvidia/Llama-3.3-70B-Instruct-FP8 -tp 2'
+typed "and of scales of each token" "$local" vllm 'vllm serve RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic -tp 2'
+typed "an option that rounds" "$local" vllm 'vllm serve Qwen/Qwen3-8B --quantization fp8'
+typed "the same of SGLang" "$local" sglang "$serve Qwen/Qwen3-8B --quantization w8a8_fp8"
+typed "a name with other types than the size" 'weights: int4, block: 32, except: \[attn, shared.*' \
+    vllm 'vllm serve moonshotai/Kimi-K2-Thinking -tp 8'
+sees "a copy in 16 bits of a model published in FP8" '^model: {size: deepseek-v3, dtype: bfloat16}' \
+    vllm 'vllm serve unsloth/DeepSeek-R1-BF16 -tp 16'
+! grep -q '^products' "$tmp/out"
+ok $? "a copy in 16 bits: its weights are"
+sees "products of 4 bits are told, and weights kept" '^products: {weights: mxfp4, block: 16}' \
+    vllm 'vllm serve nvidia/DeepSeek-R1-0528-NVFP4 -tp 8'
+is 1 "products of 4 bits: status"
+says out '^# Otherwise than there, weights of deepseek-v3: they are planned in blocks of 4 bits' "products of 4 bits: told first"
+sees "types that are not known are told" '^# Otherwise than there, weights' vllm 'vllm serve Qwen/Qwen3-8B -q gguf'
 sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
     vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
 is 1 "speculation is told: status"
@@ -211,6 +230,10 @@ cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
 cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/'
 cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \
     's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
+cannot "weights in other types than the published ones" 'types in which it was published; expected products.recipe blockwise' \
+    '/^products/d'
+cannot "weights in types that no option makes" 'types in which it was published; expected products.recipe blockwise' \
+    's/recipe: blockwise/recipe: mxfp8/'
 shardsim export --to megatron there.yaml
 is 2 "a step of serving is none of Megatron-LM"
 says err 'megatron is for steps of training' "a step of serving is none of Megatron-LM: why"

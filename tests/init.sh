@@ -325,7 +325,45 @@ shardsim init --serve --model qwen3-30b-a3b --devices 8 --batch 64 --seq 1k
 is 0 "a server of experts: written"
 says out '^batch: {size: 64, seq: 1024}' "a server of experts: with the batch that was asked for"
 says out "Each device has its part of a layer's experts" "a server of experts: over all devices"
+# A config.json's weights keep their types, and its modules for further tokens are left out.
+cat >fp8.json <<'JSON'
+{"model_type": "deepseek_v3", "hidden_size": 1024, "num_hidden_layers": 6, "num_attention_heads": 16,
+ "intermediate_size": 2048, "vocab_size": 32000, "q_lora_rank": 256, "kv_lora_rank": 128, "qk_nope_head_dim": 64,
+ "qk_rope_head_dim": 32, "v_head_dim": 64, "n_routed_experts": 16, "num_experts_per_tok": 4, "moe_intermediate_size": 512,
+ "n_shared_experts": 1, "first_k_dense_replace": 1, "num_nextn_predict_layers": 1,
+ "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}}
+JSON
+shardsim init --serve fp8.json --devices 8 --seq 1k -o fp8.yaml
+is 0 "a server of a config.json: written"
+grep -q '^products: {recipe: blockwise}$' fp8.yaml && grep -q '^# Modules for further tokens (MTP) are left out' fp8.yaml
+ok $? "a server of a config.json: types of weights, and what is left out"
+shardsim plan -q fp8.yaml
+is 0 "a server of a config.json: planned"
+says out 'sequences  *[0-9]* of 1025 tokens fit' "a server of a config.json: other batches, too"
+shardsim init fp8.json --devices 8 --seq 1k -o mtp.yaml
+is 0 "the same model in training: written"
+shardsim plan -q mtp.yaml -s recompute=none
+says out 'further token' "the same model in training: with its modules"
+# types WHAT PRODUCTS CONFIG: weights of a quantization_config
+types() {
+    sed "s|\"quantization_config.*|\"quantization_config\": $3}|" fp8.json >types.json
+    shardsim init --serve types.json --devices 8 --seq 64 --batch 8
+    says out "^products: {$2}" "a server's weights: $1"
+}
+group='"config_groups": {"group_0": {"weights":'
+types "FP8 of arrays" 'recipe: tensorwise, amax: static' '{"quant_method": "fp8", "activation_scheme": "static"}'
+types "FP8 of channels" 'recipe: rowwise, amax: local' \
+    "{\"quant_method\": \"compressed-tensors\", $group {\"num_bits\": 8, \"type\": \"float\", \"strategy\": \"channel\"}, \"input_activations\": {\"num_bits\": 8, \"type\": \"float\", \"dynamic\": true}}}, \"ignore\": [\"lm_head\"]}"
+types "groups of 4 bits" 'weights: int4, block: 32' \
+    "{\"quant_method\": \"compressed-tensors\", $group {\"num_bits\": 4, \"type\": \"int\", \"group_size\": 32}}}}"
+types "GPTQ" 'weights: int4, block: 64' '{"quant_method": "gptq", "bits": 4, "group_size": 64}'
+types "attention left as it is" 'weights: mxfp4, except: \[attn, router.*' \
+    '{"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}'
+shardsim init --serve gpt2-small --devices 1
+is 0 "a server of a model with learned positions: written"
+says out 'seq: 1023}' "a server of a model with learned positions: the new token has one, too"
 shardsim init --serve --model llama3.1-405b --devices 8 --seq 1k
 is 0 "a server that does not fit: written"
 says out '^# IT DOES NOT FIT' "a server that does not fit: told"
+says out "^# 'shardsim search --serve' looks for" "a server that does not fit: what to do"
 done_testing

@@ -63,6 +63,8 @@ static int note_dim(struct export_serving *e, uint32_t id, uint32_t d)
 
     while (c < sizeof classes / sizeof *classes && strcmp(classes[c].dim, dim) != 0)
         c++;
+    if (strchr(dim, ':')) /* magnitudes of blocks lie where their weights do */
+        return SHD_OK;
     if (whole || c == sizeof classes / sizeof *classes)
         return axes == 0 ? SHD_OK
                          : shd_error_set(e->err, SHD_EUNSUPPORTED,
@@ -182,6 +184,22 @@ static bool is_loaded(const struct option *option, const struct scenario_model *
            option_is_of(option, m->kind) && !words_has(not_loaded, option_path(option).text);
 }
 
+/* Refuse types of weights other than the published ones. */
+static int refuse_types(const struct export_serving *e, const struct scenario *plain,
+                        const struct option *option)
+{
+    struct text value = TEXT_INIT;
+    int status;
+
+    option->type->print(plain, option, &value);
+    status = shd_error_set(e->err, SHD_EUNSUPPORTED,
+                           "%s loads a model in the types in which it was published; expected %s "
+                           "%.60s",
+                           e->system, option_path(option).text, text_get(&value));
+    text_fini(&value);
+    return status;
+}
+
 /* Refuse a given value other than that of the plain model. */
 static int check_value(const struct export_serving *e, const struct scenario *plain,
                        const struct option *option)
@@ -193,30 +211,47 @@ static int check_value(const struct export_serving *e, const struct scenario *pl
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for a model's options");
     if (same)
         return SHD_OK;
+    if (option_is_in(option, "products"))
+        return refuse_types(e, plain, option);
     return shd_error_set(e->err, SHD_EUNSUPPORTED,
                          "%s loads a model as %s; expected no %s beside %s", e->system,
                          s->model.from ? "its config.json says" : "it was published",
                          option_path(option).text, s->model.from ? "model.from" : "model.size");
 }
 
+/* Append the options of `products` that the model has as it is loaded: as it was published or, of
+ * 16 bits, in FP8 where the server is asked to round weights of outputs and activations of tokens.
+ */
+static void find_types(struct text *out, struct export_serving *e)
+{
+    const struct scenario *s = e->layout->source;
+    const char *otherwise;
+
+    scenario_model_products(out, &otherwise, &s->model);
+    if (out->length > 0 || s->products.recipe != SCENARIO_ROWWISE)
+        return;
+    e->quantization = "fp8";
+    text_add(out, "recipe: rowwise, amax: local");
+}
+
 /* Read the model of `size` or `from` by itself, its weights as published, for sequences of the same
  * length. */
-static int read_plain(struct scenario_file **out, const struct export_serving *e)
+static int read_plain(struct scenario_file **out, struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
     const struct scenario_model *m = &s->model;
-    const char *products = m->from ? NULL : scenario_model_products((size_t)m->size - 1);
-    struct text text = TEXT_INIT;
+    struct text text = TEXT_INIT, products = TEXT_INIT;
     struct diag diag = DIAG_INIT;
     int status = SHD_ENOMEM;
 
+    find_types(&products, e);
     text_addf(&text,
               "version: %d\nmesh: {d: 1}\nstep: [prefill]\nbatch: {size: 1, seq: %" PRId64
               "}\nproducts: {%s}\nmodel: {%s: ",
-              SCENARIO_VERSION, s->batch.seq, products ? products : "", m->from ? "from" : "size");
+              SCENARIO_VERSION, s->batch.seq, text_get(&products), m->from ? "from" : "size");
     yaml_print_string(&text, m->from ? m->from : scenario_model_name((size_t)m->size - 1));
     text_add(&text, "}\n");
-    if (!text.failed)
+    if (!text.failed && !products.failed)
         status = scenario_parse(out, "<model>", text_get(&text), text.length, NULL, 0, &diag);
     if (status != SHD_OK)
         status = shd_error_set(e->err, status == SHD_ENOMEM ? status : SHD_EUNSUPPORTED,
@@ -224,11 +259,12 @@ static int read_plain(struct scenario_file **out, const struct export_serving *e
                                diag_first(&diag, "no memory for it"));
     diag_fini(&diag);
     text_fini(&text);
+    text_fini(&products);
     return status;
 }
 
 /* Refuse options by which the model is another than `size` or `from` alone gives. */
-static int check_model(const struct export_serving *e)
+static int check_model(struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
     struct scenario_file *plain;
@@ -237,7 +273,8 @@ static int check_model(const struct export_serving *e)
     if (status != SHD_OK)
         return status;
     for (size_t i = 0; i < option_count && status == SHD_OK; i++)
-        if (s->places[i].file && is_loaded(&option_table[i], &s->model))
+        if ((s->places[i].file || option_is_in(&option_table[i], "products")) &&
+            is_loaded(&option_table[i], &s->model))
             status = check_value(e, &plain->scenarios[0], &option_table[i]);
     scenario_file_destroy(plain);
     return status;
@@ -360,6 +397,13 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
                   "# Sequences of %" PRId64 " tokens were planned, and the model has %" PRId64
                   " positions: shorter ones are served.\n",
                   scenario_sequence_tokens(s), scenario_sequence_tokens(s) - beyond_model(s));
+}
+
+void export_serving_add_types(struct text *out, const struct export_serving *serving)
+{
+    text_addf(out, " \\\n    --dtype %s", shd_dtype_name(serving->layout->source->model.dtype));
+    if (serving->quantization)
+        text_addf(out, " \\\n    --quantization %s", serving->quantization);
 }
 
 /* A folder may have any name: as a word of the command it is quoted, and is no option. */

@@ -32,6 +32,7 @@ struct export_serving {
     int64_t cache_parts;
     const char *model; /* a repository, or the folder of a config.json, of model_length bytes */
     size_t model_length;
+    const char *quantization; /* how the server makes the types of weights; NULL: as published */
     struct shd_error *err;
 };
 
@@ -67,6 +68,9 @@ int export_serving_check_cache(const struct export_serving *serving, int64_t blo
 
 /* Add the model as a word. */
 void export_serving_add_model(struct text *out, const struct export_serving *serving);
+
+/* Add --dtype, and --quantization if the server has to round the weights. */
+void export_serving_add_types(struct text *out, const struct export_serving *serving);
 
 /* Add an option, unless its value is what the system has without it. */
 void export_serving_add_number(struct text *out, const char *option, int64_t value,

@@ -125,7 +125,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
                        "--enable-dp-attention.\n");
     text_add(out, "python3 -m sglang.launch_server --model-path ");
     export_serving_add_model(out, &v.axes);
-    text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
+    export_serving_add_types(out, &v.axes);
     add_layout(out, &v);
     add_load(out, &v);
     text_add(out, " \"$@\"\n");

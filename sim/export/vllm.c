@@ -57,7 +57,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     export_serving_begin(out, &e, "vllm");
     text_add(out, "vllm serve ");
     export_serving_add_model(out, &e);
-    text_addf(out, " \\\n    --dtype %s", shd_dtype_name(layout->source->model.dtype));
+    export_serving_add_types(out, &e);
     export_serving_add_number(out, "--tensor-parallel-size", export_serving_size(&e, e.inside), 0);
     export_serving_add_number(out, "--data-parallel-size", export_serving_size(&e, e.batch), 1);
     export_serving_add_number(out, "--decode-context-parallel-size", e.cache_parts, 1);

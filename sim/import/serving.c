@@ -96,20 +96,33 @@ static void find_dtype(struct import_job *job, struct scenario_model *model)
                                                                                   : SHD_F32;
 }
 
-/* Weights of fewer bits than are planned: where they are asked for, or the model is. */
-static void tell_weights(struct import_job *job, struct diag *diag)
+/* Tell what of the weights is planned in another way, where they are asked for, or the model is. */
+static void tell_weights(struct import_job *job, const char *otherwise, struct diag *diag)
 {
     const struct import_server *o = &job->server;
     struct place place = o->quantization.text ? o->quantization.place
                          : o->model.text      ? o->model.place
                                               : job->end;
 
-    text_addf(&job->unsaid,
-              "# Otherwise than there, weights: those of %s have fewer bits; they are planned "
-              "in model.dtype.\n",
-              job->size);
+    text_addf(&job->unsaid, "# Otherwise than there, weights of %s: %s.\n", job->size, otherwise);
     import_job_note(job, "weights", "", place, place, diag);
-    import_job_unplanned(job, "weights", "they have fewer bits there");
+    import_job_unplanned(job, "weights", otherwise);
+}
+
+static void find_weights(struct serving *out, struct import_job *job, struct diag *diag)
+{
+    const char *otherwise;
+
+    serving_model_weights(&job->products, &otherwise, &out->model, job->server.model.text,
+                          job->server.quantization.text);
+    out->products = text_get(&job->products);
+    if (otherwise)
+        tell_weights(job, otherwise, diag);
+    else if (!strncmp(out->products, "weights", strlen("weights")))
+        text_add(&job->notes, "# Weights of fewer bits are planned without zero points, as "
+                              "products.weights says.\n");
+    else if (*out->products)
+        text_add(&job->notes, "# Weights and activations are in 8 bits, as products says.\n");
 }
 
 static void find_model(struct serving *out, struct import_job *job, struct diag *diag)
@@ -130,12 +143,8 @@ static void find_model(struct serving *out, struct import_job *job, struct diag 
     if (!published_model(&out->model, n, INT32_MAX, diag))
         return;
     find_dtype(job, &out->model);
-    out->weights = serving_model_weights(n, job->server.model.text, job->server.quantization.text);
-    if (out->weights.products)
-        text_addf(&job->notes, "# Weights of fewer bits are planned without zero points, as "
-                               "products.weights says.\n");
-    else if (out->weights.narrow)
-        tell_weights(job, diag);
+    out->model.size = (int64_t)n + 1;
+    find_weights(out, job, diag);
 }
 
 void serving_read(struct serving *out, struct import_job *job, const struct launch_system *system,

@@ -32,14 +32,13 @@ enum serving_span {
     SERVING_NONE    /* each device has all of them */
 };
 
-/* Whether the weights of published model n, or of a name, or those that --quantization asks for
- * (NULL: it was not given), have fewer than 16 bits; and options of `products` that keep them so,
- * NULL: none does. */
-struct serving_weights {
-    bool narrow;
-    const char *products;
-};
-struct serving_weights serving_model_weights(size_t n, const char *name, const char *quantization);
+/* Append options of `products` that keep the weights of a published model as the name says that it
+ * is given by, else as --quantization asks (NULL: it was not given), else as they were published;
+ * none: they have 16 bits.  *otherwise becomes what is planned in another way, static text; NULL:
+ * nothing. */
+void serving_model_weights(struct text *products, const char **otherwise,
+                           const struct scenario_model *model, const char *name,
+                           const char *quantization);
 
 /* The layout of a server.  Devices are numbered with its copies outermost, then the parts of the
  * batch, then tensor parallelism. */
@@ -55,7 +54,7 @@ struct serving {
     bool prefill;     /* else decode */
     bool from_config; /* the model is that of a config.json, not of a published size */
     struct scenario_model model;
-    struct serving_weights weights;
+    const char *products; /* options of that section, not owned; "": none */
 };
 
 /* Find the program in a command: behind the word `program` and "serve", or behind -m and one of

@@ -16,19 +16,40 @@
 static const char tuned[] = "-Instruct -Chat -it -Base -hf -Thinking -BF16 -2507 -0324 -0528 -0905 "
                             "-Terminus -v0.1 -pt";
 
-/* Weights with fewer than 16 bits: ends of names, what --quantization calls them, and how a
- * scenario keeps them; NULL: as no scenario does. */
+#define OF_TOKENS "recipe: rowwise, amax: local"
+
+/* Types of weights: ends of names, what --quantization calls them, options of `products` that keep
+ * them so, and what is planned in another way; of several rows with an end, that whose owner (NULL:
+ * any) has the model is taken. */
 static const struct {
-    const char *ends, *words, *products;
-} narrow[] = {
-    {"-AWQ -GPTQ -GPTQ-Int4 -INT4 -W4A16 -quantized.w4a16",
-     "awq awq_marlin gptq gptq_marlin moe_wna16", "weights: int4"},
-    {"-GPTQ-Int8 -W8A16", "", "weights: int8"},
-    {"-bnb-4bit", "bitsandbytes", "weights: nf4"},
-    {"-FP8 -FP8-KV -FP8-dynamic -FP8-block -NVFP4 -FP4 -MXFP4 -MXFP8 -INT8 -W8A8 -quantized.w8a8",
-     "", NULL},
+    const char *owners, *ends, *words, *products, *otherwise;
+} types[] = {
+    {"", "-BF16", "", "", NULL},
+    {"", "-AWQ -GPTQ -GPTQ-Int4 -INT4 -W4A16 -quantized.w4a16 -AutoRound",
+     "awq awq_marlin gptq gptq_marlin moe_wna16 auto-round", "weights: int4", NULL},
+    {"", "-GPTQ-Int8 -W8A16 -quantized.w8a16", "experts_int8", "weights: int8", NULL},
+    {"", "-bnb-4bit", "bitsandbytes", "weights: nf4", NULL},
+    {"", "-MXFP4", "mxfp4", "weights: mxfp4", NULL},
+    {"", "-MXFP8", "mxfp8", "recipe: mxfp8", NULL},
+    {"", "-NVFP4 -FP4", "modelopt_fp4 petit_nvfp4", "weights: mxfp4, block: 16",
+     "they are planned in blocks of 4 bits, and products, of 4 bits there, in model.dtype"},
+    {"", "-INT8 -W8A8 -quantized.w8a8", "w8a8_int8 blockwise_int8", "weights: int8",
+     "they are planned as int8, and products, of int8 there, in model.dtype"},
+    {"nvidia RedHatAI neuralmagic amd", "-FP8 -FP8-KV", "modelopt modelopt_fp8",
+     "recipe: tensorwise, amax: static", NULL},
+    {"Qwen deepseek-ai moonshotai MiniMaxAI inclusionAI", "-FP8", "fp8_per_block",
+     "recipe: blockwise", NULL},
+    {"", "-FP8-block", "", "recipe: blockwise", NULL},
+    {"", "-FP8 -FP8-KV -FP8-dynamic", "fp8 fp8_per_tensor fbgemm_fp8 ptpc_fp8 w8a8_fp8", OF_TOKENS,
+     NULL},
 };
-#define NNARROW (sizeof narrow / sizeof *narrow)
+#define NTYPES (sizeof types / sizeof *types)
+
+/* Models whose weights have other types than those of the size. */
+static const struct {
+    const char *name, *products;
+} typed[] = {{"Kimi-K2-Thinking",
+              "weights: int4, block: 32, except: [attn, shared, ^layers/0/mlp, router$, ^head$]"}};
 
 /* Names of models that have the sizes of another. */
 static const struct {
@@ -62,8 +83,8 @@ static size_t plain_length(const char *name)
         length--;
     do {
         before = length;
-        for (size_t i = 0; i < NNARROW; i++)
-            length = without(name, length, narrow[i].ends);
+        for (size_t i = 0; i < NTYPES; i++)
+            length = without(name, length, types[i].ends);
         length = without(name, length, tuned);
     } while (length < before);
     return length;
@@ -103,32 +124,60 @@ const char *serving_model_size(const char *name)
     return find_plain(name, plain_length(name));
 }
 
-/* By the end of a name, before ends of other kinds; NNARROW: none. */
-static size_t narrow_end(const char *name)
+/* Whether a row of types is of the owner whose model it is. */
+static bool is_of_owner(size_t row, const char *name)
 {
-    size_t length = name ? strlen(name) : 0, before;
+    const char *slash = strchr(name, '/');
+
+    return !*types[row].owners ||
+           (slash && words_has_bytes(types[row].owners, name, (size_t)(slash - name)));
+}
+
+/* The row of types by the end of a name, before ends of other kinds; NTYPES: none. */
+static size_t types_of_name(const char *name)
+{
+    size_t length = strlen(name), before;
 
     do {
-        for (size_t i = 0; i < NNARROW; i++)
-            if (without(name, length, narrow[i].ends) < length)
+        for (size_t i = 0; i < NTYPES; i++)
+            if (is_of_owner(i, name) && without(name, length, types[i].ends) < length)
                 return i;
         before = length;
         length = length > 0 ? without(name, length, tuned) : 0;
     } while (length < before);
-    return NNARROW;
+    return NTYPES;
 }
 
-struct serving_weights serving_model_weights(size_t n, const char *name, const char *quantization)
+/* Add the types that --quantization asks for of a model of 16 bits. */
+static void add_asked(struct text *products, const char **otherwise, const char *quantization)
 {
-    const char *published = scenario_model_products(n);
-    size_t end = narrow_end(name);
+    for (size_t i = 0; i < NTYPES; i++)
+        if (words_has(types[i].words, quantization)) {
+            text_add(products, types[i].products);
+            *otherwise = types[i].otherwise;
+            return;
+        }
+    *otherwise = "they are planned in model.dtype";
+}
 
-    if (published)
-        return (struct serving_weights){true, published[0] ? published : NULL};
-    for (size_t i = 0; quantization && end == NNARROW && i < NNARROW; i++)
-        if (words_has(narrow[i].words, quantization))
-            end = i;
-    if (end == NNARROW)
-        return (struct serving_weights){quantization != NULL, NULL};
-    return (struct serving_weights){true, narrow[end].products};
+void serving_model_weights(struct text *products, const char **otherwise,
+                           const struct scenario_model *model, const char *name,
+                           const char *quantization)
+{
+    size_t row = name ? types_of_name(name) : NTYPES;
+
+    *otherwise = NULL;
+    for (size_t i = 0; name && i < sizeof typed / sizeof *typed; i++)
+        if (!strcasecmp(file_name(name), typed[i].name)) {
+            text_add(products, typed[i].products);
+            return;
+        }
+    if (row < NTYPES) {
+        text_add(products, types[row].products);
+        *otherwise = types[row].otherwise;
+        return;
+    }
+    scenario_model_products(products, otherwise, model);
+    if (products->length == 0 && !*otherwise && quantization)
+        add_asked(products, otherwise, quantization);
 }

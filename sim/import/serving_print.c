@@ -327,8 +327,8 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     text_addf(out, "model: {%s: ", v->from_config ? "from" : "size");
     yaml_print_string(out, job->size);
     text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
-    if (v->weights.products)
-        text_addf(out, "products: {%s}\n", v->weights.products);
+    if (v->products && *v->products)
+        text_addf(out, "products: {%s}\n", v->products);
     if (job->server.copies > 0)
         text_addf(out, "moe: {redundant: %" PRId64 "}\n", job->server.copies);
     add_step(out, job, v);

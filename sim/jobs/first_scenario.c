@@ -71,7 +71,7 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
                          word, nearest_hint(&near).text);
 }
 
-/* The tokens that the model has learned places for. */
+/* The tokens that the model has learned places for, but for the one that a decode makes. */
 static long longest_seq(const struct first_scenario *o)
 {
     struct nearest near;
@@ -81,7 +81,7 @@ static long longest_seq(const struct first_scenario *o)
     nearest_init(&near, o->model);
     if (scenario_find_model(&n, o->model, &near))
         longest = scenario_model_positions(n);
-    return longest > 0 ? (long)longest : FIRST_SIZE_MAX;
+    return longest > 0 ? (long)longest - o->serve : FIRST_SIZE_MAX;
 }
 
 static long usual_seq(const struct first_scenario *o)
@@ -98,9 +98,9 @@ static int check_seq(const struct first_scenario *o, long seq, struct shd_error 
     if (seq <= longest)
         return SHD_OK;
     return shd_error_set(err, SHD_EINVAL,
-                         "%s has learned positions for %ld tokens; expected a sequence of at most "
-                         "as many, not %ld",
-                         o->model, longest, seq);
+                         "%s has learned positions for %ld tokens%s; expected a sequence of at "
+                         "most as many, not %ld",
+                         o->model, longest, o->serve ? " before a new one" : "", seq);
 }
 
 static int check_whole(const struct first_scenario *o, long batch, struct shd_error *err)
@@ -139,6 +139,12 @@ static const char *file_name(const struct first_scenario *o)
 
 /* ---- whether it fits ---- */
 
+/* What a search of the scenario's layouts is asked for. */
+static const char *search_option(const struct first_scenario *o)
+{
+    return o->serve ? " --serve" : "";
+}
+
 static void tell_need(struct text *text, const struct first_need *need,
                       const struct first_scenario *o)
 {
@@ -148,16 +154,16 @@ static void tell_need(struct text *text, const struct first_need *need,
 
     text_addf(&whole,
               "# IT DOES NOT FIT as it is: it needs %s of the %s that a device has.\n"
-              "# 'shardsim search' looks for a layout that fits.\n%s",
-              bytes.text, limit.text, text_get(text));
+              "# 'shardsim search%s' looks for a layout that fits.\n%s",
+              bytes.text, limit.text, search_option(o), text_get(text));
     text_clear(text);
     text_add(text, text_get(&whole));
     text->failed |= whole.failed;
     text_fini(&whole);
     literal_add_shell(&file, file_name(o));
     cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s that a device has; "
-             "'shardsim search %s' looks for a layout that fits",
-             o->model, o->devices, bytes.text, limit.text, text_get(&file));
+             "'shardsim search%s %s' looks for a layout that fits",
+             o->model, o->devices, bytes.text, limit.text, search_option(o), text_get(&file));
     text_fini(&file);
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/nearest.h"
 #include "import/serving.h"
 
 #define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
@@ -14,6 +15,14 @@
 struct tried {
     int64_t tp, batch;
     struct first_figures figures;
+};
+
+/* The model to serve, with the types in which it was published. */
+struct served_model {
+    struct scenario_model sizes;
+    struct text products;  /* options of that section; empty: none */
+    const char *otherwise; /* what of the types is planned in another way; NULL: nothing */
+    bool predicts;         /* the config has modules for further tokens */
 };
 
 /* Whether heads, and experts or their widths, divide. */
@@ -62,22 +71,35 @@ static void write_why(struct text *out, const struct first_asked *asked,
               batch, asked->batch > 0 ? "" : ",\n# as many as have room for their caches");
 }
 
+static void write_types(struct text *out, const struct served_model *m)
+{
+    if (m->products.length > 0)
+        text_add(out, "# products: the types in which the weights were published.\n");
+    if (m->otherwise)
+        text_addf(out, "# Otherwise than published: %s.\n", m->otherwise);
+    if (m->predicts)
+        text_add(out,
+                 "# Modules for further tokens (MTP) are left out: no step of serving has them.\n");
+}
+
 static void write_scenario(struct text *out, const struct first_asked *asked,
-                           const struct scenario_model *m, int64_t tp, int64_t batch,
+                           const struct served_model *m, int64_t tp, int64_t batch,
                            struct diag *diag)
 {
-    struct serving v = layout_of(m, asked->devices, tp);
+    struct serving v = layout_of(&m->sizes, asked->devices, tp);
     struct import_job job;
 
     import_job_init(&job);
     job.size = asked->from ? asked->from : asked->model;
     v.from_config = asked->from != NULL;
+    v.products = text_get(&m->products);
     job.batch = batch;
     job.seq = asked->seq;
     job.end = (struct place){asked->file, 1, 1};
     serving_print(&job, &v, diag);
     first_write_head(out, asked);
-    write_why(out, asked, m, tp, batch);
+    write_why(out, asked, &m->sizes, tp, batch);
+    write_types(out, m);
     text_add(out, text_get(&job.scenario));
     out->failed |= job.scenario.failed;
     import_job_fini(&job);
@@ -85,7 +107,7 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* Plan a layout.  A layout that is refused has infinite bytes; SHD_ENOMEM. */
 static int plan(struct first_figures *out, const struct first_asked *asked,
-                const struct scenario_model *m, int64_t tp, int64_t batch)
+                const struct served_model *m, int64_t tp, int64_t batch)
 {
     struct text text = TEXT_INIT;
     struct diag diag = DIAG_INIT;
@@ -105,7 +127,7 @@ static int plan(struct first_figures *out, const struct first_asked *asked,
 
 /* The most sequences that fit, twice as many at a time, from one a replica; the least if none
  * does. */
-static int fill(struct tried *t, const struct first_asked *asked, const struct scenario_model *m)
+static int fill(struct tried *t, const struct first_asked *asked, const struct served_model *m)
 {
     int64_t replicas = asked->devices / t->tp;
     int status = SHD_OK;
@@ -143,38 +165,62 @@ static bool is_better(const struct tried *t, const struct tried *than)
     return (double)t->batch / t->figures.step_s > (double)than->batch / than->figures.step_s;
 }
 
+/* Read the sizes and types of the model that is asked for. */
+static int read_model(struct served_model *out, const struct first_asked *asked, struct diag *diag)
+{
+    struct scenario_model named = {.from = (char *)asked->from}, trained = {.mtp = 0};
+    struct text text = TEXT_INIT;
+    struct nearest nearest;
+    int status = SHD_OK;
+    size_t n;
+
+    nearest_init(&nearest, asked->model);
+    if (!asked->from && scenario_find_model(&n, asked->model, &nearest))
+        named.size = (int64_t)n + 1;
+    for (int serves = 0; serves < 2 && status == SHD_OK; serves++) {
+        text_clear(&text);
+        first_write_head(&text, asked);
+        text_addf(&text,
+                  "mesh: {dp: 1}\nmodel: {%s: %s, dtype: bfloat16}\nstep: [%s]\n"
+                  "batch: {size: 1, seq: %ld}\nparams: [[.*, []]]\n",
+                  asked->from ? "from" : "size", asked->from ? asked->from : asked->model,
+                  serves ? "decode" : "forward", asked->seq);
+        status = text.failed ? SHD_ENOMEM
+                             : first_plan_text(NULL, serves ? &out->sizes : &trained, asked, &text,
+                                               0, diag);
+    }
+    out->predicts = trained.mtp > 0;
+    named.layers = out->sizes.layers;
+    if (status == SHD_OK)
+        scenario_model_products(&out->products, &out->otherwise, &named);
+    text_fini(&text);
+    return status;
+}
+
 int first_serving_write(struct text *out, struct first_need *need, const struct first_asked *asked,
                         struct diag *diag)
 {
     struct tried best = {.figures = {.bytes = INFINITY}};
-    struct scenario_model model;
-    struct text text = TEXT_INIT;
-    int status;
+    struct served_model model = {.products = TEXT_INIT};
+    int status = read_model(&model, asked, diag);
 
-    first_write_head(&text, asked);
-    text_addf(&text,
-              "mesh: {dp: 1}\nmodel: {%s: %s, dtype: bfloat16}\nstep: [decode]\n"
-              "batch: {size: 1, seq: %ld}\nparams: [[.*, []]]\n",
-              asked->from ? "from" : "size", asked->from ? asked->from : asked->model, asked->seq);
-    status = text.failed ? SHD_ENOMEM : first_plan_text(NULL, &model, asked, &text, 0, diag);
     for (int64_t tp = 1; tp <= NODE && status == SHD_OK; tp *= 2) {
         struct tried t = {.tp = tp};
 
-        if (!divides(&model, asked->devices, tp))
+        if (!divides(&model.sizes, asked->devices, tp))
             continue;
         status = fill(&t, asked, &model);
         if (status == SHD_OK && (best.tp == 0 || is_better(&t, &best)))
             best = t;
     }
-    text_fini(&text);
-    if (status != SHD_OK)
-        return status;
-    text_clear(out);
-    write_scenario(out, asked, &model, best.tp, best.batch, diag);
-    if (out->failed)
-        return SHD_ENOMEM;
-    status =
-        diag->nerrors > 0 ? SHD_EINVAL : first_plan_text(&best.figures, NULL, asked, out, 0, diag);
-    *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best)};
+    if (status == SHD_OK) {
+        text_clear(out);
+        write_scenario(out, asked, &model, best.tp, best.batch, diag);
+        status = out->failed         ? SHD_ENOMEM
+                 : diag->nerrors > 0 ? SHD_EINVAL
+                                     : first_plan_text(&best.figures, NULL, asked, out, 0, diag);
+        *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best)};
+    }
+    text_fini(&model.products);
     return status;
 }

@@ -436,8 +436,7 @@ static bool check_quantization(const struct family_reader *c, enum family_door d
 
 /* ---- the config ---- */
 
-/* The map of the text model: a config of a model of texts and images has it as `text_config`. */
-static const struct yaml_node *find_text(const struct yaml_node *root)
+const struct yaml_node *family_text(const struct yaml_node *root)
 {
     const struct yaml_node *text = yaml_find(root, "text_config");
 
@@ -460,7 +459,7 @@ int family_read(struct family_config *out, const struct yaml_node *root, enum fa
         diag_error(diag, root->place, "a config is a map");
         return SHD_EINVAL;
     }
-    c.root = find_text(root);
+    c.root = family_text(root);
     c.row = find_family(c.root, door, diag);
     if (!c.row || !set_words(&r, c.row->ours))
         return SHD_EINVAL;

@@ -55,6 +55,10 @@ struct family_config {
 SHD_MUST_CHECK int family_read(struct family_config *out, const struct yaml_node *root,
                                enum family_door door, int64_t seq, struct diag *diag);
 
+/* The map of the text model in a config's map: a config of a model of texts and images has it as
+ * `text_config`. */
+const struct yaml_node *family_text(const struct yaml_node *root);
+
 /* Print the values of model_type that a door admits, as "llama, mistral and t5". */
 void family_print_types(enum family_door door, struct text *out);
 

@@ -14,8 +14,8 @@
 
 /* ---- shrinking ---- */
 
-#define WIDTH_UNIT 64   /* widths stay divisible by what divided them, up to this */
-#define RANK_UNIT 8 /* for widths smaller than one shard's usual width */
+#define WIDTH_UNIT 64  /* widths stay divisible by what divided them, up to this */
+#define RANK_UNIT 8    /* for widths smaller than one shard's usual width */
 #define HEAD_DIM_MIN 8 /* narrowest head; beyond it the number of heads shrinks */
 
 static int64_t round_up(double value, int64_t unit)
@@ -80,10 +80,10 @@ static bool is_given(const struct scenario *s, const char *key)
     return is_given_in(s, "model", key);
 }
 
-#define FILL_IN(section, key, field)                                                               \
-    do {                                                                                           \
-        if (!is_given_in(s, section, key))                                                         \
-            s->model.field = from->field;                                                          \
+#define FILL_IN(section, key, field)       \
+    do {                                   \
+        if (!is_given_in(s, section, key)) \
+            s->model.field = from->field;  \
     } while (0)
 #define FILL(key, field) FILL_IN("model", key, field)
 
@@ -147,7 +147,8 @@ static void fill_sizes(struct scenario *s, const struct scenario_model *from)
     if (from->kind == SCENARIO_T5 || (!is_given(s, "heads") && !is_given(s, "d_model")))
         FILL("head_dim", head_dim);
     FILL("heads", heads);
-    FILL("mtp", mtp);
+    if (!scenario_serves(s)) /* modules for further tokens are there to learn from */
+        FILL("mtp", mtp);
     s->model.text_alone = from->text_alone;
     if (from->moe.experts > 0)
         fill_experts(s, from);

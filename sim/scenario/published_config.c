@@ -10,7 +10,9 @@
 
 #include "base/file.h"
 #include "scenario/family.h"
+#include "scenario/family_reader.h"
 #include "scenario/published.h"
+#include "scenario/published_types.h"
 
 /* Read the text of a config; a file that cannot be read is reported at `from`. */
 static bool read_text(struct text *text, struct reader *r)
@@ -89,25 +91,47 @@ static bool add_config(struct text *out, const struct scenario_model *model)
     return model->size > 0 && !out->failed;
 }
 
-int64_t scenario_model_longest(const struct scenario_model *model)
+/* Parse a model's config, whose faults its reader tells; NULL: there is none. */
+static struct yaml_doc *parse_config(const struct scenario_model *model)
 {
-    const struct yaml_node *node = NULL;
     struct diag diag = DIAG_INIT;
     struct text text = TEXT_INIT;
-    struct yaml_doc *doc;
-    int64_t longest = 0;
+    struct yaml_doc *doc = NULL;
 
     if (add_config(&text, model) && yaml_doc_parse(&doc, (struct place){"config", 1, 1},
-                                                   text_get(&text), text.length, &diag) == SHD_OK) {
-        const struct yaml_node *root = yaml_doc_root(doc);
-
-        if (root->kind == YAML_MAP)
-            node = yaml_find(root, "max_position_embeddings");
-        if (node && node->kind == YAML_TEXT)
-            longest = strtoll(node->text, NULL, 10);
-        yaml_doc_destroy(doc);
-    }
+                                                   text_get(&text), text.length, &diag) != SHD_OK)
+        doc = NULL;
     diag_fini(&diag);
     text_fini(&text);
+    return doc;
+}
+
+int64_t scenario_model_longest(const struct scenario_model *model)
+{
+    struct yaml_doc *doc = parse_config(model);
+    const struct yaml_node *node = NULL;
+    int64_t longest = 0;
+
+    if (doc && yaml_doc_root(doc)->kind == YAML_MAP)
+        node = yaml_find(family_text(yaml_doc_root(doc)), "max_position_embeddings");
+    if (node && node->kind == YAML_TEXT)
+        longest = strtoll(node->text, NULL, 10);
+    yaml_doc_destroy(doc);
     return longest > 0 ? longest : model->positions;
+}
+
+void scenario_model_products(struct text *products, const char **otherwise,
+                             const struct scenario_model *model)
+{
+    struct yaml_doc *doc = parse_config(model);
+    const struct yaml_node *root = doc ? yaml_doc_root(doc) : NULL, *node = NULL;
+
+    *otherwise = NULL;
+    if (root && root->kind == YAML_MAP)
+        node = family_find(root, "quantization_config");
+    if (root && root->kind == YAML_MAP && !node)
+        node = family_find(family_text(root), "quantization_config");
+    if (node)
+        published_types_read(products, otherwise, node, model->layers);
+    yaml_doc_destroy(doc);
 }

@@ -94,7 +94,11 @@ struct published {
 #define GPT_OSS(layers, experts)                                                        \
     "model_type: gpt_oss, num_local_experts: " #experts ", num_hidden_layers: " #layers \
     ", rope_scaling: {rope_type: yarn, factor: 32, beta_fast: 32, beta_slow: 1, "       \
-    "truncate: false, original_max_position_embeddings: 4096}"
+    "truncate: false, original_max_position_embeddings: 4096}"                          \
+    ", quantization_config: {quant_method: mxfp4, modules_to_not_convert: "             \
+    "[model.layers.*.self_attn, model.layers.*.mlp.router, lm_head]}"
+/* Weights that were published in FP8, in blocks of 128 x 128. */
+#define IN_FP8 ", quantization_config: {quant_method: fp8, weight_block_size: [128, 128]}"
 
 static const struct published models[] = {
     /* A. Radford et al., "Language Models are Unsupervised Multitask Learners", 2019 */
@@ -352,13 +356,13 @@ static const struct published models[] = {
     {"deepseek-v3",
      {"deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-V3-Base", "deepseek-ai/DeepSeek-R1"},
      "model_type: deepseek_v3, " SIZES(61, 7168, 18432, 128, 128, 129280) LATENT(1536)
-         ROUTED(256, 2048, 8, 1, 3) GROUPS(8, 4)},
+         ROUTED(256, 2048, 8, 1, 3) GROUPS(8, 4) IN_FP8},
     {"kimi-k2",
      {"moonshotai/Kimi-K2-Base", "moonshotai/Kimi-K2-Instruct"},
      "model_type: kimi_k2, routed_scaling_factor: 2.827, rope_scaling: {type: yarn, factor: 32, "
      "beta_fast: 1, beta_slow: 1, mscale: 1, mscale_all_dim: 1, original_max_position_embeddings: "
      "4096}, " SIZES(61, 7168, 18432, 64, 64, 163840) THETA(50000) LATENT(1536)
-         ROUTED(384, 2048, 8, 1, 1) GROUPS(1, 1)},
+         ROUTED(384, 2048, 8, 1, 1) GROUPS(1, 1) IN_FP8},
     {"granite-3.0-2b",
      {"ibm-granite/granite-3.0-2b-base"},
      GRANITE(40, 2048, 8192, 32, 8, 49152) MULTIPLIED(12, 0.015625, 0.22, 8)},
@@ -421,7 +425,7 @@ static const struct published models[] = {
     {"minimax-m2",
      {"MiniMaxAI/MiniMax-M2"},
      "model_type: minimax_m2, rotary_dim: 64, num_local_experts: 256, num_experts_per_tok: "
-     "8, " SIZES(62, 3072, 1536, 48, 8, 200064) DIM(128) THETA(5000000)},
+     "8, " SIZES(62, 3072, 1536, 48, 8, 200064) DIM(128) THETA(5000000) IN_FP8},
     {"dots1",
      {"rednote-hilab/dots.llm1.base"},
      "model_type: dots1, norm_topk_prob: true, routed_scaling_factor: 2.5, " SIZES(
@@ -482,22 +486,6 @@ const char *published_text(size_t n)
 const char *scenario_model_name(size_t n)
 {
     return n < NMODELS ? models[n].name : NULL;
-}
-
-const char *scenario_model_products(size_t n)
-{
-    static const struct {
-        const char *models, *products;
-    } narrow[] = {
-        {"deepseek-v3 kimi-k2 minimax-m2", ""},
-        /* The experts alone; the rest has 16 bits. */
-        {"gpt-oss-20b gpt-oss-120b", "weights: mxfp4, except: [attn, router$, ^head$]"},
-    };
-
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
-        if (words_has(narrow[i].models, models[n].name))
-            return narrow[i].products;
-    return NULL;
 }
 
 const char *scenario_model_repository(size_t n, size_t i)

@@ -894,9 +894,11 @@ bool scenario_find_model(size_t *n, const char *name, struct nearest *nearest);
 /* Name i of the repositories of published model n; NULL after the last. */
 const char *scenario_model_repository(size_t n, size_t i);
 
-/* Options of `products` that keep the weights of published model n as they were published in fewer
- * than 16 bits, "" if none does; NULL: they have 16 bits. */
-const char *scenario_model_products(size_t n);
+/* Append options of `products` that keep the weights of a model of a published size, or of a
+ * config.json, in the types in which they were published; none: they have 16 bits or more.
+ * *otherwise becomes what is planned in another way, static text; NULL: nothing. */
+void scenario_model_products(struct text *products, const char **otherwise,
+                             const struct scenario_model *model);
 
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);

@@ -1,0 +1,22 @@
+/* scenario/published_types.h - the types in which the weights of a published model are kept, by the
+ * quantization_config of its config.json, as options of `products`.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SCENARIO_PUBLISHED_TYPES_H
+#define SCENARIO_PUBLISHED_TYPES_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+/* Append options of `products` that keep the weights as the quantization_config of a model with so
+ * many layers says, as "recipe: blockwise"; none: they are kept in model.dtype.  *otherwise becomes
+ * what is planned in another way than the config says, static text; NULL: nothing. */
+void published_types_read(struct text *products, const char **otherwise,
+                          const struct yaml_node *quantization, int64_t layers);
+
+#endif /* SCENARIO_PUBLISHED_TYPES_H */
