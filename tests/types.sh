@@ -192,6 +192,27 @@ for s in r:
     assert good == [math.isfinite(x) for x in first], (s["strategy"], norms, first)
 PY
 
+# A parameter that no op reads, as u: its next value is computed from its master copy alone.
+cat >"$tmp/unread.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+graph:
+  dims: {b: 4, d: 6}
+  inputs: {x: [b, d]}
+  params: {w: [d], u: [d]}
+  ops: ["y[] = sum(mul(x[b,d], w))"]
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: bfloat16}
+axes: {b: dp}
+params: [[.*, []]]
+YAML
+shardsim run -q --json "$tmp/unread.yaml"
+is 0 "a parameter with a master copy that no op reads: executed"
+holds "a parameter that no op reads: verified" <<'PY'
+assert r["verify"]["ok"], r["verify"]
+PY
+
 shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer.kind=none -s steps=1 \
     -s optimizer.decay=constant -s loss_scale.kind=static "$tmp/mlp.yaml"
 is 2 "types and a loss scale without an update: status 2"

@@ -153,10 +153,16 @@ void placement_settle_alike(struct placement *p, uint32_t node)
 
 /* ---- setting up ---- */
 
+/* Mark the nodes that are computed or kept: outputs and what they are computed from.  A parameter
+ * with a next value is kept even if no op reads it, as one whose next value is computed from its
+ * master copy alone. */
 static void mark_live(struct placement *p)
 {
-    for (uint32_t o = 0; o < p->graph->noutputs; o++)
+    for (uint32_t o = 0; o < p->graph->noutputs; o++) {
         p->nodes[p->graph->outputs[o].node].live = true;
+        if (p->graph->outputs[o].kind == GRAPH_NEXT)
+            p->nodes[p->graph->outputs[o].of].live = true;
+    }
     for (uint32_t node = p->graph->nnodes; node-- > 0;) {
         p->nodes[node].live |= p->graph->nodes[node].unread;
         for (uint32_t k = 0; p->nodes[node].live && k < p->graph->nodes[node].ninputs; k++)
