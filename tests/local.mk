@@ -421,6 +421,7 @@ test_scripts = \
 	%D%/python.sh \
 	%D%/random_graphs.sh \
 	%D%/query_train.sh \
+	%D%/random_scenarios.sh \
 	%D%/random_serving.sh \
 	%D%/ranks.sh \
 	%D%/ranks_ends.sh \
@@ -532,9 +533,11 @@ EXTRA_DIST += \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
 	%D%/one.sh \
+	%D%/random_draw.py \
+	%D%/random_drawn.py \
 	%D%/random_graphs.py \
+	%D%/random_options.py \
 	%D%/random_scenarios.py \
-	%D%/random_scenarios.sh \
 	%D%/random_serving.py \
 	%D%/serving.py \
 	%D%/tap.sh \

@@ -9,15 +9,21 @@ FUNCTION, each graph has it.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import os
 import random
 import re
+import struct
 import subprocess
 import sys
 
+import random_draw
 import random_scenarios as scenarios
 
+AXES = ["dp", "tp", "sp", "ep"]
 SIZES = [1, 2, 3, 4, 6, 8, 12, 16]
 ELEMENTS = 4096  # of one array
+VALUES = "values.safetensors"  # with an array of each of these numbers of elements
+COUNTS = sorted({a * b * c for a in SIZES for b in SIZES for c in SIZES if a * b * c <= 512})
 ENOUGH = 400     # graphs of which each function is in some
 BINARY = ["add", "sub", "mul", "div", "max", "min", "equal", "less", "less_equal", "not_equal", "greater", "greater_equal",
           "and", "or", "xor", "atan2", "pow", "rem", "gate"]
@@ -49,7 +55,7 @@ class Graph:
         return name
 
     def count(self, dims):
-        return scenarios.product(self.dims[d] for d in dims)
+        return random_draw.product(self.dims[d] for d in dims)
 
     def leaf(self, dims):
         if self.even or self.rng.random() < 0.5:
@@ -57,7 +63,8 @@ class Graph:
             self.params[name] = dims
         else:
             name = f"x{len(self.inputs)}"
-            self.inputs[name] = dims
+            stored = self.count(dims) in COUNTS and not self.even and self.rng.random() < 0.2
+            self.inputs[name] = {"dims": dims, "values": f"n{self.count(dims)}"} if stored else dims
         self.arrays.append(Array(name, dims))
         return self.arrays[-1]
 
@@ -381,7 +388,7 @@ def read_names(lines):
 def scenario_of(rng, name, functions, wanted=None, alone=False):
     """A graph with a wanted function, or of that `alone`, then with dims that divide."""
     g = graph_of(rng, functions, wanted, alone)
-    mesh, uneven = scenarios.mesh_of(rng), rng.random() < 0.12 and not alone
+    mesh, uneven = random_draw.mesh_of(rng, AXES), rng.random() < 0.12 and not alone
     read = read_names(g.lines)
     made = [line.split("[")[0] for line in g.lines]
     outputs = [n for n in made if n not in read]
@@ -398,13 +405,26 @@ def scenario_of(rng, name, functions, wanted=None, alone=False):
     backward = g.backward and g.params and not all(a.whole for a in g.arrays if a.name in outputs)
     if backward:  # of fractions alone
         outputs = [a.name for a in g.arrays if a.name in outputs and not a.whole]
+    stored = {"values": VALUES} if any("values" in leaf for leaf in g.inputs.values()) else {}
     return {"name": name, "mesh": mesh,
-            "graph": {"dims": g.dims, "inputs": g.inputs, "params": g.params, "ops": g.lines, "outputs": outputs},
+            "graph": {"dims": g.dims, "inputs": g.inputs, "params": g.params, "ops": g.lines, "outputs": outputs, **stored},
             "step": ["forward", "backward"] if backward else ["forward"],
             "params": [[f"^{n}$", spec_of(rng, mesh, [g.dims[d] for d in dims], uneven, 0.7 if alone else 0.45)]
                        for n, dims in g.params.items()],
             "axes": axes, "constraints": constraints,
             "placement": rng.choice(["follow", "search"]), **({"uneven": "pad"} if uneven else {})}
+
+
+def write_values(folder):
+    """The file that graphs name: random numbers, for each of COUNTS an array of so many."""
+    rng, header, end = random.Random(0), {}, 0
+    for n in COUNTS:
+        header[f"n{n}"] = {"dtype": "F32", "shape": [n], "data_offsets": [end, end + 4 * n]}
+        end += 4 * n
+    text = json.dumps(header).encode()
+    with open(os.path.join(folder, VALUES), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.write(struct.pack(f"<{end // 4}f", *(rng.gauss(0, 1) for _ in range(end // 4))))
 
 
 def main():
@@ -419,6 +439,7 @@ def main():
             for f in set(re.findall(r"(\w+)\(", " ".join(scenario["graph"]["ops"]))):
                 seen[f] = seen.get(f, 0) + 1
 
+    write_values(sys.argv[2])
     wrong = scenarios.main(make, count)
     missing = [f for f in functions[0] + functions[1] if f not in seen]
     if missing and int(sys.argv[4]) >= ENOUGH and not wanted:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests random complete scenarios: plan and run agree, runs are right, and errors have their
-# places.  SHD_TEST_SEED and SHD_TEST_COUNT select the seeds.
+# places; each option of scenarios is drawn by a generator of them.  SHD_TEST_SEED and
+# SHD_TEST_COUNT select the seeds.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +9,10 @@
 . "${0%/*}/program.sh"
 
 python3 "$top_srcdir/tests/random_scenarios.py" "$shardsim" "$tmp" "${SHD_TEST_SEED:-20261126}" \
-    "${SHD_TEST_COUNT:-20}" >"$tmp/wrong" 2>&1
+    "${SHD_TEST_COUNT:-12}" >"$tmp/wrong" 2>&1
 ok $? "random scenarios are planned and run alike"
 diag <"$tmp/wrong"
+python3 "$top_srcdir/tests/random_drawn.py" "$shardsim" >"$tmp/drawn" 2>&1
+ok $? "each option of scenarios is drawn by a generator of random ones"
+diag <"$tmp/drawn"
 done_testing

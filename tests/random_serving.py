@@ -8,90 +8,86 @@ most likely token is not determined, so tokens are compared in the others.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import functools
 import json
 import re
 import struct
 import sys
 
-from random_scenarios import (TRANSFORMERS, TYPES, ask, crashed, differences, main, moe_of, model_of,
-                              plan_good, product, products_of, results, some, spec)
+from random_draw import SKIP, Draw, mesh_of, options_of, some, spec
+from random_options import LORA, MOE, MODEL, PRODUCTS, TYPES
+from random_scenarios import ask, crashed, differences, main, plan_good, results
 
+KINDS = ["transformer", "gpt2", "llama3", "mixtral", "deepseek", "decoder"]
 AXES = ["dp", "tp", "cp", "ep"]
 WEIGHTS = [["attn/.*kernel", 2], ["attn/(q|k|v|q_rope)/kernel", 2], ["(q|router)/kernel", 2],
            ["attn/o/kernel", 2], ["(up|gate|down)/kernel", 1], ["(up|gate)/kernel", 2],
            ["down/kernel", 2], ["embed/table", 2], ["(head|down)/kernel", 2]]
 
 
-def mesh_of(rng):
-    """A mesh of at most eight devices."""
-    mesh = {name: rng.choice([1, 2, 2, 4]) for name in rng.sample(AXES, rng.choice([1, 2, 2, 3]))}
-    while len(mesh) > 1 and product(mesh.values()) > 8:
-        mesh[max(mesh, key=mesh.get)] //= 2
-    return mesh
+DECODE = (
+    ("decode.tokens", 0.9, lambda d: d.choice([1, 2, 3, 9]) if "decode" in d.out["step"] else SKIP),
+    ("decode.draft", 0.3, lambda d: d.choice([1, 2, 3]) if "decode" in d.out["step"] else SKIP),
+    ("decode.accepted", 0.6, lambda d: d.choice([0.5, 1]) if d.get("decode.draft") else SKIP),
+    ("decode.context", 0.4, [0, 1, 7, 16, 150]),
+    ("decode.cache", 0.25, ["compute", "float8_e4m3", "float8_e5m2", "int4", "mxfp4", "int4", "mxfp4"]),
+    ("decode.block", 0.5, lambda d: d.choice([2, 4]) if d.get("decode.cache") in ("int4", "mxfp4") else SKIP),
+    ("decode.page", 0.15, [1, 4]),
+    ("decode.shared", 0.9, lambda d: d.choice([1, 4, 8]) if d.get("decode.page") else SKIP),
+)
+
+WEIGHTS_KEPT = (  # as codes
+    ("products.weights", 1, ["int8", "int4", "mxfp4", "nf4"]),
+    ("products.block", 1, [2, 4, 8]),
+    ("products.except", 1, [[], ["head"], ["attn", "head"]]),
+)
+
+OTHER = (
+    ("seed", 0.3, [0, 7, 2 ** 40]),
+    ("types.reduce", 0.1, TYPES),
+)
 
 
-def served_model(rng, kind):
-    model = model_of(rng, kind)
-    model["vocab"] = rng.choice([32, 64])
-    model["attention"] = "fused"
-    model["kv_heads"] = rng.choice([n for n in (1, 2, 4, 8) if n <= model["heads"]])
-    if kind == "deepseek":
+def draw_model(d):
+    d.take([row for row in MODEL if row[0] not in ("model.mtp", "model.mtp_weight")])
+    rng, model = d.rng, d.out["model"]
+    model.update(attention="fused", heads=rng.choice([2, 4, 8]), norm=rng.choice(["rms", "rms", "rms", "layer"]))
+    if d.kind == "deepseek":
+        d.out["mla"] = {"kv_rank": 8, "rope_dim": 4, "value_dim": rng.choice([4, 8]), "q_rank": rng.choice([0, 8])}
         model.update(attention_bias="none", bias=False)
-        del model["kv_heads"]
-    elif model["d_model"] // model["heads"] % 2:
-        model["head_dim"] = 4
-    if kind == "transformer":
+        model.pop("kv_heads", None)
+    else:
+        model["kv_heads"] = rng.choice([n for n in (1, 2, 4, 8) if n <= model["heads"]])
+    if d.kind == "transformer":
         model["causal"] = True
-    model["norm"] = rng.choice(["rms", "rms", "rms", "layer"])
     if rng.random() < 0.6:
         model["dtype"] = rng.choice(["float32", "float64"])
-    return model
+    if d.kind == "mixtral" or rng.random() < 0.3:
+        d.take(MOE)  # ranks are those of the mesh if not given, and data depends on them
+        d.out["moe"].update(ranks=1, token_groups=1)
 
 
-def program_of(rng, name):
+def program_of(options, rng, name):
     """A program on its mesh, and on one device."""
-    kind = rng.choice(TRANSFORMERS)
-    one = {"name": name + "-one", "mesh": {"one": 1}, "model": served_model(rng, kind),
-           "batch": {"size": rng.choice([1, 3, 4, 8]), "seq": rng.choice([1, 5, 8, 16])},
-           "step": rng.choice([["decode"], ["decode"], ["prefill"], ["prefill", "decode"]]),
-           "decode": some(rng, 0.4, lambda: {"context": rng.choice([0, 1, 7, 16, 150])}),
-           "params": [[".*", []]]}
-    if "decode" in one["step"]:
-        one["decode"].update(some(rng, 0.9, lambda: {"tokens": rng.choice([1, 2, 3, 9])}))
-        one["decode"].update(some(rng, 0.3, lambda: rng.choice([
-            {"draft": 1}, {"draft": 3, "accepted": 1.5}, {"draft": 2, "accepted": 2}])))
-    one["decode"].update(some(rng, 0.2, lambda: rng.choice([
-        {"cache": "float8_e4m3"}, {"cache": "int4"}, {"cache": "mxfp4"},
-        {"cache": "mxfp4", "block": 2}, {"cache": "int4", "block": 4}])))
-    one["decode"].update(some(rng, 0.15, lambda: {"page": rng.choice([1, 4]),
-                                                  "shared": rng.choice([1, 4, 8])}))
-    if kind == "mixtral" or rng.random() < 0.3:
-        # ranks are those of the mesh if not given, and data depends on them
-        one["moe"] = {"ranks": 1, **moe_of(rng), "token_groups": 1}
-    if kind == "deepseek":
-        one["mla"] = {"kv_rank": 8, "rope_dim": 4, "value_dim": rng.choice([4, 8]),
-                      "q_rank": rng.choice([0, 8])}
-    for chance, key, values in (
-            (0.3, "seed", [0, 7, 2 ** 40]), (0.15, "lora", [
-                {"rank": 2, "targets": ["kernel"], "start": "random"},
-                {"rank": 2, "targets": ["kernel"], "base": "nf4"}]),
-            (0.1, "types", [{"reduce": rng.choice(TYPES)}])):
-        one.update(some(rng, chance, lambda: {key: rng.choice(values)}))
-    if "lora" not in one:
-        one.update(some(rng, 0.3, lambda: {"products": rng.choice([
-            {**products_of(rng), "gathers": False}, weights_of(rng)])}))
-    return [sharded(rng, one, name), one]
-
-
-def weights_of(rng):
-    """Weights that are kept as codes."""
-    return {"weights": rng.choice(["int8", "int4", "mxfp4", "nf4"]), "block": rng.choice([2, 4, 8]),
-            "except": rng.choice([[], ["head"], ["attn", "head"]])}
+    d = Draw(rng, name + "-one", rng.choice(KINDS), options)
+    d.out.update(mesh={"one": 1}, params=[[".*", []]], decode={},
+                 batch={"size": rng.choice([1, 3, 4, 8]), "seq": rng.choice([1, 5, 8, 16])},
+                 step=rng.choice([["decode"], ["decode"], ["prefill"], ["prefill", "decode"]]))
+    draw_model(d)
+    d.take(DECODE)
+    d.take(OTHER)
+    if rng.random() < 0.15:
+        d.take(LORA)
+    elif rng.random() < 0.3:
+        d.take(rng.choice([PRODUCTS, WEIGHTS_KEPT]))
+        if d.get("products.recipe") == "tensorwise" and rng.random() < 0.5:
+            d.put("products.amax", "static")
+    return [sharded(rng, d.out, name), d.out]
 
 
 def sharded(rng, one, name):
     """The program in a random layout."""
-    mesh = mesh_of(rng)
+    mesh = mesh_of(rng, AXES)
     free = rng.sample(list(mesh), len(mesh))
     out = {**one, "name": name, "mesh": mesh,
            "axes": some(rng, 0.6, lambda: {"batch": free.pop()})}
@@ -110,7 +106,7 @@ def sharded(rng, one, name):
         if "capacity" in copies:  # of each copy, which drops other tokens than of the expert
             one["moe"] = copies
     if len(one["step"]) == 2 and rng.random() < 0.5:
-        out["prefill"] = {"mesh": mesh_of(rng), "axes": {}, "params": [[".*", []]], "context": {}}
+        out["prefill"] = {"mesh": mesh_of(rng, AXES), "axes": {}, "params": [[".*", []]], "context": {}}
     weights = rng.sample(WEIGHTS, rng.choice([1, 3, 5]))
     axes = {axis: size for axis, size in mesh.items() if axis in free} or mesh
     out["params"] = [[pattern, spec(rng, rng.choice([axes, axes, mesh]), rank)]
@@ -203,4 +199,4 @@ def try_file(program, path, pairs, tell):
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(program_of, try_file=try_file, most=10, least=5) else 0)
+    sys.exit(1 if main(functools.partial(program_of, options_of(sys.argv[1])), try_file=try_file, most=10, least=5) else 0)
