@@ -125,6 +125,8 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo_ops.h \
 	%D%/capture/hlo_reader.c \
 	%D%/capture/hlo_reader.h \
+	%D%/capture/hlo_slices.c \
+	%D%/capture/hlo_slices.h \
 	%D%/capture/hlo_statements.c \
 	%D%/capture/hlo_statements.h \
 	%D%/capture/hlo_text.c \

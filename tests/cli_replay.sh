@@ -191,6 +191,94 @@ PY
     counted "a fusion that moves" 1
 }
 
+# sliced BYTES OP TEXT INSIDE [CALLER [KIND]]: four devices of a TPU receive BYTES in one OP that a fusion of KIND
+# (kCustom) holds as INSIDE: an all-reduce of %x, f32[8,16], 512 bytes, and what reads it.
+sliced() {
+    cat >"$tmp/m" <<HLO
+HloModule m, num_partitions=4
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %sum = f32[] add(%a, %b)
+}
+
+%cut (x: f32[8,16], i: s32[]) -> f32[2,16] {
+  %x = f32[8,16]{1,0} parameter(0)
+  %i = s32[] parameter(1)
+  ROOT %s = f32[2,16]{1,0} dynamic-slice(%x, %i, %i), dynamic_slice_sizes={2,16}
+}
+
+%all-reduce-scatter.1 (x: f32[8,16]) -> f32[2,16] {
+  %x = f32[8,16]{1,0:T(8,128)} parameter(0)
+  %i = u32[] partition-id()
+  %t = s32[4]{0} constant({0, 2, 4, 6})
+  %o = s32[1]{0} dynamic-slice(%t, %i), dynamic_slice_sizes={1}
+  $4
+}
+
+%wrapped (x: f32[8,16]) -> f32[2,16] {
+  %x = f32[8,16]{1,0} parameter(0)
+  ROOT %f = f32[2,16]{1,0} fusion(%x), kind=${6:-kCustom}, calls=%all-reduce-scatter.1
+}
+
+%condition (x: f32[8,16]) -> pred[] {
+  ROOT %p = pred[] constant(true)
+}
+
+ENTRY %main (x: f32[8,16]) -> f32[2,16] {
+  %x = f32[8,16]{1,0} parameter(0)
+  ROOT %r = f32[2,16]{1,0} ${5:-call(%x), to_apply=%wrapped}
+}
+HLO
+    shardsim replay --json "$tmp/m"
+    is 0 "$3: read"
+    holds "$3: $2" <<PY
+assert [c["op"] for c in r["collectives"]] == ["$2"], r["collectives"]
+assert r["received_bytes"]["total"] == $1, r["received_bytes"]
+PY
+}
+
+# An all-reduce in a custom fusion that keeps a slice of it is a reduce-scatter: each device receives three
+# quarters of the array, not six.
+test_slices() {
+    all='channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add'
+    reduced="%a = f32[8,16]{1,0} all-reduce(f32[8,16]{1,0} %x), $all"
+    slice='f32[2,16]{1,0} dynamic-slice(%a, %i, %i), dynamic_slice_sizes={2,16}'
+    sliced 1536 reduce-scatter "a slice" "$reduced
+  ROOT %s = $slice"
+    sliced 1536 reduce-scatter "a slice of a reshape, and a sum of it" "$reduced
+  %b = f32[4,32]{1,0} bitcast(%a)
+  %s = f32[1,32]{1,0} dynamic-slice(f32[4,32]{1,0} %b, %i, %i), dynamic_slice_sizes={1,32}
+  ROOT %n = f32[1,32]{1,0} negate(%s)"
+    sliced 1536 reduce-scatter "a slice in a fusion" "$reduced
+  ROOT %s = f32[2,16]{1,0} fusion(%a, %i), kind=kLoop, calls=%cut"
+    sliced 1536 reduce-scatter "slices of several arrays" "%a = (f32[4,16]{1,0}, f32[4,16]{1,0}) all-reduce(%x, %x), $all
+  %b = f32[4,16]{1,0} get-tuple-element(%a), index=0
+  %c = f32[4,16]{1,0} get-tuple-element(%a), index=1
+  %d = f32[1,16]{1,0} dynamic-slice(%b, %i, %i), dynamic_slice_sizes={1,16}
+  %e = f32[1,16]{1,0} dynamic-slice(%c, %i, %i), dynamic_slice_sizes={1,16}
+  ROOT %t = (f32[1,16]{1,0}, f32[1,16]{1,0}) tuple(%d, %e)"
+    sliced 1920 reduce-scatter "slices of a padded array" "$reduced
+  %p = f32[12,16]{1,0} pad(%a, %z), padding=0_2x0_0
+  ROOT %s = f32[10,4]{1,0} dynamic-slice(%p, %i, %i), dynamic_slice_sizes={10,4}"
+    for caller in 'async-start(%x), calls=%wrapped' 'fusion-start(%x), kind=kCustom, calls=%all-reduce-scatter.1' \
+        'while(%x), condition=%condition, body=%wrapped, backend_config={"known_trip_count":{"n":"1"}}'; do
+        sliced 1536 reduce-scatter "${caller%%(*}" "$reduced
+  ROOT %s = $slice" "$caller"
+    done
+    sliced 3072 all-reduce "a loop fusion" "$reduced
+  ROOT %s = $slice" '' kLoop
+    sliced 3072 all-reduce "a result that is read whole, too" "$reduced
+  %s = $slice
+  ROOT %t = (f32[2,16]{1,0}, f32[8,16]{1,0}) tuple(%s, %a)"
+    sliced 3072 all-reduce "a slice that is larger than a part" "$reduced
+  ROOT %s = f32[4,16]{1,0} dynamic-slice(%a, %i, %i), dynamic_slice_sizes={4,16}"
+    sliced 3072 all-reduce "a slice of something else" "$reduced
+  %s = f32[2,16]{1,0} dynamic-slice(%x, %i, %i), dynamic_slice_sizes={2,16}
+  ROOT %t = f32[8,16]{1,0} add(%a, %x)"
+}
+
 # loop NAME START BODY CONDITION [MORE]: a loop whose state has a number %i, an array and a bound;
 # BODY makes %next of %i, and CONDITION the root.
 loop() {
@@ -488,6 +576,7 @@ test_notations
 test_ids
 test_ops
 test_calls
+test_slices
 test_loops
 test_forms
 test_unpartitioned

@@ -98,6 +98,7 @@ static int begin_computation(struct reader *r, struct hlo_piece head)
                              .end_collective = r->capture->ncollectives,
                              .is_reached = entry};
     r->ncomputations++;
+    hlo_slices_begin(&r->slices);
     if (entry)
         r->entry = r->ncomputations;
     r->inside = true;
@@ -116,6 +117,8 @@ static void end_computation(struct reader *r)
     uint128 branch = 0;
     uint32_t choice = 0;
 
+    c->slice_bytes = hlo_slices_bytes(&r->slices);
+    c->root_slice_bytes = r->slices.root_bytes;
     c->end_call = r->ncalls;
     c->end_collective = r->capture->ncollectives;
     c->moves = c->first_collective < c->end_collective;
@@ -343,6 +346,10 @@ static int read_other(struct reader *r, const struct hlo_statement *statement)
 
     if (sounds_like_one(opcode))
         return hlo_fault(r, SHD_EINVAL, "a collective of a kind that is not known here");
+    /* XLA writes an async-start of one instruction as that: fusion-start, call-start. */
+    if (!hlo_equal(opcode, "async-start") && opcode.end - opcode.at > 6 &&
+        !memcmp(opcode.end - 6, "-start", 6))
+        opcode.end -= 6;
     if (hlo_equal(opcode, "call"))
         return hlo_add_calls(r, attributes, "to_apply", 1, 0);
     if (hlo_equal(opcode, "custom-call"))
@@ -379,6 +386,7 @@ static int read_instruction(struct reader *r, struct hlo_piece line)
     struct hlo_statement statement;
     struct hlo_piece shape;
     const struct hlo_op *op;
+    uint64_t sliced;
 
     if (!split(&statement, &shape, line))
         return hlo_fault(
@@ -387,11 +395,15 @@ static int read_instruction(struct reader *r, struct hlo_piece line)
     if (!hlo_loops_keep(&r->loops, r->ncomputations - 1, &statement, is_root))
         return hlo_fault(r, SHD_ENOMEM, "");
     look_for_shardings(r, &statement);
+    op = hlo_op_find(statement.opcode);
+    sliced = hlo_equal(statement.opcode, "fusion") ? hlo_callee_slice(r, statement.attributes) : 0;
+    if (!hlo_slices_see(&r->slices, &statement, shape, is_root, op && op->kind == COLL_ALL_REDUCE,
+                        sliced))
+        return hlo_fault(r, SHD_ENOMEM, "");
     if (hlo_equal(statement.opcode, "while"))
         return hlo_read_while(r, &statement);
     if (hlo_equal(statement.opcode, "conditional"))
         return hlo_read_conditional(r, &statement);
-    op = hlo_op_find(statement.opcode);
     return op ? read_collective(r, op, statement.name, shape, statement.attributes)
               : read_other(r, &statement);
 }
@@ -584,6 +596,7 @@ int hlo_read(struct capture *out, const char *file, const char *text, size_t len
     free(r.computations);
     free(r.calls);
     hlo_loops_fini(&r.loops);
+    hlo_slices_fini(&r.slices);
     hlo_names_fini(&r.names);
     hlo_names_fini(&r.lists.numbers);
     return diag_status(diag, before);

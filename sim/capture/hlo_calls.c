@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "capture/hlo_reader.h"
+#include "capture/sums.h"
 
 #define NOTED_MAX                                                                 \
     8 /* loops, and conditionals, that get a note each; the others are counted in \
@@ -53,15 +54,46 @@ int hlo_add_calls(struct reader *r, struct hlo_piece attributes, const char *key
     return status;
 }
 
+/* The computation that an attribute names; HLO_NO_NUMBER: none that stands before. */
+static uint32_t callee_of(const struct reader *r, struct hlo_piece attributes, const char *key)
+{
+    struct hlo_piece value, name;
+
+    return hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name)
+               ? find_callee(r, name)
+               : HLO_NO_NUMBER;
+}
+
+uint64_t hlo_callee_slice(const struct reader *r, struct hlo_piece attributes)
+{
+    uint32_t callee = callee_of(r, attributes, "calls");
+
+    return callee == HLO_NO_NUMBER ? 0 : r->computations[callee].root_slice_bytes;
+}
+
+/* A custom fusion of an all-reduce and its slices runs as a reduce-scatter (hlo_slices.h). */
+static void scatter(struct reader *r, struct computation *c)
+{
+    for (uint32_t i = c->first_collective; c->slice_bytes > 0 && i < c->end_collective; i++) {
+        struct capture_collective *collective = &r->capture->collectives[i];
+        uint128 before = sums_collective(r->capture, collective);
+
+        hlo_slices_scatter(r->capture, collective, c->slice_bytes);
+        c->bytes = c->bytes - before + sums_collective(r->capture, collective);
+    }
+}
+
 int hlo_add_moving_call(struct reader *r, struct hlo_piece attributes, const char *key)
 {
     struct hlo_piece value, name;
-    uint32_t callee = HLO_NO_NUMBER;
+    uint32_t callee = callee_of(r, attributes, key);
 
-    if (hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name))
-        callee = find_callee(r, name);
-    return callee != HLO_NO_NUMBER && r->computations[callee].moves ? add_call(r, name, 1, 0)
-                                                                    : SHD_OK;
+    if (callee == HLO_NO_NUMBER || !r->computations[callee].moves)
+        return SHD_OK;
+    if (hlo_attribute(attributes, "kind", &value) && hlo_take_word(&value, "kCustom"))
+        scatter(r, &r->computations[callee]);
+    (void)hlo_attribute(attributes, key, &value);
+    return hlo_take_name(&value, &name) ? add_call(r, name, 1, 0) : SHD_OK;
 }
 
 /* Read "known_trip_count":{"n":"4"}, in a string or not. */
@@ -120,10 +152,7 @@ static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_state
 
 static bool moves(const struct reader *r, struct hlo_piece attributes, const char *key)
 {
-    struct hlo_piece value, name;
-    uint32_t callee = hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name)
-                          ? find_callee(r, name)
-                          : HLO_NO_NUMBER;
+    uint32_t callee = callee_of(r, attributes, key);
 
     return callee != HLO_NO_NUMBER && r->computations[callee].moves;
 }

@@ -13,6 +13,7 @@
 #include "capture/hlo.h"
 #include "capture/hlo_groups.h"
 #include "capture/hlo_loops.h"
+#include "capture/hlo_slices.h"
 #include "capture/hlo_statements.h"
 #include "capture/hlo_text.h"
 
@@ -28,7 +29,8 @@ struct computation {
     uint32_t first_collective, end_collective;
     bool moves;      /* the computation or a callee has a collective */
     bool is_reached; /* through calls from the entry, also in branches that do not count */
-    uint128 bytes;   /* received in one run, with callees */
+    uint64_t slice_bytes, root_slice_bytes; /* of hlo_slices.h */
+    uint128 bytes;                          /* received in one run, with callees */
     uint64_t times;
 };
 
@@ -46,6 +48,7 @@ struct reader {
     int asks_line;          /* line of something that only unpartitioned modules have; 0: none */
     struct hlo_names names; /* of computations */
     struct hlo_loops loops;
+    struct hlo_slices slices; /* of the current computation */
     struct computation *computations;
     uint32_t ncomputations;
     struct call *calls;
@@ -65,6 +68,9 @@ int hlo_note(struct reader *r, const char *fmt, ...) SHD_PRINTF(2, 3);
 /* Add calls to the computations that an attribute names: "%f", or "{%f, %g}". */
 int hlo_add_calls(struct reader *r, struct hlo_piece attributes, const char *key, uint64_t times,
                   uint32_t choice);
+
+/* Bytes of the slice that is the root of the computation which a fusion calls; 0: none. */
+uint64_t hlo_callee_slice(const struct reader *r, struct hlo_piece attributes);
 
 /* Add a call by a fusion or a reduce, if the callee communicates; other callees may be missing in
  * the text. */
