@@ -498,6 +498,83 @@ static void test_grouped(void)
     }
 }
 
+/* ---- few tokens ---- */
+
+/* Whether a product's bytes are those of the taken rows and of the weights of the experts that
+ * tokens are expected to name, for experts from `first` on. */
+static bool moves(const struct kern_routing *r, const double *p, int64_t groups, int64_t first,
+                  int64_t experts)
+{
+    enum { N = 6, K = 10 };
+    const int64_t offsets[KERN_OFFSETS_MAX] = {first};
+    double named = 0, rows = 0;
+    bool good = true;
+
+    for (int64_t e = first; e < first + experts; e++) {
+        named += 1 - pow(1 - p[e], (double)(r->tokens * groups));
+        rows += (double)(r->counts[e] * groups);
+    }
+    for (int what = 0; what < 3; what++) {
+        const union kern_desc d = {
+            .grouped = {.einsum = {.dtype = SHD_F32,
+                                   .ndims = NDIMS,
+                                   .extent = {experts, groups * r->capacity, K, N},
+                                   .a_has = *products[what].a,
+                                   .b_has = *products[what].b,
+                                   .c_has = *products[what].c},
+                        .expert = EXPERT,
+                        .slot = SLOT,
+                        .groups = groups,
+                        .capacity = r->capacity,
+                        .routing = r}};
+        double weights = what == 2 ? (double)experts : named;
+        double want = 4 * (rows * (K + N) + weights * K * N);
+
+        good &= fabs((double)kern_kernel_grouped.bytes(&d, offsets) - want) <= 2 + want * 1e-8;
+    }
+    return good;
+}
+
+static void test_named(void)
+{
+    static const enum kern_routing_kind kinds[] = {KERN_ROUTING_UNIFORM, KERN_ROUTING_ZIPF,
+                                                   KERN_ROUTING_HOT_EXPERT, KERN_ROUTING_EMPTY};
+    enum { E = 16 };
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int nbad = 0;
+
+        for (int64_t tokens = 1; tokens <= 256; tokens *= 4) {
+            const struct kern_routing_spec spec = {.kind = kinds[k],
+                                                   .tokens = tokens,
+                                                   .experts = E,
+                                                   .choices = 2,
+                                                   .skew = 1,
+                                                   .share = 0.25,
+                                                   .seed = 3};
+            int32_t *room = malloc(kern_routing_room(&spec) * sizeof *room);
+            struct kern_routing r;
+            double p[E], weights = 0;
+
+            for (int e = 0; e < E; e++)
+                weights += 1.0 / (e + 1);
+            for (int e = 0; e < E; e++)
+                p[e] = kinds[k] == KERN_ROUTING_ZIPF    ? fmin(1, 2 / (e + 1.0) / weights)
+                       : kinds[k] == KERN_ROUTING_EMPTY ? 2.0 * (e > 0) / (E - 1)
+                       : kinds[k] == KERN_ROUTING_HOT_EXPERT && e == 0 ? 2 * 0.25
+                       : kinds[k] == KERN_ROUTING_HOT_EXPERT           ? 2 * 0.75 / (E - 1)
+                                                                       : 2.0 / E;
+            nbad += !kern_routing_make(&r, &spec, room);
+            for (int64_t groups = 1; groups <= 2; groups++)
+                nbad += !moves(&r, p, groups, 0, E) + !moves(&r, p, groups, 0, 4) +
+                        !moves(&r, p, groups, 12, 4);
+            free(room);
+        }
+        ok(nbad == 0, "routing %zu: a product reads the rows that come, and experts that are named",
+           k);
+    }
+}
+
 /* ---- workloads ---- */
 
 /* Ids of a workload that are no expert, or that a token has twice. */
@@ -637,6 +714,7 @@ int main(void)
     test_deal();
     test_filled_copies();
     test_grouped();
+    test_named();
     test_workloads();
     test_fill();
     return done();

@@ -34,6 +34,7 @@ check_PROGRAMS += \
 	%D%/error \
 	%D%/escape \
 	%D%/events \
+	%D%/experts_read \
 	%D%/failure \
 	%D%/failures \
 	%D%/farm \

@@ -238,14 +238,6 @@ static bool allocate(struct modelled *m)
     return true;
 }
 
-/* Bytes that a kernel moves; those of a chain are of its first op. */
-static double moved_bytes(const struct modelled *m, const struct hardware_work *work, uint32_t i)
-{
-    double chain = m->seconds.chain_bytes ? m->seconds.chain_bytes[i] : 0;
-
-    return chain < 0 ? 0 : chain > 0 ? chain : work->bytes;
-}
-
 /* Record the time and bound of an op on the busiest lane. */
 static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
 {
@@ -268,7 +260,8 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->bound[i] = bounds[op_seconds_bound(&m->seconds, i, m->positions[out->row])];
     out->work_ns[op->part == PROGRAM_UPDATE ? RECORD_UPDATE : works[work.kind]] += ns;
     out->again_ns += op->again ? ns : 0;
-    out->moved_bytes += moved_bytes(m, &work, i) * (double)op->times;
+    if (op_seconds_timed(&work, &m->seconds, i, m->positions[out->row]))
+        out->moved_bytes += work.bytes * (double)op->times;
 }
 
 /* The lane that computes longest, since the others wait for it; of equals the lane that ends

@@ -23,7 +23,7 @@ static double unpacked_bytes(struct op_seconds *s, uint32_t op)
     const struct program_op *o = &s->program->ops[op];
     double bytes = 0;
 
-    s->chain_bytes[op] = -1;
+    s->moves[op].elsewhere = true;
     for (uint32_t k = 0; k < o->ninputs; k++) {
         uint32_t from = unpacker(s->program, o->inputs[k], true);
 
@@ -69,7 +69,7 @@ static void read_codes(struct op_seconds *s, uint32_t i)
         codes += unpacked_bytes(s, from);
     }
     if (numbers > 0 && op_seconds_work(&work, s, i, program_doer(s->program, op, 0)))
-        s->chain_bytes[i] = work.bytes - key_bytes(s, op) * (1 - codes / numbers);
+        s->moves[i].bytes = work.bytes - key_bytes(s, op) * (1 - codes / numbers);
 }
 
 /* Let the kernel that writes codes of 4 bits into a cache round them, and write their scales, too:
@@ -87,20 +87,19 @@ static void write_codes(struct op_seconds *s, uint32_t i)
     if (rounds->kind != PROGRAM_KERNEL || rounds->kernel != &kern_kernel_quantize)
         return;
     if (op->inputs[KERN_APPEND_ROWS] != rounds->outputs[0]) { /* scales, beside their codes */
-        s->chain_bytes[i] = -1;
+        s->moves[i].elsewhere = true;
         return;
     }
     if (!op_seconds_work(&work, s, rows->first_op, program_doer(s->program, rounds, 0)))
         return;
-    s->chain_bytes[i] = work.bytes;
-    s->chain_bytes[rows->first_op] = -1;
+    s->moves[i].bytes = work.bytes;
+    s->moves[rows->first_op].elsewhere = true;
 }
 
 void op_codes_find(struct op_seconds *s)
 {
     for (uint32_t i = 0; i < s->program->nops; i++) {
         const struct program_op *op = &s->program->ops[i];
-        struct hardware_work work;
 
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_append)
             write_codes(s, i);
@@ -109,11 +108,8 @@ void op_codes_find(struct op_seconds *s)
         for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
             uint32_t from = unpacker(s->program, op->inputs[k], false);
 
-            if (from == PROGRAM_NONE ||
-                !op_seconds_work(&work, s, i, program_doer(s->program, op, 0)))
-                continue;
-            s->chain_bytes[i] =
-                work.bytes - op_seconds_bytes(s, op->inputs[k]) + unpacked_bytes(s, from);
+            if (from != PROGRAM_NONE)
+                s->moves[i].unread += op_seconds_bytes(s, op->inputs[k]) - unpacked_bytes(s, from);
         }
     }
 }

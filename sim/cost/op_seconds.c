@@ -10,6 +10,7 @@
 #include "cost/events.h"
 #include "cost/op_codes.h"
 #include "hardware/reshard.h"
+#include "program/rows.h"
 
 /* ---- arrays ---- */
 
@@ -54,11 +55,24 @@ static bool goes_on(const struct op_seconds *s, uint32_t from, uint32_t i)
            (a->on_host || s->hardware->software.fuses_elementwise) && may_chain(s, i);
 }
 
-/* Bytes that ops first..end-1 read from earlier ops and leave for later ops. */
-static double outer_bytes(const struct op_seconds *s, uint32_t first, uint32_t end)
+/* Count an array that a chain reads or writes. */
+static void add_moved(struct op_moves *out, const struct op_seconds *s, uint32_t buffer)
+{
+    double bytes = op_seconds_bytes(s, buffer);
+
+    if (!s->program->buffers[buffer].routing) {
+        out->bytes += bytes;
+        return;
+    }
+    out->rows += bytes;
+    out->taken = buffer;
+}
+
+/* What ops first..end-1 read from earlier ops and leave for later ops. */
+static struct op_moves outer_moves(const struct op_seconds *s, uint32_t first, uint32_t end)
 {
     const struct program *program = s->program;
-    double bytes = 0;
+    struct op_moves out = {.bytes = 0};
 
     for (uint32_t i = first; i < end; i++) {
         const struct program_op *op = &program->ops[i];
@@ -71,18 +85,26 @@ static double outer_bytes(const struct op_seconds *s, uint32_t first, uint32_t e
                 for (uint32_t m = 0; m < program->ops[j].ninputs; m++)
                     again |= program->ops[j].inputs[m] == op->inputs[k];
             if (!again && (b->argument || b->first_op < first))
-                bytes += op_seconds_bytes(s, op->inputs[k]);
+                add_moved(&out, s, op->inputs[k]);
         }
         for (uint32_t k = 0; k < op->noutputs; k++) {
             const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
             if (b->last_op >= end || op->accumulates)
-                bytes += op_seconds_bytes(s, op->outputs[k]);
+                add_moved(&out, s, op->outputs[k]);
             if (op->accumulates)
-                bytes += op_seconds_bytes(s, op->outputs[k]);
+                add_moved(&out, s, op->outputs[k]);
         }
     }
-    return bytes;
+    return out;
+}
+
+/* Bytes of a chain on a device; 0: the op is no chain. */
+static double chain_bytes(const struct op_seconds *s, const struct op_moves *m, int32_t position)
+{
+    return m->bytes + (m->rows > 0
+                           ? m->rows * program_rows_taken(&s->program->buffers[m->taken], position)
+                           : 0);
 }
 
 /* Ops of a chain: enough for a norm with its sums.  Longer chains are split, so that searching for
@@ -101,8 +123,8 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
             continue;
         }
         for (uint32_t k = from; k < i; k++)
-            s->chain_bytes[k] = -1;
-        s->chain_bytes[from] = outer_bytes(s, from, i);
+            s->moves[k].elsewhere = true;
+        s->moves[from] = outer_moves(s, from, i);
     }
 }
 
@@ -110,6 +132,7 @@ double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *en
 {
     const struct program_op *ops = s->program->ops;
     struct hardware_work work;
+    struct op_moves moves;
     uint32_t i = first;
 
     while (s->hardware->software.fuses_elementwise && i < s->program->nops && may_chain(s, i) &&
@@ -118,7 +141,8 @@ double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *en
     *end = i;
     if (i == first || !op_seconds_work(&work, s, first, program_doer(s->program, &ops[first], 0)))
         return 0;
-    work.bytes = outer_bytes(s, first, i);
+    moves = outer_moves(s, first, i);
+    work.bytes = chain_bytes(s, &moves, program_doer(s->program, &ops[first], 0));
     return hardware_kernel_seconds(s->hardware, &work);
 }
 
@@ -172,8 +196,8 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
     if (status != SHD_OK)
         return status;
     *out = (struct op_seconds){.program = program, .hardware = hardware};
-    out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
-    if (!serve(out) || !out->chain_bytes)
+    out->moves = calloc((size_t)program->nops + 1, sizeof *out->moves);
+    if (!serve(out) || !out->moves)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     for (uint32_t k = 0; k < program->nsegments; k++)
         find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
@@ -185,19 +209,42 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
 
 void op_seconds_fini(struct op_seconds *seconds)
 {
-    free(seconds->chain_bytes);
+    free(seconds->moves);
     free(seconds->served);
+}
+
+/* The part of a product's weights that a device reads. */
+static double weights_part(const struct op_seconds *s, const struct program_op *op,
+                           int32_t position)
+{
+    int64_t offsets[KERN_OFFSETS_MAX];
+
+    if (op->kernel != &kern_kernel_grouped)
+        return 1;
+    program_op_offsets(s->program, op, position, offsets);
+    return kern_grouped_part(&op->desc.grouped, UINT32_C(1) << op->desc.grouped.expert, offsets);
 }
 
 /* Work of an op, or of the chain that begins with it; false: none. */
 static bool timed_work(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
                        int32_t position)
 {
-    if (s->chain_bytes[i] < 0 || !op_seconds_set_work(out, s, &s->program->ops[i], position))
+    const struct program_op *op = &s->program->ops[i];
+    const struct op_moves *m = &s->moves[i];
+
+    if (m->elsewhere || !op_seconds_set_work(out, s, op, position))
         return false;
-    if (s->chain_bytes[i] > 0)
-        out->bytes = s->chain_bytes[i];
+    if (m->bytes > 0 || m->rows > 0)
+        out->bytes = chain_bytes(s, m, position);
+    if (m->unread != 0)
+        out->bytes -= m->unread * weights_part(s, op, position);
     return true;
+}
+
+bool op_seconds_timed(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
+                      int32_t position)
+{
+    return timed_work(out, s, i, position) && !s->program->ops[i].on_host;
 }
 
 static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
@@ -523,6 +570,21 @@ double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
     return beside_product(s, i, position, collective_seconds(s, i, position));
 }
 
+/* Whether devices have more or fewer rows of experts than others in the arrays of an op, or of the
+ * chain that begins with it. */
+static bool moves_unevenly(const struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i];
+    const struct program_buffer *buffers = s->program->buffers;
+    bool uneven = s->moves[i].rows > 0 && program_rows_differ(&buffers[s->moves[i].taken]);
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        uneven |= program_rows_differ(&buffers[op->inputs[k]]);
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        uneven |= program_rows_differ(&buffers[op->outputs[k]]);
+    return uneven && !s->moves[i].elsewhere;
+}
+
 bool op_seconds_even(const struct op_seconds *s, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -531,5 +593,5 @@ bool op_seconds_even(const struct op_seconds *s, uint32_t i)
         return true;
     if (program_communicates(op))
         return program_coll_kind(op) >= 0;
-    return !program_op_skips(op);
+    return !program_op_skips(op) && !moves_unevenly(s, i);
 }

@@ -26,6 +26,16 @@ struct op_schedule {
     struct shd_groups groups; /* on the mesh that counts */
     struct hardware_steps steps[HARDWARE_NSTEPS];
 };
+/* What an op moves instead of its kernel's own bytes. */
+struct op_moves {
+    bool elsewhere; /* the op has no time: another one of its chain has it */
+    double bytes;   /* of the chain that has its time there, without ...; 0: the op is no chain */
+    double rows; /* ... the rooms for experts' rows, as large as they are; a device moves the part
+                    of them that tokens take */
+    uint32_t taken; /* ... as in this buffer */
+    double unread;  /* bytes of the operands of a product that codes are read in place of, more than
+                       these have; of a product of experts the part that it touches counts */
+};
 #define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */
 
 struct op_seconds {
@@ -33,13 +43,12 @@ struct op_seconds {
     const struct hardware *hardware; /* not owned, or `served` */
     struct hardware *served;         /* of a step of serving; NULL: the step is not */
     uint32_t host_op; /* the kernel before which the host prepares such a step; PROGRAM_NONE */
-    const struct shd_mesh *mesh;     /* not owned: the program's, or that of op_seconds_lay() */
+    const struct shd_mesh *mesh; /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
     size_t nschedules;
     bool resized;                    /* its axes have other sizes than the program's: */
     double sizes[SHD_MESH_AXES_MAX]; /* those of the program's axes there */
-    double *chain_bytes; /* [op] bytes of the chain that has its time there; 0: none has; negative:
-                             the op is another one of a chain */
+    struct op_moves *moves;          /* [op]; all zeros: as its kernel says */
 };
 
 /* SHD_ENOMEM. */
@@ -74,6 +83,11 @@ bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds
                      int32_t position);
 
 /* ---- op_seconds.c ---- */
+
+/* As op_seconds_work(), with the bytes of the chain that begins with the op.  False also for the
+ * other ops of a chain. */
+bool op_seconds_timed(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
+                      int32_t position);
 
 /* The resource that bounds the time of an op's kernel; meaningless for an op without a kernel. */
 enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t op,

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "program/rows.h"
+
 /* The mean of an array's parts, without padding. */
 static double mean_bytes(const struct op_seconds *s, const struct program_buffer *b)
 {
@@ -91,34 +93,60 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
 }
 
 /* Bytes of a copy within the device: its results, read and written. */
-static double copied_bytes(const struct program *program, const struct program_op *op)
+static double copied_bytes(const struct program *program, const struct program_op *op,
+                           int32_t position)
 {
     double bytes = 0;
 
-    for (uint32_t k = 0; k < op->noutputs; k++)
-        bytes += 2 * (double)program->buffers[op->outputs[k]].bytes;
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        const struct program_buffer *b = &program->buffers[op->outputs[k]];
+
+        bytes += 2 * (double)b->bytes * program_rows_taken(b, position);
+    }
     return bytes;
+}
+
+/* Bytes of a buffer that only has room for rows of experts: no token takes these. */
+static double untaken_bytes(const struct program_buffer *b, int32_t position)
+{
+    return b->routing ? (double)b->bytes * (1 - program_rows_taken(b, position)) : 0;
+}
+
+/* Bytes that a kernel moves.  Products of experts know the rows that are taken; of the arrays of
+ * other kernels the rows that are not are left out. */
+static double kernel_bytes(const struct program *program, const struct program_op *op,
+                           int32_t position)
+{
+    int64_t offsets[KERN_OFFSETS_MAX];
+    double bytes;
+
+    program_op_offsets(program, op, position, offsets);
+    bytes = (double)op->kernel->bytes(&op->desc, offsets);
+    if (op->kernel->uneven == KERN_BY_ROUTING)
+        return bytes;
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        bytes -= untaken_bytes(&program->buffers[op->inputs[k]], position);
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        bytes -= untaken_bytes(&program->buffers[op->outputs[k]], position);
+    return bytes > 0 ? bytes : 0;
 }
 
 /* What an op does on the cores of the device or of the host; false: nothing. */
 bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *seconds,
                          const struct program_op *op, int32_t position)
 {
-    int64_t offsets[KERN_OFFSETS_MAX];
-
     *out = (struct hardware_work){.kind = HARDWARE_MEMORY};
     if (program_communicates(op) || op->kind == PROGRAM_FILL || op->kind == PROGRAM_HOST ||
         op->noutputs == 0)
         return false;
     out->dtype = seconds->program->buffers[op->outputs[0]].dtype;
     if (op->kind != PROGRAM_KERNEL) {
-        out->bytes = copied_bytes(seconds->program, op);
+        out->bytes = copied_bytes(seconds->program, op, position);
         return true;
     }
     set_kind(out, op);
-    program_op_offsets(seconds->program, op, position, offsets);
     out->flops = (double)program_op_flops(seconds->program, op, position);
-    out->bytes = (double)op->kernel->bytes(&op->desc, offsets);
+    out->bytes = kernel_bytes(seconds->program, op, position);
     return true;
 }
 

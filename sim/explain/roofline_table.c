@@ -64,10 +64,8 @@ static void collect(struct roofline_table *t, int32_t position)
 
         if (!program_holds(program, rank, &program->ops[i]))
             continue;
-        (void)op_seconds_work(&line.work, &t->seconds, i, position);
+        (void)op_seconds_timed(&line.work, &t->seconds, i, position);
         line.seconds = op_seconds_of(&t->seconds, i, position);
-        if (t->seconds.chain_bytes[i] > 0)
-            line.work.bytes = t->seconds.chain_bytes[i];
         if (line.seconds > 0)
             add_line(t, line);
     }

@@ -183,7 +183,7 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
     if (!make_room(graph, &graph->dims, graph->ndims, sizeof *graph->dims))
         return GRAPH_NONE;
     graph->dims[graph->ndims] =
-        (struct graph_dim){graph_text(graph, "%s", name), size, size, GRAPH_NONE};
+        (struct graph_dim){graph_text(graph, "%s", name), size, size, GRAPH_NONE, NULL, GRAPH_NONE};
     return graph->ndims++;
 }
 

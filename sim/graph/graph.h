@@ -194,6 +194,8 @@ struct graph_dim {
     int64_t size;
     int64_t held; /* elements without padding (pad.h) */
     uint32_t of;  /* the dimension of which an element here stands for several; GRAPH_NONE */
+    const struct kern_routing *routing; /* of experts' slots: which of them tokens take, ... */
+    uint32_t experts;                   /* ... and the dimension of these; NULL: no slots */
 };
 
 /* How tokens lie in a cache: [batch, tokens, ..] in an order, or in pages [pools, slots, ..]. */

@@ -232,14 +232,27 @@ static bool skips(const union kern_desc *desc)
     return true;
 }
 
+/* Elements that a product touches of an array with these dimensions, as experts' products do. */
+static uint64_t touched(const struct kern_coded *c, uint64_t elements, uint32_t has,
+                        const int64_t *offsets)
+{
+    double part = c->product.routing ? kern_grouped_part(&c->product, has, offsets) : 1;
+
+    return part < 1 ? (uint64_t)llround((double)elements * part) : elements;
+}
+
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_coded *c = &desc->coded;
-    uint64_t codes = kern_sat_add(kern_grid_elements(&c->a), kern_grid_elements(&c->b));
-    uint64_t wide = kern_sat_add(c->a.count, c->b.count);
+    const struct kern_einsum *e = &c->product.einsum;
+    bool rows = c->product.routing && e->c_has >> c->product.slot & 1;
+    uint64_t codes = kern_sat_add(touched(c, kern_grid_elements(&c->a), e->a_has, offsets),
+                                  touched(c, kern_grid_elements(&c->b), e->b_has, offsets));
+    uint64_t wide = kern_sat_add(touched(c, c->a.count, e->a_has, offsets),
+                                 touched(c, c->b.count, e->b_has, offsets));
 
-    (void)offsets;
-    wide = kern_sat_add(wide, elements_of(&c->product.einsum));
+    wide =
+        kern_sat_add(wide, rows ? touched(c, elements_of(e), e->c_has, offsets) : elements_of(e));
     return kern_sat_add(kern_sat_mul(codes, kern_size(c->dtype == SHD_F64 ? SHD_F64 : c->a.code)),
                         kern_sat_mul(wide, kern_size(c->dtype)));
 }

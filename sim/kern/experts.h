@@ -50,7 +50,12 @@ struct kern_grouped {
     struct kern_einsum einsum; /* `slot` covers all slots on the device */
     uint32_t expert, slot;     /* its dimensions; b may lack slot, or c may */
     int64_t groups, capacity;
-    const struct kern_routing *routing; /* for flops() */
+    const struct kern_routing *routing; /* for flops() and bytes() */
 };
+
+/* The part of an operand with these dimensions (as einsum.a_has) that a product touches, 0..1: of
+ * rows those taken; of weights those of the experts that tokens are expected to name
+ * (kern_routing_named()). */
+double kern_grouped_part(const struct kern_grouped *product, uint32_t has, const int64_t *offsets);
 
 #endif /* KERN_EXPERTS_H */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,11 +226,39 @@ static bool skips(const union kern_desc *desc)
     return true;
 }
 
-/* All slots: those not taken are written as zeros, and mostly not read. */
+double kern_grouped_part(const struct kern_grouped *p, uint32_t has, const int64_t *offsets)
+{
+    int64_t n = p->einsum.extent[p->expert];
+    double all = (double)n * (double)(has >> p->slot & 1 ? p->capacity : 1);
+
+    if (n == 0 || all == 0)
+        return 0;
+    return (has >> p->slot & 1 ? (double)taken(p, offsets[0], n)
+                               : kern_routing_named(p->routing, offsets[0], n, p->groups)) /
+           all;
+}
+
+static uint64_t part_bytes(const struct kern_grouped *p, uint32_t has, const int64_t *offsets)
+{
+    uint64_t all = kern_sat_mul(kern_elements(p->einsum.ndims, p->einsum.extent, has),
+                                kern_size(p->einsum.dtype));
+    double part = kern_grouped_part(p, has, offsets);
+
+    return part < 1 ? (uint64_t)llround((double)all * part) : all;
+}
+
+/* Rows that are taken, and of weights those of experts that tokens name.  A result without slots,
+ * the weights' gradient, is written whole. */
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)offsets;
-    return kern_einsum_bytes(&desc->grouped.einsum);
+    const struct kern_grouped *p = &desc->grouped;
+    const struct kern_einsum *e = &p->einsum;
+    uint64_t read =
+        kern_sat_add(part_bytes(p, e->a_has, offsets), part_bytes(p, e->b_has, offsets));
+
+    return kern_sat_add(read, e->c_has >> p->slot & 1
+                                  ? part_bytes(p, e->c_has, offsets)
+                                  : kern_sat_mul(result_elements(e), kern_size(e->dtype)));
 }
 
 /* ---- errors ---- */

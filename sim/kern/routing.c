@@ -282,7 +282,27 @@ size_t kern_routing_room(const struct kern_routing_spec *spec)
 {
     if (spec->tokens < 0 || spec->tokens > INT32_MAX / (int64_t)(spec->choices ? spec->choices : 1))
         return 0;
-    return 2 * (size_t)spec->tokens * spec->choices + spec->experts + 1;
+    return 2 * (size_t)spec->tokens * spec->choices + 2 * (size_t)spec->experts + 1;
+}
+
+/* The part of the tokens that choose experts. */
+static double present(const struct kern_routing_spec *s)
+{
+    int64_t n = 0;
+
+    if (s->kind != KERN_ROUTING_RAGGED || s->tokens == 0)
+        return 1;
+    for (int64_t t = 0; t < s->tokens; t++)
+        n += has_token(s, t);
+    return (double)n / (double)s->tokens;
+}
+
+static void set_shares(uint32_t *out, const struct kern_routing_spec *s, const uint64_t *length)
+{
+    double part = present(s) * UINT32_MAX / (double)ONE;
+
+    for (uint32_t e = 0; e < s->experts; e++)
+        out[e] = (uint32_t)llround((double)length[e] * part);
 }
 
 bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec *spec,
@@ -300,6 +320,7 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
     if (made) {
         weigh(spec, weight);
         find_lengths(spec, weight, numbers);
+        set_shares((uint32_t *)room + 2 * nids + n, spec, numbers);
         for (uint32_t o = 0; o < NORDERS; o++) {
             orders[o] =
                 (struct order){places + 2 * o * n, numbers + (o + 1) * n, places + (2 * o + 1) * n};
@@ -318,6 +339,7 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
                                      .ids = room,
                                      .slots = room + nids,
                                      .counts = room + 2 * nids,
+                                     .shares = (uint32_t *)room + 2 * nids + n,
                                      .absent = spec->kind == KERN_ROUTING_RAGGED,
                                      .assumed = spec->assumed,
                                      .rotate = spec->rotate,
@@ -341,11 +363,33 @@ bool kern_routing_shares(uint64_t *out, const struct kern_routing_spec *spec)
     return weight != NULL;
 }
 
+/* From this many expected tokens on an expert is surely named: 1 - (1 - p)^n > 1 - e^-pn, and e^-40
+ * is below a double's rounding. */
+#define SURELY 40.0
+
+double kern_routing_named(const struct kern_routing *routing, int64_t first, int64_t n,
+                          int64_t groups)
+{
+    double tokens = (double)routing->tokens * (double)groups, sum = 0;
+
+    for (int64_t e = first; e < first + n && e < routing->experts; e++) {
+        double p = routing->shares ? (double)routing->shares[e] / UINT32_MAX : 0;
+
+        if (!routing->shares)
+            sum += routing->counts[e] > 0;
+        else if (p * tokens >= SURELY)
+            sum += 1;
+        else if (p > 0)
+            sum -= expm1(tokens * log1p(-p));
+    }
+    return sum;
+}
+
 /* ---- copies ---- */
 
 size_t kern_routing_copies_room(const struct kern_routing *routing, uint32_t places)
 {
-    return 2 * (size_t)routing->tokens * routing->choices + places + 1;
+    return 2 * (size_t)routing->tokens * routing->choices + 2 * (size_t)places + 1;
 }
 
 void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing *routing,
@@ -354,6 +398,7 @@ void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing 
 {
     size_t nids = (size_t)routing->tokens * routing->choices;
     int32_t *slots = room + nids, *counts = slots + nids;
+    uint32_t *shares = (uint32_t *)counts + copies->places;
     int64_t capacity = spec->capacity > 0 ? spec->capacity : spec->tokens;
 
     for (size_t i = 0; i < nids; i++)
@@ -362,12 +407,19 @@ void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing 
                slots, counts);
     if (spec->capacity == 0 && !spec->roomy && spec->rotate == 0)
         capacity = most(counts, copies->places);
+    for (uint32_t place = 0; place < copies->places; place++) {
+        int32_t expert = copies->expert[place];
+
+        shares[place] =
+            routing->shares[expert] / (uint32_t)(copies->first[expert + 1] - copies->first[expert]);
+    }
     *out = *routing;
     out->experts = copies->places;
     out->capacity = capacity;
     out->ids = room;
     out->slots = slots;
     out->counts = counts;
+    out->shares = shares;
     out->copies = copies;
     out->rotate = out->first = 0;
 }

@@ -26,6 +26,8 @@ struct kern_routing {
     const int32_t *ids;    /* [tokens][choices]: experts; -1: no choice */
     const int32_t *slots;  /* [tokens][choices]; -1: dropped, or no choice */
     const int32_t *counts; /* [experts]: tokens kept */
+    const uint32_t *shares; /* [experts]: the probability that a token names an expert, in units of
+                               1 / UINT32_MAX; NULL: known by `counts` only */
     const struct kern_copies *copies; /* `experts` and ids are places of copies; NULL: experts */
     bool absent;           /* some tokens choose no expert: ragged sources */
     bool assumed;    /* a router decides at run time; this is the plan's assumption */
@@ -76,6 +78,12 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
 /* The specified share of all choices that each expert has, in units of 2^-32 of a token's choice.
  * False: no memory. */
 bool kern_routing_shares(uint64_t *out, const struct kern_routing_spec *spec);
+
+/* The expected number of experts first..first+n-1 that at least one token of `groups` groups names:
+ * of each 1 - (1 - p)^tokens, since tokens choose independently of each other, whatever few tokens
+ * of the routing happen to name. */
+double kern_routing_named(const struct kern_routing *routing, int64_t first, int64_t n,
+                          int64_t groups);
 
 /* Number of int32 that a routing to copies needs. */
 size_t kern_routing_copies_room(const struct kern_routing *routing, uint32_t places);

@@ -125,8 +125,15 @@ int emit_add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *b
     graph_shape(e->graph, node, shape);
     status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
                                 price_sharding(e->placement->price, sharding), e->err);
-    for (uint32_t d = 0; d < n->rank && status == SHD_OK; d++)
-        e->program->buffers[*buffer].held[d] = e->graph->dims[n->dims[d]].held;
+    for (uint32_t d = 0; d < n->rank && status == SHD_OK; d++) {
+        const struct graph_dim *dim = &e->graph->dims[n->dims[d]];
+
+        e->program->buffers[*buffer].held[d] = dim->held;
+        if (dim->routing && graph_has_dim(n, dim->experts)) {
+            e->program->buffers[*buffer].routing = dim->routing;
+            e->program->buffers[*buffer].expert_dim = (uint8_t)graph_place(n, dim->experts);
+        }
+    }
     return status;
 }
 

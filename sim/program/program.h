@@ -80,6 +80,9 @@ struct program_buffer {
                                    of the forward phase waits there for the backward phase */
     uint8_t packs;              /* of parameters: how many an element is; 0: the array is beside one
                                    that has them, as scales are beside codes */
+    const struct kern_routing *routing; /* of experts' rows: which of them tokens take; not owned;
+                                           NULL: another array */
+    uint8_t expert_dim;                 /* ... and the experts' dimension */
     uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
                       does not need; else PROGRAM_NONE */
 };

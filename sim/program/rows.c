@@ -531,6 +531,29 @@ uint64_t program_rows_kept(const struct program *program, const struct program_o
     return q.counts->of_experts.sums[program_rows_shard_at(q.arrays.experts, position)];
 }
 
+double program_rows_taken(const struct program_buffer *buffer, int32_t position)
+{
+    const struct kern_routing *r = buffer->routing;
+    int64_t start[SHD_RANK_MAX] = {0}, first = 0, n = 0, taken = 0;
+
+    if (!r)
+        return 1;
+    n = r->experts;
+    if (program_rows_differ(buffer)) {
+        shd_sharding_offset(&buffer->sharding, buffer->shape, position, start);
+        first = start[buffer->expert_dim];
+        n = buffer->local[buffer->expert_dim];
+    }
+    for (int64_t e = first; e < first + n && e < r->experts; e++)
+        taken += r->counts[e];
+    return n > 0 ? (double)taken / ((double)n * (double)r->capacity) : 0;
+}
+
+bool program_rows_differ(const struct program_buffer *buffer)
+{
+    return buffer->routing && buffer->sharding.dims[buffer->expert_dim].naxes > 0;
+}
+
 uint64_t program_rows_choices(const struct program_op *op)
 {
     const struct kern_routing *r = op->rows.routing;

@@ -83,6 +83,14 @@ bool program_rows_reach_experts(const struct program_op *op);
 uint64_t program_rows_kept(const struct program *program, const struct program_op *op,
                            int32_t position);
 
+/* The part of an array of experts' rows that tokens take on a device, 0..1, as the routing plans;
+ * 1 for other arrays.  Rows that no token takes are room of the array, which no kernel need touch.
+ */
+double program_rows_taken(const struct program_buffer *buffer, int32_t position);
+
+/* Whether that may differ from device to device. */
+bool program_rows_differ(const struct program_buffer *buffer);
+
 /* The choices of all tokens in all groups, kept or dropped.
  */
 uint64_t program_rows_choices(const struct program_op *op);

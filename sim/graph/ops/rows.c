@@ -77,7 +77,11 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
     node.attr.experts.choice_dim = graph->nodes[ids].dims[2];
     node.attr.experts.groups = groups;
     node.attr.experts.routing = routing;
-    return check_ids(graph, name, &node) ? graph_add(graph, &node, name) : GRAPH_NONE;
+    if (!check_ids(graph, name, &node))
+        return GRAPH_NONE;
+    graph->dims[slot_dim].routing = routing;
+    graph->dims[slot_dim].experts = expert_dim;
+    return graph_add(graph, &node, name);
 }
 
 static uint32_t combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
