@@ -177,6 +177,14 @@ static void test_wrong(struct record *r)
           "              number, unsharded as well as here: the layout is not the reason; a\n"
           "              lower optimizer.lr or loss_scale may keep them finite",
           "not finite: two");
+    ok(!record_verified_ok(r), "not finite: a loss and a state are no result to go on from");
+    set_checks(r);
+    r->checks[0].nan = 2;
+    tells(r, "\n  not finite",
+          "\n  not finite  result y has elements that are not a number, at the same places as\n"
+          "              unsharded",
+          "not finite: an output");
+    ok(record_verified_ok(r), "not finite: an output is right where the unsharded one has none");
 }
 
 static void test_training(struct record *r)

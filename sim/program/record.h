@@ -55,8 +55,8 @@ struct record_check {
     uint64_t nopen;   /* elements on all devices that cannot be judged: their bound is infinite */
     uint64_t infinite, nan; /* elements on all devices that are infinite or NaN, even if they are
                                in the unsharded run, too: training cannot continue from them.  Of
-                               outputs only NaN counts: a row that a mask leaves empty is
-                               infinite by design.  In a program with state only the loss and the
+                               outputs only NaN is counted, and is right where the unsharded
+                               run has it.  In a program with state only the loss and the
                                next state count: a loss scale skips steps whose gradients are not
                                finite */
     /* In a check over several steps with state, `error` is the larger of the errors after the first

@@ -332,26 +332,29 @@ static void print_values(struct text *out, const struct record_check *check)
 }
 
 /* Whether a result is not finite, but matches the unsharded one: sharding is not the reason. */
-static bool is_only_nonfinite(const struct record *r, const struct record_check *check)
+static bool is_only_nonfinite(const struct record *r, const struct record_check *check, bool ok)
 {
-    return record_check_matches(r, check) && record_check_nonfinite(check) > 0;
+    return record_check_matches(r, check) && record_check_nonfinite(check) > 0 &&
+           record_check_ok(r, check) == ok;
 }
 
-/* Print one line for all arrays that are not finite: they are usually many, with one reason. */
-static void print_nonfinite(const struct record *r, size_t columns, struct text *out)
+/* Print one line for all arrays that are not finite: they are usually many, with one reason.  `ok`:
+ * for outputs, which are right with it. */
+static void print_nonfinite(const struct record *r, bool ok, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
     uint32_t narrays = 0;
 
     for (uint32_t i = 0; i < r->nchecks; i++) {
-        if (!is_only_nonfinite(r, &r->checks[i]))
+        if (!is_only_nonfinite(r, &r->checks[i], ok))
             continue;
         if (narrays++ == 0)
             text_addf(&line, "%s%.200s", kind_name(r->checks[i].kind), r->checks[i].name);
     }
     if (narrays > 1)
         text_addf(&line, " and %u other array%s", narrays - 1, narrays == 2 ? "" : "s");
-    text_addf(&line, " %s elements " RESULT_NONFINITE, narrays > 1 ? "have" : "has");
+    text_addf(&line, " %s elements %s", narrays > 1 ? "have" : "has",
+              ok ? "that are not a number, at the same places as unsharded" : RESULT_NONFINITE);
     if (narrays > 0) {
         text_addf(out, "  %-*s", VALUE_COLUMN - 2, "not finite");
         para_print(out, columns, VALUE_COLUMN, text_get(&line));
@@ -487,7 +490,8 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
     text_drop(out, &line);
-    print_nonfinite(r, columns, out);
+    print_nonfinite(r, false, columns, out);
+    print_nonfinite(r, true, columns, out);
     print_wrong(r, out);
 }
 
