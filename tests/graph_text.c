@@ -191,6 +191,7 @@ static const struct {
     {"    - y = x * convert(iota(d), float32) + convert(iota(d), float32)\n", "b s d ", GRAPH_INPUT,
      6},
     {"    - y = x * convert(argmax(x, d), float32)\n", "b s d ", GRAPH_REDUCE, 3},
+    {"    - y[b,s,h] = convert(topk(x, d, h, smallest=true), float32)\n", "b s h ", GRAPH_TOPK, 1},
     {"    - y = x * convert(argmin(ids, s), float32)\n", "b s d ", GRAPH_REDUCE, 3},
     {"    - y[b,s] = logsumexp(x, d)\n", "b s ", GRAPH_REDUCE, 3},
     {"    - y = x * convert(xor(bit_and(ids, 1), shift_left(ids, 2)), float32)\n", "b s d ",

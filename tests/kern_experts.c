@@ -6,6 +6,7 @@
 
 #include "tap.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "kern/kernel.h"
@@ -32,11 +33,11 @@ static uint64_t run(const struct kern_kernel *kernel, const union kern_desc *des
 
 /* ---- top k ---- */
 
-/* Whether score a comes before score b: larger, or equal and earlier; NaNs come last. */
+/* Whether score a comes before score b: NaNs, then larger ones, then equal and earlier ones. */
 static bool before(double a, int64_t i, double b, int64_t j)
 {
-    a = isnan(a) ? -INFINITY : a;
-    b = isnan(b) ? -INFINITY : b;
+    if (isnan(a) || isnan(b))
+        return isnan(a) && (!isnan(b) || i < j);
     return a > b || (a == b && i < j);
 }
 
@@ -50,14 +51,20 @@ static int64_t rank_of(const double *scores, int64_t n, int64_t i)
     return rank;
 }
 
+static double within(double x)
+{
+    return x > DBL_MAX ? DBL_MAX : x < -DBL_MAX ? -DBL_MAX : x;
+}
+
+/* A group with a NaN, or with two infinities, is worth most. */
 static double group_worth(const double *scores, int64_t n, bool by_largest)
 {
-    double two[2] = {-INFINITY, -INFINITY};
+    double two[2] = {-DBL_MAX, -DBL_MAX};
 
     for (int64_t i = 0; i < n; i++)
         if (rank_of(scores, n, i) < 2)
-            two[rank_of(scores, n, i)] = isnan(scores[i]) ? -INFINITY : scores[i];
-    return by_largest || n < 2 ? two[0] : two[0] + two[1];
+            two[rank_of(scores, n, i)] = isnan(scores[i]) ? INFINITY : within(scores[i]);
+    return within(by_largest || n < 2 ? two[0] : two[0] + two[1]);
 }
 
 static bool topk_agrees(const struct kern_topk *k, const void *all, const int32_t *ids)
@@ -80,7 +87,9 @@ static bool topk_agrees(const struct kern_topk *k, const void *all, const int32_
             int64_t rank = 0;
 
             for (int64_t j = 0; j < kept; j++)
-                rank += before(scores[place[j]], place[j], scores[place[i]], place[i]);
+                rank += k->smallest ? j != i && !before(scores[place[j]], -place[j],
+                                                         scores[place[i]], -place[i])
+                                    : before(scores[place[j]], place[j], scores[place[i]], place[i]);
             if (rank >= k->choices)
                 continue;
             seen++;
@@ -105,13 +114,14 @@ static void test_topk(void)
             int64_t each = 1 + random_below(12), tokens = random_below(70);
             int64_t choices = 1 + random_below((uint32_t)each * kept);
             union kern_desc d = {
-                .topk = {dtype, tokens, each * groups, choices, groups, kept, random_below(2)}};
+                .topk = {dtype, tokens, each * groups, choices, groups, kept, random_below(2),
+                         groups == 1 && random_below(2)}};
             int64_t n = tokens * each * groups;
             void *scores = random_array(dtype, n + 1, 1 + (int)random_below(4));
             int32_t *ids = malloc((size_t)(tokens * choices + 1) * sizeof *ids);
 
             for (int64_t at = 0; at < n && i % 4 == 0; at += 1 + random_below(9))
-                set_elem(dtype, scores, at, random_below(2) ? NAN : -INFINITY);
+                set_elem(dtype, scores, at, (double[]){NAN, -INFINITY, INFINITY}[random_below(3)]);
             nbad += run(&kern_kernel_topk, &d, (const void *[]){scores}, (void *[]){ids}, 0) != 0;
             nbad += !topk_agrees(&d.topk, scores, ids);
             free(scores);

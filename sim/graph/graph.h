@@ -91,6 +91,7 @@ enum graph_op {
 struct graph_limits {
     uint32_t groups, kept; /* 1, 1: no limit */
     bool by_largest;
+    bool smallest; /* the smallest scores are chosen, in rising order */
 };
 
 /* How an array is rounded to codes (kern/coded.h).  The magnitudes have the dimensions of the
@@ -531,8 +532,8 @@ const struct kern_routing *graph_routing_to_copies(struct graph *graph,
                                                    uint32_t more, uint32_t devices);
 
 /* Indices of the largest scores along `dim`, the last dimension, which becomes `choice_dim` with
- * one entry per choice: largest first, ties by lowest index.  `limits` may be NULL.  Has no
- * gradient. */
+ * one entry per choice: largest first, ties by lowest index, NaN above all numbers.  `limits` may be
+ * NULL.  Has no gradient. */
 uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint32_t dim,
                     uint32_t choice_dim, const struct graph_limits *limits);
 

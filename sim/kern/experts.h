@@ -27,6 +27,7 @@ struct kern_topk {
     int64_t tokens, classes, choices;
     uint32_t groups, kept;
     bool by_largest;
+    bool smallest; /* the smallest scores, in rising order, with a NaN behind all numbers */
 };
 
 #define KERN_TOPK_CLASSES_MAX 65536

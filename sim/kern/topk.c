@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,10 +24,16 @@ struct topk_run {
     double *room; /* [tasks][classes + groups]: scores of a token, and of groups */
 };
 
-/* NaN compares less than all other scores, but can still be chosen. */
-static double comparable(double score)
+/* What is chosen by its size.  NaN is above infinity, as in PyTorch and JAX, whose largest scores begin
+ * with it and whose sorted ones end so. */
+static double comparable(double score, bool smallest)
 {
-    return isnan(score) ? -INFINITY : score;
+    double size = isnan(score)     ? INFINITY
+                  : score > DBL_MAX  ? DBL_MAX
+                  : score < -DBL_MAX ? -DBL_MAX
+                                     : score;
+
+    return smallest ? -size : size;
 }
 
 static void load(const struct kern_topk *k, const char *scores, double *out)
@@ -38,7 +45,7 @@ static void load(const struct kern_topk *k, const char *scores, double *out)
 
         kern_load_f64(k->dtype, scores + (size_t)at * kern_size(k->dtype), 1, (size_t)n, block);
         for (int64_t i = 0; i < n; i++)
-            out[at + i] = comparable(block[i]);
+            out[at + i] = comparable(block[i], k->smallest);
     }
 }
 
@@ -71,7 +78,7 @@ static void limit_groups(const struct kern_topk *k, double *scores, double *grou
     if (k->kept >= k->groups)
         return;
     for (uint32_t g = 0; g < k->groups; g++)
-        groups[g] = comparable(worth(k, scores + (int64_t)g * n));
+        groups[g] = comparable(worth(k, scores + (int64_t)g * n), false);
     for (uint32_t j = 0; j < k->kept; j++)
         groups[best(groups, k->groups)] = NAN;
     for (uint32_t g = 0; g < k->groups; g++)

@@ -385,7 +385,9 @@ const struct lines_function lines_functions[] = {
      "the way back: elements added up at their ids along a new dim; dims of ids that the result "
      "lacks number several elements of a place",
      lines_build_pick_add},
-    {"topk", 3, 3, "x, dim, choice", "ids of the largest along a dim, the first of equals first",
+    {"topk", 3, 3, "x, dim, choice, smallest=false",
+     "ids of the largest along a dim, the first of equals first and NaN before all numbers; or of the "
+     "smallest, with NaN behind all",
      lines_build_topk},
     {"constraint", 2, 2, "name, x", "a place where a sharding may be asked for", build_constraint},
     {"stop_gradient", 1, 1, "x", "no gradient passes", build_stop_gradient},

@@ -62,7 +62,8 @@ uint32_t lines_build_place(struct lines *l, const struct expr *call, const struc
         return GRAPH_NONE;
     dim = call_dim_of(l, call->args[1], x);
     return dim == GRAPH_NONE ? dim
-                             : layer_argmax(l->graph, lines_node_name(l, call->name), op, x, dim);
+                             : layer_argmax(l->graph, lines_node_name(l, call->name), op, x, dim,
+                                            !kern_is_whole(l->graph->nodes[x].dtype));
 }
 
 uint32_t lines_build_log_sum_exp(struct lines *l, const struct expr *call,
@@ -202,11 +203,13 @@ uint32_t lines_build_pick_add(struct lines *l, const struct expr *call,
 
 uint32_t lines_build_topk(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
+    struct graph_limits limits = {.groups = 1, .kept = 1};
     uint32_t args[3], scores; /* scores, dim, choice */
 
     (void)target;
-    if (!call_args(l, call, NULL, "adn", args))
+    if (!call_args(l, call, NULL, "adn", args) || !call_flag(l, call, "smallest", &limits.smallest))
         return GRAPH_NONE;
     scores = lines_checked(l, call->at, call_with_dim(l, args[0], args[1], true));
-    return graph_topk(l->graph, lines_node_name(l, "topk"), scores, args[1], args[2], NULL);
+    return graph_topk(l->graph, lines_node_name(l, "topk"), scores, args[1], args[2],
+                      &limits);
 }

@@ -341,7 +341,7 @@ static uint32_t behind_accepted(struct graph *g, uint32_t next, uint32_t draft)
 void serving_choose(struct graph *graph, const struct scenario *scenario, uint32_t logits,
                     uint32_t vocab, const struct serving_ids *ids)
 {
-    uint32_t next = layer_argmax(graph, "next", SHD_MAX, logits, vocab), last = next;
+    uint32_t next = layer_argmax(graph, "next", SHD_MAX, logits, vocab, false), last = next;
 
     if (graph->err.status != SHD_OK)
         return;

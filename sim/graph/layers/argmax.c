@@ -14,9 +14,9 @@ uint32_t layer_numbers(struct graph *graph, uint32_t dim)
 }
 
 uint32_t layer_argmax(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t x,
-                      uint32_t dim)
+                      uint32_t dim, bool nan)
 {
-    uint32_t keep[GRAPH_RANK_MAX], rank = 0, at, n;
+    uint32_t keep[GRAPH_RANK_MAX], rank = 0, at, n, here;
 
     if (graph->err.status != SHD_OK || x == GRAPH_NONE)
         return GRAPH_NONE;
@@ -25,6 +25,9 @@ uint32_t layer_argmax(struct graph *graph, const char *name, enum shd_reduce_op 
             keep[rank++] = graph->nodes[x].dims[d];
     at = layer_numbers(graph, dim);
     n = graph_map(graph, name, KERN_FILL, at, GRAPH_NONE, (double)graph->dims[dim].size);
-    x = graph_map(graph, name, KERN_EQUAL, x, graph_reduce(graph, name, op, x, keep, rank), 0);
-    return graph_reduce(graph, name, SHD_MIN, graph_select(graph, name, x, at, n), keep, rank);
+    here = graph_map(graph, name, KERN_EQUAL, x, graph_reduce(graph, name, op, x, keep, rank), 0);
+    if (nan)
+        here = graph_map(graph, name, KERN_OR, here,
+                         graph_map(graph, name, KERN_NOT_EQUAL, x, x, 0), 0);
+    return graph_reduce(graph, name, SHD_MIN, graph_select(graph, name, here, at, n), keep, rank);
 }

@@ -72,7 +72,8 @@ static uint32_t scores(const struct building *b, uint32_t logits)
 
 static uint32_t choose(const struct building *b, uint32_t probs)
 {
-    const struct graph_limits limits = {b->opts->groups, b->opts->kept, b->opts->by_largest};
+    const struct graph_limits limits = {
+        .groups = b->opts->groups, .kept = b->opts->kept, .by_largest = b->opts->by_largest};
 
     if (b->opts->ids != GRAPH_NONE)
         return b->opts->ids;

@@ -48,7 +48,7 @@ uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint
     node.dims[node.rank++] = choice_dim;
     node.inputs[0] = scores;
     node.attr.topk.dim = dim;
-    node.attr.topk.limits = limits ? *limits : (struct graph_limits){1, 1, false};
+    node.attr.topk.limits = limits ? *limits : (struct graph_limits){.groups = 1, .kept = 1};
     if (!check_sizes(graph, name, graph->dims[dim].size, graph->dims[choice_dim].size,
                      &node.attr.topk.limits))
         return GRAPH_NONE;
@@ -60,6 +60,11 @@ static void jax(struct text *out, const struct graph *graph, const struct graph_
 {
     const struct graph_limits *limits = &n->attr.topk.limits;
 
+    if (limits->smallest) {
+        text_addf(out, "jnp.argsort($0)[..., :%lld]",
+                  (long long)graph->dims[n->dims[n->rank - 1]].size);
+        return;
+    }
     text_addf(out, "largest($0, %lld, groups=%u, kept=%u, by_largest=%s)",
               (long long)graph->dims[n->dims[n->rank - 1]].size, limits->groups, limits->kept,
               limits->by_largest ? "True" : "False");

@@ -34,7 +34,8 @@ static void lower_topk(struct program_op *op, const struct graph *graph, uint32_
                            .choices = extents[rule->result[0][n->rank - 1]],
                            .groups = n->attr.topk.limits.groups,
                            .kept = n->attr.topk.limits.kept,
-                           .by_largest = n->attr.topk.limits.by_largest};
+                           .by_largest = n->attr.topk.limits.by_largest,
+                           .smallest = n->attr.topk.limits.smallest};
 }
 
 /* ---- copies ---- */
