@@ -46,13 +46,26 @@ def evaluate_all(needed: Mapping[int, Array], values: Mapping[str, np.ndarray]) 
 
 
 def carried(value: np.ndarray, array: Array) -> np.ndarray:
-    """In float64, or in whole numbers of the width that the program has."""
+    """In float64, rounded as the types of 16 bits are, or in whole numbers of the width that the program has."""
+    if array.carrier in ("bfloat16", "float16"):
+        return rounded(value, array.carrier)
     if is_float(array.carrier):
         return value.astype(np.float64)
     wide = value.astype(np.int64)
     if array.carrier == "uint32":
         return wide & 0xFFFFFFFF
     return ((wide + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def rounded(value: np.ndarray, kind: str) -> np.ndarray:
+    """Numbers of 16 bits; those of bfloat16 are the upper half of float32, to the nearest and to the even one."""
+    with np.errstate(all="ignore"):
+        single = value.astype(np.float32)
+        if kind == "float16":
+            return value.astype(np.float16).astype(np.float64)
+    bits = single.view(np.uint32).astype(np.uint64)
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return np.where(np.isfinite(single), bits.astype(np.uint32).view(np.float32), single).astype(np.float64)
 
 
 # ---- arrangement
@@ -163,16 +176,13 @@ def einsum(array: Array, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 REDUCTIONS: Dict[str, Callable[..., Any]] = {
-    "sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod,
+    "sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod, "argmax": np.argmax, "argmin": np.argmin,
 }  # fmt: skip
 
 
 def reduce(array: Array, x: np.ndarray) -> np.ndarray:
     fn, over = array.attrs["fn"], array.attrs["over"]
-    if fn in ("argmax", "argmin"):
-        (axis,) = over
-        return np.asarray(np.argmax(x, axis) if fn == "argmax" else np.argmin(x, axis))
-    return np.asarray(REDUCTIONS[fn](x, axis=over))
+    return np.asarray(REDUCTIONS[fn](x, axis=over[0] if fn in ("argmax", "argmin") else over))
 
 
 # ---- along an axis
@@ -195,8 +205,13 @@ def padded(x: np.ndarray, size: int, start: int = 0, fill: float = 0.0) -> np.nd
     return made
 
 
-def largest(x: np.ndarray, size: int) -> np.ndarray:
-    return np.argsort(-x, axis=0, kind="stable")[:size]
+def largest(x: np.ndarray, size: int, smallest: bool = False) -> np.ndarray:
+    """NaN is above all numbers, and numpy's sort has it behind them."""
+    order = np.argsort(x if smallest else -x, axis=0, kind="stable")
+    if not smallest:
+        known = ~np.isnan(np.take_along_axis(x, order, 0))
+        order = np.take_along_axis(order, np.argsort(known, axis=0, kind="stable"), 0)
+    return order[:size]
 
 
 def ordered(x: np.ndarray, *others: Any, **options: Any) -> np.ndarray:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
 try:
@@ -19,8 +19,9 @@ except ImportError as error:
 from interpret import evaluate, evaluate_all, needed_by
 
 from shardsim.errors import InputError
+from shardsim.trace.arrays import Program
 from shardsim.trace.jax import from_jax
-from shardsim.trace.jax_reader import HANDLERS
+from shardsim.trace.jax_reader import HANDLERS, Reader
 from shardsim.trace.ranges import Ranges
 from shardsim.trace.texts import number_of
 
@@ -41,6 +42,7 @@ TWICE = np.array([2, 2, 0], np.int32)
 FAR, ASIDE = np.array([0, 1, 3, 9, -12], np.int32), np.array([0, 7, 3, 1, 2], np.int32)  # not all of these are in range
 FIVE = normal(5)
 SIZES = np.array([2, 0, 5], np.int32)
+UNKNOWN = np.array([[1, np.nan, np.inf, -np.inf, np.nan, 2, np.inf], [3, 1, -np.inf, 3, 1, np.inf, 0]], np.float32)
 
 
 def grouped(x: Any, w: Any, sizes: Any) -> Any:
@@ -125,6 +127,23 @@ CASES: Dict[str, Case] = {
     "taken away": (lambda x, i: jnp.asarray(x).at[i].subtract(2.0), [T, AT]),
     "rows in groups": (lambda x, w, n: lax.ragged_dot(x, w, n), [normal(9, 4), normal(3, 4, 2), SIZES]),
     "groups, flowing back": (grouped, [normal(9, 4), normal(3, 4, 2), SIZES]),
+    "taken in another order": (lambda x: lax.reshape(x, (24,), (1, 0)) + jnp.ravel(x.T) + jnp.prod(x, 1)[0], [X]),
+    "the order of gradients": (lambda x: jax.grad(lambda x: jnp.sum(jnp.prod(x, 1) * x[:, 0]))(x), [X]),
+    "gradients of groups": (
+        lambda x, w: jax.grad(lambda x, w: jnp.sum(jnp.sin(lax.conv_general_dilated(
+            x, w, (2, 1), "SAME", rhs_dilation=(1, 2), feature_group_count=2, dimension_numbers=("NHWC", "HWIO", "NHWC")))), (0, 1))(x, w),
+        [normal(2, 5, 4, 4), normal(3, 2, 2, 6)],
+    ),
+    "fewer bits": (lambda x: lax.reduce_precision(x, 8, 7), [X]),
+    "fewer bits and exponents": (
+        lambda x: (lax.reduce_precision(x, 5, 7), lax.reduce_precision(x, 5, 10)), [np.array([1.0001, 1e10, -65519.0, 6.1e-5, 6e-5, 0], np.float32)],
+    ),
+    "places of what is no number": (
+        lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 1), jnp.argmax(x, 0), jnp.max(x, 1)), [UNKNOWN],
+    ),
+    "order of what is no number": (
+        lambda x: (jnp.argsort(x), jnp.sort(x, 0), jnp.argsort(x, descending=True), lax.top_k(x, 4)[1]), [UNKNOWN],
+    ),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
 }  # fmt: skip
 
@@ -202,7 +221,30 @@ BLOCKS: Dict[str, Tuple[Any, Any, Any, Callable[..., Any], List[Any]]] = {
 }  # fmt: skip
 
 
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """All equations, and those of the functions inside."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in jax.tree.leaves(list(eqn.params.values()), is_leaf=lambda v: hasattr(v, "eqns")):
+            yield from equations(inner) if hasattr(inner, "eqns") else ()
+
+
 class Operations(unittest.TestCase):
+    def test_parameters_that_are_not_known(self) -> None:
+        """A parameter that no handler reads is refused, whatever the operation."""
+        found: Dict[str, Any] = {}
+        for fn, args in CASES.values():
+            found.update((e.primitive.name, e) for e in equations(jax.make_jaxpr(fn)(*args).jaxpr) if e.invars)
+        said = []
+        for name, eqn in found.items():
+            with self.subTest(name):
+                reader = Reader(Program("one"))
+                values = [reader.program.leaf(f"x/{k}", v.aval.shape, str(v.aval.dtype)) for k, v in enumerate(eqn.invars)]
+                reader._equation(eqn.replace(params={**eqn.params, "sideways": 3}), values)
+                self.assertTrue(reader.gaps)  # some are refused before, as padding with a value that is computed
+                said += [gap for gap in reader.gaps if "sideways=3" in gap]
+        self.assertGreater(len(said), 40)
+
     def test_values(self) -> None:
         for name, (fn, args) in CASES.items():
             with self.subTest(name):

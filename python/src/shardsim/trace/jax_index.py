@@ -62,6 +62,8 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, numbers.update_window_dims,
         _mode(eqn, "FILL_OR_DROP"),
     )  # fmt: skip
+    if name == "scatter" and eqn.params["update_jaxpr"] is not None:
+        raise Gap("a function of what is at ids (.at[].apply); .at[].set of what it makes is known")
     if name == "scatter":
         return _set(p, at, x, updates)
     if x.dtype == "bool":

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from typing import Any, List, Optional, Sequence, Tuple
 
+import jax
 import numpy as np
 
 from .arrays import Array, Gap, Program
@@ -111,9 +113,31 @@ def _select(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return p.select(spread(reader, which, cases[0]), cases[1], cases[0])
 
 
-@handles("convert_element_type", "reduce_precision")
+@handles("convert_element_type")
 def _convert(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.convert(reader.lift(values[0]), str(eqn.outvars[0].aval.dtype))
+
+
+@handles("reduce_precision")
+def _reduce_precision(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """Rounded as a 16-bit type rounds, with fewer exponents: infinite above them, and 0 below the least normal number."""
+    p, x = reader.program, reader.lift(values[0])
+    exponent, fraction = int(eqn.params["exponent_bits"]), int(eqn.params["mantissa_bits"])
+    own = jax.numpy.finfo(x.dtype)
+    if exponent >= own.nexp and fraction >= own.nmant:
+        return x
+    half = {7: "bfloat16", 10: "float16"}.get(fraction)
+    if half is None or exponent > jax.numpy.finfo(half).nexp or x.dtype not in ("float32", half):
+        raise Gap(f"reduce_precision of {x.dtype} to {exponent} bits of exponent and {fraction} of the fraction; "
+                  "fractions as those of bfloat16 and float16 are known")  # fmt: skip
+    made = p.convert(p.convert(x, half), x.dtype)
+    if exponent >= own.nexp:
+        return made
+    bias = 2 ** (exponent - 1) - 1
+    least = 2.0 ** (1 - bias) - 2.0 ** (-bias - fraction - 1)  # rounds to the least normal number
+    made = p.select(p.compare("less", p.map("abs", made), p.number(2.0 ** (bias + 1), x.dtype)), made,
+                    p.map("mul", made, p.number(math.inf, x.dtype)))  # fmt: skip
+    return p.select(p.compare("less", p.map("abs", x), p.number(least, x.dtype)), p.map("mul", x, p.number(0.0, x.dtype)), made)
 
 
 @handles("stop_gradient", "copy", "copy_p", "device_put", "optimization_barrier", "name", *NOTES)
@@ -136,7 +160,11 @@ def _tile(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("reshape")
 def _reshape(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    return reader.program.reshape(reader.lift(values[0]), shape_of(eqn.outvars[0]))
+    """`dimensions` is the order in which the elements are taken, which is not the array's own in gradients of groups."""
+    x, order = reader.lift(values[0]), eqn.params["dimensions"]
+    if order is not None:
+        x = reader.program.transpose(x, [*order, *range(len(order), x.rank)])
+    return reader.program.reshape(x, shape_of(eqn.outvars[0]))
 
 
 @handles("squeeze", "expand_dims")
@@ -253,10 +281,18 @@ def dot(p: Program, a: Array, b: Array, summed: Places, batch: Places, dtype: st
     return p.einsum(a, b, "".join(a_labels), "".join(b_labels), "".join(out), dtype)
 
 
+def demand_plain(eqn: Any) -> None:
+    """A product in the precision of its type or in a higher one, not by an algorithm of fewer bits."""
+    wanted = eqn.params["precision"]
+    if any(p is not None and not isinstance(p, jax.lax.Precision) for p in (wanted if isinstance(wanted, tuple) else (wanted,))):
+        raise Gap(f"'{eqn.primitive.name}' by the algorithm {wanted}; jax.lax.Precision is known")
+
+
 @handles("dot_general")
 def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     a, b = operands(reader, eqn, values)
     summed, batch = eqn.params["dimension_numbers"]
+    demand_plain(eqn)
     return dot(reader.program, a, b, summed, batch, str(eqn.outvars[0].aval.dtype))
 
 
@@ -268,6 +304,7 @@ def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     the result's axes.
     """
     a, b, sizes = operands(reader, eqn, values)
+    demand_plain(eqn)
     p, numbers = reader.program, eqn.params["ragged_dot_dimension_numbers"]
     (a_sum, b_sum), (a_batch, b_batch) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
@@ -290,14 +327,16 @@ def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
 def _reduce(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    fn = eqn.primitive.name.split("_")[1]
+    fn, dtype = eqn.primitive.name.split("_")[1], str(eqn.outvars[0].aval.dtype)
+    if fn in ("and", "or") and dtype != "bool":
+        raise Gap(f"the bits of many {dtype} by {fn}; of booleans it is known")
     return reader.program.reduce({"and": "min", "or": "max"}.get(fn, fn), reader.lift(values[0]), eqn.params["axes"])
 
 
 @handles("argmax", "argmin")
 def _argmax(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     made = reader.program.reduce(eqn.primitive.name, reader.lift(values[0]), eqn.params["axes"])
-    made.dtype = made.carrier = "int32"
+    made.dtype, made.carrier = str(eqn.params["index_dtype"]), "int32"
     return made
 
 

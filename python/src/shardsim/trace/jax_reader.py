@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import jax
 import numpy as np
@@ -26,6 +26,55 @@ NOTES = ("pvary", "pcast", "pbroadcast")
 Value = Union[Array, np.ndarray]
 
 Spec = Tuple[Any, ...]
+
+#: Parameters of all primitives that change no value: where a result lies, and how exactly XLA computes it.
+PLACEMENT = ("accuracy", "out_sharding", "sharding")
+
+#: Parameters of a primitive that its handler may leave unread: the types and shapes of the results say the same, or they
+#: change no value.
+NEUTRAL: Dict[str, Tuple[str, ...]] = {
+    "broadcast_in_dim": ("shape",), "conv_general_dilated": ("preferred_element_type",),
+    "convert_element_type": ("new_dtype", "weak_type"), "device_put": ("copy_semantics", "devices", "srcs"),
+    "dot_general": ("preferred_element_type",), "expand_dims": ("dimensions",), "name": ("name",),
+    "ragged_dot_general": ("preferred_element_type",), "random_bits": ("bit_width",), "random_wrap": ("impl",),
+    "reshape": ("new_sizes",), "reshard": ("concrete_mesh", "dst_sharding"), "scan": ("linear", "unroll"), "sort": ("is_stable",),
+    "sharding_constraint": ("context_mesh", "layout"), "shard_map": ("check_vma", "debug_info"), "squeeze": ("dimensions",),
+    "top_k": ("is_stable", "operand"),
+    **dict.fromkeys(("gather", "scatter"), ("indices_are_sorted", "unique_indices")),
+    **dict.fromkeys(("scatter-add", "scatter_add", "scatter-sub", "scatter-max", "scatter-min"),
+                    ("indices_are_sorted", "unique_indices", "update_jaxpr")),
+    **dict.fromkeys(("jit", "pjit"), ("compiler_options_kvs", "ctx_mesh", "donated_invars", "in_layouts", "in_shardings", "inline",
+                                      "keep_unused", "name", "out_layouts", "out_shardings")),
+    **dict.fromkeys(("closed_call", "core_call", "remat2", "checkpoint"), ("differentiated", "name", "policy", "prevent_cse")),
+    **dict.fromkeys(("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin"),
+                    ("bwd", "fwd_jaxpr_thunk", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "name", "num_consts", "out_trees", "symbolic_zeros")),
+    **dict.fromkeys(NOTES, ("axes", "axis_index_groups", "from", "src", "to")),
+}  # fmt: skip
+
+
+class Params(Mapping[str, Any]):
+    """Parameters of an equation, and which of them its handler has read."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._params = params
+        self._read: Set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self._read.add(key)
+        return self._params[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def demand_read(self, name: str) -> None:
+        """A parameter that nobody looked at has its default, or changes no value: else the result would be wrong."""
+        for key, value in self._params.items():
+            plain = value is None or value is False or (isinstance(value, (tuple, list, dict, frozenset)) and not value)
+            if key not in self._read and key not in (*PLACEMENT, *NEUTRAL.get(name, ())) and not plain:
+                raise Gap(f"'{name}' with {key}={value!s:.60}, which is not known here")
 
 
 class Reader:
@@ -100,7 +149,9 @@ class Reader:
         try:
             if handler is None:
                 raise Gap(f"the operation '{name}' is not known")
-            made = handler(self, eqn, values)
+            params = Params(eqn.params)
+            made = handler(self, eqn.replace(params=params), values)
+            params.demand_read(name)
         except Gap as gap:
             self.gaps.append(f"{self.program.where}: {gap}")
             types = [str(v.aval.dtype) if str(v.aval.dtype) in TYPES else "float32" for v in eqn.outvars]

@@ -7,7 +7,7 @@ import math
 from typing import Any, List, Optional, Tuple
 
 from .arrays import Array, Gap, Program
-from .jax_ops import between
+from .jax_ops import between, demand_plain
 from .jax_reader import Reader, Value, handles, operands
 
 
@@ -17,6 +17,7 @@ def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, kernel = operands(reader, eqn, values)
     params, p = eqn.params, reader.program
     numbers = params["dimension_numbers"]
+    demand_plain(eqn)
     x = p.transpose(x, numbers.lhs_spec)  # batch, channels, space
     kernel = p.transpose(kernel, numbers.rhs_spec)  # channels out, channels in, taps
     space = x.rank - 2
