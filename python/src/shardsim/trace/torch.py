@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 from ..errors import InputError
 from . import torch_attention, torch_axes, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
+from .kept import unchanged
 from .torch_functions import Rewriting, demand, scaled_dot_product_attention
 from .torch_graph import HANDLERS, Reader, numpy_of, operation_name, type_name
 from .traced import Traced
@@ -56,7 +57,8 @@ def from_torch(
     updates are not among the outputs.
     """
     inputs, call = _inputs(module_or_fn, args, dict(kwargs or {}))
-    graph, tree = _trace(call, inputs, grad)
+    with unchanged(module_or_fn, args, kwargs):
+        graph, tree = _trace(call, inputs, grad)
     program = Program(name or str(getattr(module_or_fn, "__name__", type(module_or_fn).__name__)))
     leaves = [_leaf(program, one, rules) for one in inputs]
     reader = Reader(program)

@@ -1,0 +1,138 @@
+"""What a program keeps in its objects while it runs, put back after it was traced.
+
+A forward pass may store a table that it made, count its calls or draw random numbers.  While it is traced these are tensors that
+have sizes alone, and must not be found there afterwards.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import contextlib
+import random
+from types import FunctionType, MethodType
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+import numpy as np
+import torch
+
+#: Objects that are looked at, at most.
+OBJECTS_MOST = 1_000_000
+
+#: What holds no other objects, or none that a forward pass may change.
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type, torch.dtype, torch.device, np.ndarray, np.generic)
+
+Undo = Callable[[], None]
+
+
+@contextlib.contextmanager
+def unchanged(*roots: Any) -> Iterator[None]:
+    """Attributes, lists, dicts and sets that roots lead to, gradients, and states of random numbers, as they were before."""
+    undo: List[Undo] = [*_states()]
+    seen: Dict[int, Any] = {}
+    waiting = list(roots)
+    while waiting and len(seen) < OBJECTS_MOST:
+        value = waiting.pop()
+        if isinstance(value, PLAIN) or id(value) in seen:
+            continue
+        seen[id(value)] = value  # kept alive, so that its number stays its own
+        undone, inside = _noted(value)
+        undo += undone
+        waiting += inside
+    try:
+        yield
+    finally:
+        for put_back in undo:
+            put_back()
+
+
+def _states() -> List[Undo]:
+    own, drawn, arrays = torch.get_rng_state(), random.getstate(), np.random.get_state()
+    return [lambda: torch.set_rng_state(own), lambda: random.setstate(drawn), lambda: np.random.set_state(arrays)]
+
+
+def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
+    """How a value is put back, and what is inside of it."""
+    if isinstance(value, torch.Tensor):
+        return ([_gradient(value)] if value.is_leaf else []), []
+    if isinstance(value, FunctionType):
+        named = [value.__globals__[n] for n in value.__code__.co_names if n in value.__globals__]
+        cells = [c for c in value.__closure__ or () if _filled(c)]
+        modules = [v for v in named if isinstance(v, torch.nn.Module)]
+        return [_cell(c) for c in cells], [*(c.cell_contents for c in cells), *modules, *(value.__defaults__ or ())]
+    if isinstance(value, MethodType):
+        return [], [value.__self__]
+    undo: List[Undo] = []
+    inside: List[Any] = []
+    if isinstance(value, (list, tuple)):
+        inside += value
+        undo += [_list(value)] if isinstance(value, list) else []
+    elif isinstance(value, dict):
+        inside += value.values()
+        undo.append(_mapping(value))
+    elif isinstance(value, set):
+        undo.append(_set(value))
+    own = getattr(value, "__dict__", None)
+    if isinstance(own, dict):
+        inside += own.values()
+        undo.append(_mapping(own))
+    return undo, inside
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _cell(cell: Any) -> Undo:
+    before = cell.cell_contents
+
+    def put_back() -> None:
+        cell.cell_contents = before
+
+    return put_back
+
+
+def _gradient(tensor: torch.Tensor) -> Undo:
+    grad, learned = tensor.grad, tensor.requires_grad
+
+    def put_back() -> None:
+        if tensor.requires_grad is not learned:
+            tensor.requires_grad_(learned)
+        if tensor.grad is not grad:
+            tensor.grad = grad
+
+    return put_back
+
+
+def _list(value: List[Any]) -> Undo:
+    before = list(value)
+
+    def put_back() -> None:
+        if len(value) != len(before) or any(x is not y for x, y in zip(value, before)):
+            value[:] = before
+
+    return put_back
+
+
+def _mapping(value: Dict[Any, Any]) -> Undo:
+    before = dict(value)
+
+    def put_back() -> None:
+        if len(value) != len(before) or any(key not in value or value[key] is not x for key, x in before.items()):
+            value.clear()
+            value.update(before)
+
+    return put_back
+
+
+def _set(value: "set[Any]") -> Undo:
+    before = set(value)
+
+    def put_back() -> None:
+        if value != before:
+            value.clear()
+            value.update(before)
+
+    return put_back
