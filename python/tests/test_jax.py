@@ -134,6 +134,7 @@ CASES: Dict[str, Case] = {
             x, w, (2, 1), "SAME", rhs_dilation=(1, 2), feature_group_count=2, dimension_numbers=("NHWC", "HWIO", "NHWC")))), (0, 1))(x, w),
         [normal(2, 5, 4, 4), normal(3, 2, 2, 6)],
     ),
+    "bits moved down": (lambda i: (i >> 3, (i - 40) >> 2), [ints(90, 7)]),
     "fewer bits": (lambda x: lax.reduce_precision(x, 8, 7), [X]),
     "fewer bits and exponents": (
         lambda x: (lax.reduce_precision(x, 5, 7), lax.reduce_precision(x, 5, 10)), [np.array([1.0001, 1e10, -65519.0, 6.1e-5, 6e-5, 0], np.float32)],

@@ -7,6 +7,7 @@ import contextlib
 import re
 import unittest
 from typing import Any, Callable, Dict, Iterator, List, Tuple
+from unittest import mock
 
 try:
     import numpy as np
@@ -25,6 +26,7 @@ from interpret import evaluate
 
 from shardsim import InputError
 from shardsim.trace.torch import from_torch
+from shardsim.trace.torch_graph import HANDLERS
 from shardsim.trace.torch_rules import layout_of_dtensors, rules_of_tp_plan
 
 Case = Tuple[Callable[..., Any], List[Any]]
@@ -123,6 +125,10 @@ SMOOTH: Dict[str, Case] = {
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3),
         [*(normal(2, 3, 4, 5, seed=i) for i in range(3)), normal(4, 4)],
     ),
+    "attention of rows that see nothing": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=torch.tensor([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]).bool()),
+        [normal(2, 3, 4, 5, seed=i) for i in range(3)],
+    ),
     "cross entropy": (lambda x: F.cross_entropy(x, torch.tensor([1, -100, 5, 0])) + F.cross_entropy(x, ints(6, 4), label_smoothing=0.1), [X]),
     "cross entropy of shares": (lambda x, y: F.cross_entropy(x, y.softmax(1), reduction="sum"), [X, Y]),
     "losses": (lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y) + F.smooth_l1_loss(x, y) + F.huber_loss(x, y, delta=0.5), [X, Y]),
@@ -159,6 +165,12 @@ DISCRETE: Dict[str, Case] = {
     "logic": (lambda x, y: [(x > 0) & (y > 0), (x > 0) | (y > 0), (x > 0) ^ (y > 0), ~(x > 0), torch.logical_not(x)], [X, Y]),
     "all and any": (lambda x: [(x > 0).any(1), (x > -9).all(), (x > 0).sum(0), (x > 0).float().mean()], [X]),
     "whole numbers": (lambda a, b: [a + b, a - 2 * b, a // (b + 1), a % (b + 1), -a // 3, a / (b + 1), a & b, a | b, a ^ b], [ints(9, 12), ints(5, 12)]),
+    "hashes": (lambda i, j: [(i * 1_000_003) % 97, (i * 1_000_003 + j) // 1000, (i * i * 2**20) ^ j, torch.cumsum(i * 2**30, 0), i << 40, i >> 3, -j >> 31], [ints(50_000, 12), ints(2**31, 12)]),
+    "large whole numbers by ids": (lambda x, i: [(x * 2**33)[i], torch.zeros(9).long().index_add(0, i, x * 2**33), (x * 2**33).sort().values, (x * 2**33).max()], [ints(99, 9), ints(9, 9)]),
+    "places of what is no number": (
+        lambda x: [x.argmax(1), x.argmin(0), x.max(1).indices, x.sort(1).indices, x.sort(1, descending=True).indices, x.topk(2, 1).indices],
+        [torch.tensor([[1.0, torch.nan, 3.0, torch.inf], [torch.inf, 2.0, torch.nan, 5.0]])],
+    ),
     "divisions": (lambda x, y: [torch.div(x, y, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"), x // y, x % y, torch.fmod(x, y)], [X, Y]),
     "rounding": (lambda x: [x.floor(), x.ceil(), x.round(), x.trunc(), x.sign(), x.int(), x.long() + 0.5], [3 * X]),
     "places": (lambda x: [x.argmax(1), x.argmin(0), x.argmax(), x.max(1).indices, x.topk(3, 1).indices, x.argmax(0, keepdim=True)], [distinct(4, 6)]),
@@ -273,7 +285,50 @@ def a_process_group(devices: int, rank: int) -> Iterator[None]:
         torch.distributed.destroy_process_group()
 
 
+class Remembers(nn.Module):  # type: ignore[misc]
+    """Keeps a table, and counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(6, 6)
+        self.table: Any = None
+        self.seen: Dict[str, Any] = {"calls": 0, "shapes": [], "names": set()}
+
+    def forward(self, x: Any) -> Any:
+        if self.table is None or self.table.shape[0] != x.shape[-1]:
+            self.table = torch.arange(float(x.shape[-1]), device=x.device)
+        self.seen["calls"] += 1
+        self.seen["shapes"].append(x)
+        self.seen["names"].add("x")
+        self.seen[f"{len(self.seen)}"] = self.up.scratch = x * 2
+        self.eval()
+        return self.up(x) + self.table
+
+
 class Modules(unittest.TestCase):
+    def test_left_as_it_was(self) -> None:
+        """Attributes, containers, modes, gradients and random numbers, also where the trace fails."""
+        module, x = Remembers(), normal(4, 6)
+        module.up.weight.grad = before = torch.ones(6, 6)
+        torch.manual_seed(3)
+        wanted = torch.rand(2)
+        for fn in (module, lambda x: module(x) + torch.rand(4, 6), lambda x: module(x).item(), lambda x: 1 / 0):
+            torch.manual_seed(3)
+            with contextlib.suppress(InputError, ZeroDivisionError, RuntimeError):
+                from_torch(fn, x, mesh={"a": 2})
+            np.testing.assert_array_equal(torch.rand(2), wanted)
+            self.assertIsNone(module.table)
+            self.assertEqual(module.seen, {"calls": 0, "shapes": [], "names": set()})
+            self.assertFalse(hasattr(module.up, "scratch"))
+            self.assertTrue(module.training and module.up.training)
+            self.assertIs(module.up.weight.grad, before)
+        again = evaluate(from_torch(module, x, mesh={"a": 2})._arrays, {})
+        np.testing.assert_allclose(again[0], module(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+    def test_types_are_kept(self) -> None:
+        traced = from_torch(lambda x, i: (x * 3, i * 2, x.argmax(1)), torch.ones(2, 2).double(), ints(5, 2), mesh={"a": 2})
+        self.assertEqual([a.dtype for a in traced._arrays], ["float64", "int64", "int64"])
+
     def test_module(self) -> None:
         module, batch = Embedded(), {"ids": ints(16, 3, 5)}
         rules: List[Tuple[str, List[Any]]] = [("weight", ["a"]), ("ids", [None, ["a"]])]
@@ -375,6 +430,18 @@ class Modules(unittest.TestCase):
             line = next(k for k, text in enumerate(source, 1) if "the first line that is told" in text)
         for place, what in ((line, "_fft_r2c"), (line + 1, "random numbers"), (line + 1, "item")):
             self.assertRegex(text, rf"test_torch[.]py:{place}: .*{what}")
+
+    def test_arguments_that_are_not_known(self) -> None:
+        """An argument that a handler does not read, and that is not its default, is refused, whatever the operation."""
+
+        def least(c: Any) -> Any:
+            return c.program.reduce("sum", c.array(c.self), [1])  # looks at no argument but one
+
+        for name, fn in {"sum": lambda x: x.sum(1, keepdim=True), "topk": lambda x: x.topk(2, 1).values, "amax": lambda x: x.amax(1)}.items():
+            from_torch(fn, X, mesh={"a": 2})
+            with self.subTest(name), mock.patch.dict(HANDLERS, {name: least}):
+                with self.assertRaisesRegex(InputError, "test_torch.py:.* with (dim|k)="):
+                    from_torch(fn, X, mesh={"a": 2})
 
     def test_what_depends_on_values(self) -> None:
         with self.assertRaisesRegex(InputError, "test_torch.py:.*size depends on values"):

@@ -127,10 +127,21 @@ class Lines(unittest.TestCase):
                 Program("types").leaf("x", (2,), dtype)
 
     def test_whole_numbers_beyond_32_bits(self) -> None:
+        """Those that float64 does not hold exactly are refused: of what is given, and of what is computed in the run."""
         p = Program("wide")
-        step = traced(p, {"dp": 2}, p.convert(p.leaf("ids", (2,), "int64", np.array([1, 2**40])), "float32"))
-        with self.assertRaisesRegex(InputError, "'ids' has whole numbers beyond 32 bits"):
+        step = traced(p, {"dp": 2}, p.convert(p.leaf("ids", (2,), "int64", np.array([1, 2**53 + 2])), "float32"))
+        with self.assertRaisesRegex(InputError, "'ids' has whole numbers beyond 2.53"):
             step.run()
+        for given, good in ((3_000_000, True), (2**30, False)):
+            p = Program("wide")
+            p.where = "hash.py:7"
+            ids = p.leaf("ids", (2,), "int64", np.array([1, given]))
+            step = traced(p, {"dp": 2}, p.map("mul", p.map("mul", ids, p.number(1_000_003, "int64")), p.number(1_000, "int64")))
+            if good:
+                np.testing.assert_array_equal(step.run().outputs[0], np.array([1, given]) * 1_000_003_000)
+                continue
+            with self.assertRaisesRegex(InputError, "hash.py:7: whole numbers beyond 2.53"):
+                step.run()
 
 
 class Executed(unittest.TestCase):
@@ -180,6 +191,58 @@ class Executed(unittest.TestCase):
         rows = p.embed(table, p.map("add", ids, p.number(1, "int32")))
         chosen = p.select(p.broadcast(below, rows.shape, [0]), rows, p.map("neg", rows))
         self.check(p, {"dp": 2, "tp": 2}, chosen, p.embed_add(chosen, ids, 10), p.convert(below, "int32"))
+
+    def executed(self, p: Program, *pairs: Any) -> None:
+        """Pairs of an output, and of what numpy makes."""
+        ran = traced(p, {"dp": 2}, *(made for made, _ in pairs)).run()
+        self.assertTrue(ran.verify.ok)
+        for k, (got, (_, want)) in enumerate(zip(ran.outputs, pairs, strict=True)):
+            np.testing.assert_array_equal(got, want, f"output {k}")
+
+    def test_words_without_a_sign(self) -> None:
+        """Words of which the first bit is set are the largest ones."""
+        p = Program("words")
+        a, b = np.array([1, 4_000_000_000, 7, 3_000_000_000], np.uint32), np.array([3, 2, 2**32 - 1, 2**31], np.uint32)
+        x, y = p.leaf("x", (4,), "uint32", a, ("dp",)), p.leaf("y", (4,), "uint32", b)
+        halves = p.map("mul", p.convert(x, "float64"), p.number(0.5, "float64"))
+        self.executed(
+            p, (p.take_along(x, p.argsort(x, 0), 0), np.sort(a)), (p.reduce("max", x, [0]), a.max()), (p.reduce("argmin", y, [0]), b.argmin()),
+            (p.map("max", x, y), np.maximum(a, b)), (p.map("min", x, y), np.minimum(a, b)), (p.map("div", x, y), a // b),
+            (p.map("rem", x, y), a % b), (p.compare("less", x, y), a < b), (p.convert(x, "float64"), a.astype(np.float64)),
+            (p.convert(halves, "uint32"), a // 2), (p.along("cummax", x, 0), np.maximum.accumulate(a)), (p.map("sign", x), a > 0),
+            (p.convert(x, "int64"), a.astype(np.int64)), (p.map("sub", x, y), a - b), (p.along("topk", y, 0, 2, dtype="int32"), [2, 3]),
+        )  # fmt: skip
+
+    def test_whole_numbers_of_64_bits(self) -> None:
+        p = Program("longs")
+        a, b = np.array([40_000, -50_000, 2**33 + 5, 9], np.int64), np.array([1_000_003, 7, -3, 2**31], np.int64)
+        x, y = p.leaf("x", (4,), "int64", a, ("dp",)), p.leaf("y", (4,), "int64", b)
+        table = p.leaf("table", (97, 2), "float32", normal(97, 2))
+        product, ids = a * b, np.abs(a * b) % 97
+        made = p.map("mul", x, y)
+        rest = p.map("rem", p.map("abs", made), p.number(97, "int64"))
+        self.assertEqual(rest.carrier, "int32")
+        self.executed(
+            p, (made, product), (rest, ids), (p.embed(table, rest), normal(97, 2)[ids]), (p.map("bit_xor", x, y), a ^ b),
+            (p.map("bit_and", x, y), a & b), (p.map("bit_not", x), ~a), (p.map("div", made, y), a), (p.reduce("sum", made, [0]), product.sum()),
+            (p.along("cumsum", made, 0), product.cumsum()), (p.convert(made, "int32"), product.astype(np.int32)),
+            (p.map("shift_left", y, p.number(5, "int64")), b << 5), (p.compare("less", x, y), a < b), (p.reduce("max", x, [0]), a.max()),
+            (p.select(p.compare("less", x, y), x, y), np.minimum(a, b)), (p.take_along(x, p.argsort(x, 0), 0), np.sort(a)),
+            (p.convert(p.map("mul", p.convert(x, "float64"), p.number(1.5, "float64")), "int64"), np.trunc(a * 1.5).astype(np.int64)),
+            (p.einsum(x, y, "a", "a", ""), a @ b), (p.concat([x, rest], 0), np.concatenate([a, ids])),
+        )  # fmt: skip
+
+    def test_what_is_no_number(self) -> None:
+        """NaN at the places where the program itself has it is right, and is the largest element."""
+        p = Program("unknown")
+        a = np.array([[1, -4, 9, 0], [4, 4, 1, 0], [np.inf, -1, np.nan, 4]], np.float32)
+        x = p.map("sqrt", p.leaf("x", a.shape, "float32", a, (None, "dp")))
+        with np.errstate(invalid="ignore"):
+            want = np.sqrt(a)
+        self.executed(
+            p, (x, want), (p.reduce("argmax", x, [1]), want.argmax(1)), (p.reduce("argmin", x, [0]), want.argmin(0)),
+            (p.argsort(x, 1), want.argsort(1, kind="stable")), (p.along("topk", x, 1, 2, dtype="int32"), [[1, 2], [0, 1], [1, 2]]),
+        )  # fmt: skip
 
     def test_slices_padding_and_joined_pieces(self) -> None:
         p = Program("pieces")

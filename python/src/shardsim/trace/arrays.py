@@ -9,47 +9,23 @@ have no names of dimensions here: axes are places, and axes of size 1 have no me
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from ..errors import InputError
+import numpy as np
+
+from . import whole
+from .array import TYPES, Array, Gap, carrier_of, is_float, uniform
 from .dims import Axis
+from .ranges import ANY, Range, Ranges
+
+__all__ = ["TYPES", "Array", "Gap", "Program", "carrier_of", "is_float", "uniform"]
 
 
-@dataclass(eq=False)
-class Array:
-    """A value of the traced program.
-
-    `axes` has an Axis for each place, or None where the size is 1.  Booleans are 0 or 1 in the type of what was
-    compared, which is `carrier`.
-    """
-
-    number: int
-    op: str
-    shape: Tuple[int, ...]
-    dtype: str
-    carrier: str
-    inputs: Tuple["Array", ...] = ()
-    attrs: Dict[str, Any] = field(default_factory=dict)
-    axes: Tuple[Optional[Axis], ...] = ()
-    where: str = ""
-    scope: str = ""
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-
-#: Types of numbers that programs have: others would silently be computed as one of these.
-TYPES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "uint32", "bool")
-
+#: Ids of which only the shape is given are taken to be below it.
+IDS_MOST = 1 << 20
 
 #: Elements of the largest array that a maximum at ids makes.
 EXTREME_MOST = 1 << 24
-
-
-class Gap(InputError):
-    """What cannot be traced: the operation, the place in the user's source, and what would do."""
 
 
 class Program:
@@ -62,6 +38,8 @@ class Program:
         self._fixed_numbers: Set[int] = set()
         self.where = ""  # the place in the user's source, and the function that it is in
         self.scope = ""
+        self.ranges = Ranges(IDS_MOST)
+        self.checks: List[Array] = []  # whole numbers that are exact only up to 2^53: a run looks at them
 
     def _add(
         self,
@@ -108,10 +86,12 @@ class Program:
     ) -> Array:
         """An array from outside: an argument of the function, which is data or learned, or a constant of its code."""
         carrier = carrier_of(dtype)
+        if dtype == "int64" and value is not None and np.size(value) and not whole.fits((np.min(value), np.max(value))):
+            carrier = "float64"
         return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec), data=data)
 
     def number(self, value: float, dtype: str) -> Array:
-        carrier = carrier_of(dtype)
+        carrier = "float64" if dtype == "int64" and not whole.fits((value, value)) else carrier_of(dtype)
         return self._add("number", (), dtype, carrier=carrier, value=value)
 
     def iota(self, size: int, dtype: str) -> Array:
@@ -175,6 +155,12 @@ class Program:
         same = _unchanged(fn, operands)
         if same is not None and (dtype or same.dtype) == same.dtype:
             return same
+        kind = dtype or operands[0].dtype
+        other = whole.mapped(self, fn, operands, kind) if not is_float(kind) and kind != "bool" else None
+        return other or self.plain(fn, operands, kind, carrier)
+
+    def plain(self, fn: str, operands: Sequence[Array], dtype: str, carrier: Optional[str] = None) -> Array:
+        """fn of each element, in the type in which the result is kept."""
         rank = max(x.rank for x in operands)
         shape = [1] * rank
         axes: List[Optional[Axis]] = [None] * rank
@@ -196,16 +182,12 @@ class Program:
                     axes[a] = axis
                 else:
                     first.join(axis)
-        dtype = dtype or operands[0].dtype
-        if "uint32" in (x.dtype for x in operands) and fn in ("div", "rem", "max", "min", "neg", "abs", "sign"):
-            raise Gap(f"{fn} of words of 32 bits")
         return self._add("map", shape, dtype, operands, carrier or carrier_of(dtype), axes, fn=fn)
 
     def compare(self, fn: str, a: Array, b: Array) -> Array:
         """0 or 1."""
         if "uint32" in (a.dtype, b.dtype) and fn not in ("equal", "not_equal"):
-            # With the first bit turned over, words are in the order of signed numbers.
-            a, b = (self.map("bit_xor", self.words(x, "int32"), self.number(-(2**31), "int32")) for x in (a, b))
+            a, b = (whole.ordered(self, x) for x in (a, b))
         a, b = self._alike(a, b)
         return self.map(fn, a, b, dtype="bool", carrier=a.carrier)
 
@@ -222,7 +204,8 @@ class Program:
             return self.view(chosen, list(range(rank)) if chosen.rank else [None] * rank, shape)
         if which.dtype == yes.dtype == "bool" and (uniform(yes), uniform(no)) == (1.0, 0.0):
             return which
-        carrier = next((x.carrier for x in (yes, no) if x.op != "number"), yes.carrier)
+        carriers = [x.carrier for x in (yes, no) if x.op != "number"] or [yes.carrier, no.carrier]
+        carrier = "float64" if "float64" in carriers else carriers[0]
         which = self._carried(which, carrier)
         yes, no = self._carried(yes, carrier), self._carried(no, carrier)
         return self.map("select", which, yes, no, dtype=yes.dtype, carrier=carrier)
@@ -240,7 +223,7 @@ class Program:
             return self._add("number", (), x.dtype, carrier=carrier, value=x.attrs["value"])
         if x.op == "leaf" and x.attrs.get("constant"):
             return self._add("leaf", x.shape, x.dtype, carrier=carrier, axes=x.axes, **x.attrs)
-        if x.op == "view":
+        if x.op == "view" and x.dtype == x.inputs[0].dtype and "range" not in x.attrs:
             return self.view(self._carried(x.inputs[0], carrier), x.attrs["source"], x.shape)
         return self.map("convert", x, dtype=x.dtype, carrier=carrier)
 
@@ -249,22 +232,25 @@ class Program:
             return x
         if dtype == "bool":
             return self.compare("not_equal", x, self.number(0, x.dtype))
-        if dtype == "uint32" and x.op != "number":
-            return self.words(self.convert(x, "int32"), dtype)
-        if x.dtype == "uint32" and not is_float(dtype):
-            return self.convert(self.words(x, "int32"), dtype)
-        if x.dtype == "uint32" and x.op != "number":
-            raise Gap("words of 32 bits as fractions, where the first bit may be set")
+        if x.op != "number" and ({"int64", "uint32"} & {x.dtype, dtype}) and not (x.dtype == "int64" and is_float(dtype)):
+            return whole.converted(self, x, dtype)
         if x.op == "number":
             value = float(x.attrs["value"]) if is_float(dtype) else int(x.attrs["value"])
             return self.number(value, dtype)
         return self.map("convert", x, dtype=dtype, carrier=dtype)
 
-    def words(self, x: Array, dtype: str) -> Array:
-        """The same 32 bits, taken for signed or for unsigned."""
-        if x.dtype == dtype:
+    def retyped(self, x: Array, dtype: str, ends: Optional[Range] = None) -> Array:
+        """The same numbers, or the same bits, taken for another type that is kept alike; in a range, if one is given."""
+        if x.dtype == dtype and ends is None:
             return x
-        return self._add("view", x.shape, dtype, [x], x.carrier, x.axes, source=tuple(range(x.rank)))
+        known = {} if ends is None else {"range": ends}
+        return self._add("view", x.shape, dtype, [x], x.carrier, x.axes, source=tuple(range(x.rank)), **known)
+
+    def narrowed(self, x: Array, dtype: str, ends: Range) -> Array:
+        """Numbers in a range that int32 holds, as it."""
+        if x.op == "number":
+            return self.number(int(x.attrs["value"]), dtype)
+        return self._add("map", x.shape, dtype, [x], "int32", x.axes, fn="convert", range=ends)
 
     def power(self, x: Array, n: int) -> Array:
         """x to the power of a whole number above 0, by squares."""
@@ -293,8 +279,15 @@ class Program:
                     if sizes[label] != x.shape[i]:
                         raise Gap(f"a product of extents {sizes[label]} and {x.shape[i]}")
                     axes[label].join(axis)  # type: ignore[union-attr]
+        kind = dtype or a.dtype
+        if kind == "int64":
+            count = math.prod(n for c, n in sizes.items() if c not in out)
+            ends = whole.products(self, a, b, count)
+            if not (whole.fits(ends) and a.carrier == b.carrier == "int32"):
+                a, b = whole.fractions(self, a), whole.fractions(self, b)
+                return whole.long(self, self.einsum(a, b, a_labels, b_labels, out), ends)
         return self._add(
-            "einsum", [sizes[c] for c in out], dtype or a.dtype, [a, b],
+            "einsum", [sizes[c] for c in out], kind, [a, b],
             axes=[axes[c] for c in out], labels=(a_labels, b_labels, out),
         )  # fmt: skip
 
@@ -302,7 +295,8 @@ class Program:
         """sum, max, min or prod over axes, which the result lacks."""
         gone = {a % x.rank for a in over} if x.rank else set()
         kept = [a for a in range(x.rank) if a not in gone]
-        return self._add(
+        other = whole.reduced(self, fn, x, sorted(gone)) if not is_float(x.dtype) else None
+        return other or self._add(
             "reduce", [x.shape[a] for a in kept], x.dtype, [x], x.carrier, [x.axes[a] for a in kept],
             fn=fn, over=tuple(sorted(gone)),
         )  # fmt: skip
@@ -320,6 +314,9 @@ class Program:
     ) -> Array:
         """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ..."""
         axis %= x.rank
+        other = whole.along(self, fn, x, axis, size=size, dtype=dtype, **options) if not is_float(x.dtype) else None
+        if other is not None:
+            return other
         shape = list(x.shape)
         axes = list(x.axes)
         if size is not None and (size != shape[axis] or fn == "topk"):
@@ -374,6 +371,8 @@ class Program:
         parts = [p for p in parts if p.shape[axis]] or list(parts[:1])
         if len(parts) == 1:
             return parts[0]
+        if len({x.carrier for x in parts}) > 1:
+            parts = self._alike(*parts)
         if (by := _rolled(parts, axis)) is not None:
             return self.along("shift", parts[0].inputs[0], axis, by=by)
         first = parts[0]
@@ -449,16 +448,33 @@ class Program:
     def _whole(self, x: Array, like: Array) -> Array:
         return self.map("convert", x, dtype=like.dtype, carrier=like.carrier)
 
+    def _ids(self, ids: Array, count: int) -> Array:
+        """Ids as int32; those that it does not hold are out of range as they are."""
+        if ids.carrier == "int32":
+            return ids
+        wide = whole.fractions(self, ids)
+        wide = self.map("max", self.map("min", wide, self.number(float(count), "float64")), self.number(-1.0, "float64"))
+        return self.narrowed(wide, "int32", (-1.0, float(count)))
+
+    def _summed(self, x: Array, count: int) -> Optional[Array]:
+        """What is added up so many times, as float64, if int32 does not hold the sums; None: it does."""
+        low, high = self.ranges.of(x)
+        return whole.fractions(self, x) if x.dtype == "int64" and not whole.fits((low * count, high * count)) else None
+
     def embed(self, table: Array, ids: Array) -> Array:
         """table[ids]: axes of ids, then those of the table but its first."""
-        if not is_float(table.carrier):
+        ids = self._ids(ids, table.shape[0])
+        if table.carrier == "int32":
             return self._whole(self.embed(self._fractions(table), ids), table)
         axes = [*ids.axes, *table.axes[1:]]
-        return self._add("embed", [*ids.shape, *table.shape[1:]], table.dtype, [table, ids], axes=axes)
+        return self._add("embed", [*ids.shape, *table.shape[1:]], table.dtype, [table, ids], table.carrier, axes)
 
     def embed_add(self, grad: Array, ids: Array, rows: int) -> Array:
         """Zeros with rows of grad added at ids: what flows back through `embed`."""
-        if not is_float(grad.carrier):
+        ids = self._ids(ids, rows)
+        if (wide := self._summed(grad, math.prod(ids.shape))) is not None:
+            return whole.long(self, self.embed_add(wide, ids, rows), ANY)
+        if grad.carrier == "int32":
             return self._whole(self.embed_add(self._fractions(grad), ids, rows), grad)
         for a in range(ids.rank):
             one, two = ids.axes[a], grad.axes[a]
@@ -466,12 +482,13 @@ class Program:
                 one.join(two)
         shape = [rows, *grad.shape[ids.rank :]]
         axes = [Axis(rows) if rows != 1 else None, *grad.axes[ids.rank :]]
-        return self._add("embed_add", shape, grad.dtype, [grad, ids], axes=axes)
+        return self._add("embed_add", shape, grad.dtype, [grad, ids], grad.carrier, axes)
 
     def pick(self, x: Array, ids: Array, axis: int) -> Array:
         """x at the ids along an axis, which the result lacks; ids have the other axes, and may have more behind them."""
         axis %= x.rank
-        if not is_float(x.carrier):
+        ids = self._ids(ids, x.shape[axis])
+        if x.carrier == "int32":
             return self._whole(self.pick(self._fractions(x), ids, axis), x)
         rest = [a for a in range(x.rank) if a != axis]
         for i, a in enumerate(rest):
@@ -479,18 +496,19 @@ class Program:
             if one is not None and two is not None:
                 one.join(two)
         axes = [*(x.axes[a] for a in rest), *ids.axes[len(rest) :]]
-        return self._add("pick", ids.shape, x.dtype, [x, ids], axes=axes, axis=axis)
+        return self._add("pick", ids.shape, x.dtype, [x, ids], x.carrier, axes, axis=axis)
 
     def rows_at(self, x: Array, ids: Array, axis: int) -> Array:
         """x at ids of one axis, which take the place of x's own there."""
         order = [axis, *(a for a in range(x.rank) if a != axis)]
         return self.transpose(self.embed(self.transpose(x, order), ids), [order.index(a) for a in range(x.rank)])
 
-    def argsort(self, x: Array, axis: int) -> Array:
-        """The order of elements along an axis, smallest first, of equals the first: the largest of the negative ones."""
+    def argsort(self, x: Array, axis: int, descending: bool = False) -> Array:
+        """The order of elements along an axis, of equals the first one first; NaN is above all numbers."""
         axis %= x.rank
-        keys = x if is_float(x.carrier) else self._fractions(x)
-        return self.along("topk", self.map("neg", keys), axis, x.shape[axis], dtype="int32")
+        keys = x if is_float(x.carrier) else self._fractions(whole.ordered(self, x) if x.dtype == "uint32" else x)
+        options = {} if descending else {"smallest": True}
+        return self.along("topk", keys, axis, x.shape[axis], dtype="int32", **options)
 
     def take_along(self, x: Array, ids: Array, axis: int) -> Array:
         """x at ids along an axis, of which both have one."""
@@ -503,14 +521,17 @@ class Program:
 
         The last `choices` axes are several elements of one place, and not of the result.
         """
-        if not is_float(grad.carrier):
+        ids = self._ids(ids, size)
+        if (wide := self._summed(grad, math.prod(grad.shape[grad.rank - choices :]))) is not None:
+            return whole.long(self, self.pick_add(wide, ids, axis, size, choices), ANY)
+        if grad.carrier == "int32":
             return self._whole(self.pick_add(self._fractions(grad), ids, axis, size, choices), grad)
         self._join(grad, ids)
         kept = grad.rank - choices
         shape, axes = list(grad.shape[:kept]), list(grad.axes[:kept])
         shape.insert(axis, size)
         axes.insert(axis, Axis(size) if size != 1 else None)
-        return self._add("pick_add", shape, grad.dtype, [grad, ids], axes=axes, axis=axis, choices=choices)
+        return self._add("pick_add", shape, grad.dtype, [grad, ids], grad.carrier, axes, axis=axis, choices=choices)
 
     def extreme_at(self, rows: Array, ids: Array, count: int, fn: str) -> Array:
         """Of the rows at each of so many ids the largest or smallest element, and infinity where there is none.
@@ -528,7 +549,8 @@ class Program:
         )
         none = -math.inf if fn == "max" else math.inf
         if not is_float(rows.dtype):
-            none = -(2**31) if fn == "max" else 2**31 - 1
+            low, high = (0, 2**32 - 1) if rows.dtype == "uint32" else (-(2**31), 2**31 - 1)
+            none = low if fn == "max" else high
         chosen = self.select(here, self.broadcast(rows, wide, places), self.number(none, rows.dtype))
         return self.reduce(fn, chosen, first)
 
@@ -566,19 +588,3 @@ def _rolled(parts: Sequence[Array], axis: int) -> Optional[int]:
     starts = [x.attrs["options"]["start"] for x in parts]
     whole = last.inputs[0] is first.inputs[0] and last.inputs[0].shape[axis] == size
     return last.shape[axis] if whole and starts == [first.shape[axis], 0] else None
-
-
-def uniform(x: Array) -> Optional[float]:
-    """The number that all elements of an array are, if that is known."""
-    while x.op in ("view", "reshape"):
-        x = x.inputs[0]
-    return float(x.attrs["value"]) if x.op == "number" else None
-
-
-def carrier_of(dtype: str) -> str:
-    """The type in which values are kept: whole numbers, words and booleans are int32."""
-    return dtype if is_float(dtype) else "int32"
-
-
-def is_float(dtype: str) -> bool:
-    return dtype in ("float32", "float64", "bfloat16", "float16")

@@ -12,6 +12,7 @@ import numpy as np
 from .arrays import Array, Gap, Program
 from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
 from .special import erf_inv
+from .whole import shifted_down
 
 # ---- elementwise
 
@@ -49,6 +50,12 @@ def _times(p: Program, a: Array, b: Array, dtype: str) -> Array:
             if tuple(shape) == flag.shape:
                 return p.select(flag.inputs[0], other, p.number(0.0, dtype))
     return p.map("mul", a, b, dtype=dtype)
+
+
+@handles("shift_right_arithmetic")
+def _shift_right(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x, by = operands(reader, eqn, values)
+    return reader.program.map("shift_right", x, by) if x.dtype == "uint32" else shifted_down(reader.program, x, by)
 
 
 @handles(*COMPARISONS)

@@ -83,11 +83,11 @@ def _bitcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     p, x = reader.program, reader.lift(values[0])
     to = str(eqn.params["new_dtype"])
     if {x.dtype, to} <= {"int32", "uint32"}:
-        return p.words(x, to)
+        return p.retyped(x, to)
     found = _fraction_bits(x) if to == "float32" else None
     if found is None:
         raise Gap(f"the bits of {x.dtype} as {to}; jax.random makes those that are known")
-    fraction = p.convert(p.words(found, "int32"), "float32")
+    fraction = p.convert(p.retyped(found, "int32"), "float32")
     return p.map("add", p.map("mul", fraction, p.number(2.0**-23, "float32")), p.number(1.0, "float32"))
 
 

@@ -38,7 +38,7 @@ class Writer(LinesAttention):
 
     def write(self, outputs: Sequence[Array], names: Sequence[str]) -> List[Value]:
         """Write down what the outputs need, and the outputs by their names, with all their axes in order."""
-        needed = self._needed(outputs)
+        needed = self.needed(outputs)
         self._note_pieces(needed)
         self._match(needed)
         self._count_readers(needed, outputs)
@@ -53,7 +53,8 @@ class Writer(LinesAttention):
         self.gaps += self.shardings.resolve()
         return values
 
-    def _needed(self, outputs: Sequence[Array]) -> List[Array]:
+    def needed(self, outputs: Sequence[Array]) -> List[Array]:
+        """All arrays that outputs are made of, in the order of the program."""
         seen: Dict[int, Array] = {}
         waiting = list(outputs)
         while waiting:
@@ -380,4 +381,4 @@ def map_text(fn: str, texts: Sequence[str], array: Array) -> str:
 
 def kind_of(array: Array) -> str:
     """params, or inputs: data, and all whole numbers."""
-    return "params" if is_float(array.carrier) and not array.attrs["data"] else "inputs"
+    return "params" if is_float(array.dtype) and not array.attrs["data"] else "inputs"

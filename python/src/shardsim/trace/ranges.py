@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .arrays import Array, is_float, uniform
+from .array import Array, is_float, uniform
 from .texts import FOLDED
 
 #: A range with its ends.
@@ -22,6 +22,9 @@ ANY: Range = (-math.inf, math.inf)
 
 #: Ops between ids and what they are made of, at most: ranges of longer ways are not looked for.
 DEPTH_MOST = 60
+
+#: What types of 32 bits hold.
+LIMITS: Dict[str, Range] = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
 
 #: Functions of fractions that round nothing up.
 EXACT = ("max", "min", "floor", "ceil", "round", "convert", "select")
@@ -37,7 +40,7 @@ def given(x: Array) -> Optional[np.ndarray]:
 
 
 def _given(x: Array, found: Dict[int, Optional[np.ndarray]], depth: int) -> Optional[np.ndarray]:
-    if depth > DEPTH_MOST or is_float(x.carrier) or (x.op == "map" and x.attrs["fn"] not in WORKED_OUT):
+    if depth > DEPTH_MOST or is_float(x.dtype) or (x.op == "map" and x.attrs["fn"] not in WORKED_OUT):
         return None
     if x.op in ("leaf", "number"):
         value = x.attrs.get("value")
@@ -57,7 +60,8 @@ def _made(x: Array, parts: List[np.ndarray]) -> Optional[np.ndarray]:
     if x.op == "map":
         with np.errstate(all="ignore"):
             made = FOLDED[x.attrs["fn"]](*(v.astype(np.int64) for v in parts))
-        fits = made.size == 0 or (made.min() >= -(2**31) and made.max() < 2**31)
+        bound = 2**53 if x.dtype == "int64" else 2**31
+        fits = made.size == 0 or (made.min() >= -bound and made.max() < bound)
         return np.broadcast_to(made, x.shape) if fits else None
     if x.op == "concat":
         return np.concatenate(parts, x.attrs["axis"])
@@ -90,12 +94,16 @@ class Ranges:
         if x.number in self._found:
             return self._found[x.number]
         low, high = self._looked_up(x, depth + 1) if depth < DEPTH_MOST else ANY
-        if math.isnan(low) or math.isnan(high) or (not is_float(x.carrier) and (low < -(2**31) or high >= 2**31)):
+        least, most = LIMITS.get(x.dtype, ANY)
+        if math.isnan(low) or math.isnan(high) or low < least or high > most:
             low, high = ANY  # beyond 32 bits numbers begin anew
         self._found[x.number] = low, high
         return low, high
 
     def _looked_up(self, x: Array, depth: int) -> Range:
+        if "range" in x.attrs:
+            low, high = x.attrs["range"]
+            return low, high
         if x.op == "number":
             return float(x.attrs["value"]), float(x.attrs["value"])
         if x.op == "leaf":
@@ -104,7 +112,7 @@ class Ranges:
             return 0, x.shape[0] - 1
         if x.op == "view" and x.dtype != x.inputs[0].dtype:
             low, high = self.of(x.inputs[0], depth)  # words, of which the first bit is none of a sign
-            return (low, high) if low >= 0 else ANY
+            return (low, high) if low >= 0 and high < 2**31 else ANY
         if x.op in ("view", "reshape", "spread", "constraint"):
             return self.of(x.inputs[0], depth)
         if x.op == "concat":
@@ -120,7 +128,7 @@ class Ranges:
     def _leaf(self, x: Array) -> Range:
         value = x.attrs.get("value")
         if value is None:
-            return ANY if is_float(x.carrier) else (0, 1) if x.dtype == "bool" else (0, self.last)
+            return ANY if is_float(x.dtype) else (0, 1) if x.dtype == "bool" else (0, self.last)
         value = np.asarray(value)
         return (float(value.min()), float(value.max())) if value.size and value.dtype.kind in "biuf" else ANY
 
@@ -132,7 +140,7 @@ class Ranges:
             return ANY
         low, high = self.of(x.inputs[0], depth)
         if fn == "cumsum":
-            return ANY if is_float(x.carrier) else (min(low, low * size), max(high, high * size))
+            return ANY if is_float(x.dtype) else (min(low, low * size), max(high, high * size))
         return _hull([(low, high), (x.attrs["options"]["fill"],) * 2]) if fn == "pad" else (low, high)
 
     def _reduced(self, x: Array, depth: int) -> Range:
@@ -142,7 +150,7 @@ class Ranges:
             return 0, count - 1
         low, high = self.of(source, depth)
         if fn == "sum":
-            return ANY if is_float(x.carrier) else (low * count, high * count)
+            return ANY if is_float(x.dtype) else (low * count, high * count)
         return (low, high) if fn in ("max", "min") else ANY
 
     def _mapped(self, x: Array, depth: int) -> Range:
@@ -153,9 +161,9 @@ class Ranges:
         if fn == "convert":
             return _converted(x, first)
         if x.dtype == "bool":
-            known = fn in DECIDED and not any(is_float(y.carrier) for y in x.inputs)
+            known = fn in DECIDED and not any(is_float(y.dtype) for y in x.inputs)
             return DECIDED[fn](first, others[0]) if known else (0, 1)
-        if fn not in ENDS or (is_float(x.carrier) and fn not in EXACT):
+        if fn not in ENDS or (is_float(x.dtype) and fn not in EXACT):
             return ANY
         return ENDS[fn](first, *others)
 
@@ -185,7 +193,7 @@ class Ranges:
         bound = uniform(test.inputs[1]) if len(test.inputs) == 2 else None
         if bound is None:
             return ANY
-        low, high = ANY if is_float(test.inputs[0].carrier) else _beside(fn, bound, holds)
+        low, high = ANY if is_float(test.inputs[0].dtype) else _beside(fn, bound, holds)
         if test.inputs[0] is x:
             return low, high
         if x.op == "map" and x.attrs["fn"] == "add" and x.inputs[0] is test.inputs[0]:
@@ -204,12 +212,12 @@ def _both(a: Range, b: Range) -> Range:
 
 def _converted(x: Array, ends: Range) -> Range:
     """The ends as another type has them."""
-    if is_float(x.carrier):
-        small = -(2**24) <= ends[0] and ends[1] <= 2**24 and x.carrier in ("float32", "float64")
-        return ends if small else ANY
-    if is_float(x.inputs[0].carrier) and math.inf not in (-ends[0], ends[1]):
+    if is_float(x.dtype):
+        most = {"float32": 2**24, "float64": 2**53}.get(x.carrier, 0)
+        return ends if -most <= ends[0] and ends[1] <= most else ANY
+    if is_float(x.inputs[0].dtype) and math.inf not in (-ends[0], ends[1]):
         return math.trunc(ends[0]), math.trunc(ends[1])
-    return ends if not is_float(x.inputs[0].carrier) else ANY
+    return ends if not is_float(x.inputs[0].dtype) else ANY
 
 
 def _beside(fn: str, bound: float, holds: bool) -> Range:
@@ -253,6 +261,8 @@ ENDS: Dict[str, Callable[..., Range]] = {
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
     "neg": lambda a: (-a[1], -a[0]),
     "mul": _times,
+    "abs": lambda a: (max(0, a[0], -a[1]), max(-a[0], a[1])),
+    "sign": lambda a: (-1, 1),
     "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "rem": _rest,

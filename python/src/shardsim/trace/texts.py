@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
 
-from .arrays import Gap
+from .array import Gap
 
 
 def readable(path: str) -> str:

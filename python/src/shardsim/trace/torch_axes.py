@@ -327,7 +327,7 @@ def _extreme(c: Call) -> Any:
 
 def _places(c: Call, fn: str, x: Array, axes: Sequence[int], keep: bool) -> Array:
     made = c.program.reduce(fn, x, axes)
-    made.dtype = made.carrier = "int32"
+    made.dtype, made.carrier = "int64", "int32"
     return kept(c.program, made, x.shape, axes) if keep else made
 
 

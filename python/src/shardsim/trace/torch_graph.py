@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import torch
@@ -24,10 +23,10 @@ CONSTANT_MOST = 1 << 18
 #: Arrangements of which the result shares the storage of what is arranged.
 NO_COPY = ("expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "detach", "alias")
 
-#: Types of PyTorch in the program: whole numbers have 32 bits.
+#: Types of PyTorch in the program.
 TYPES = {
-    torch.bool: "bool", torch.float32: "float32", torch.float64: "float32", torch.bfloat16: "bfloat16",
-    torch.float16: "float16", torch.int64: "int32", torch.int32: "int32",
+    torch.bool: "bool", torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "bfloat16",
+    torch.float16: "float16", torch.int64: "int64", torch.int32: "int32",
 }  # fmt: skip
 
 
@@ -52,10 +51,59 @@ def operation_name(target: Any) -> str:
     return str(target._schema.name.split("::")[1])
 
 
+#: Arguments of all operations that change no value: where a result lies and how; the type is that of the result.
+PLACEMENT = ("copy", "device", "dtype", "implicit", "layout", "memory_format", "non_blocking", "pin_memory")
+
+#: Arguments of an operation that its handler may leave unread: the shapes of the results say the same, or another argument.
+NEUTRAL: Dict[str, Tuple[str, ...]] = {
+    "_assert_tensor_metadata": ("size", "stride"), "_log_softmax": ("half_to_float",), "_softmax": ("half_to_float",),
+    "_scaled_dot_product_flash_attention_for_cpu_backward":
+        ("dropout_p", "is_causal", "key", "logsumexp", "out", "query", "scale", "value"),  # those of the op whose result it has
+    "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
+    "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
+    "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
+    "unsafe_chunk": ("chunks",), "_unsafe_index_put": ("unsafe",), "index_put": ("unsafe",),
+    **dict.fromkeys(("avg_pool2d_backward", "avg_pool3d_backward"), ("self",)),
+    **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), ("ceil_mode",)),
+    **dict.fromkeys(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
+                    ("ceil_mode", "dilation", "kernel_size", "padding", "self", "stride")),  # those of the windows that places are of
+    **dict.fromkeys(("convolution", "convolution_backward"), ("bias_sizes", "output_padding")),
+    **dict.fromkeys(("split", "unsafe_split"), ("split_size",)), **dict.fromkeys(("squeeze", "unsqueeze"), ("dim",)),
+    **dict.fromkeys(("full_like", "ones_like", "zeros_like", "empty_like", "new_full", "new_ones", "new_zeros", "new_empty",
+                     "new_empty_strided", "empty_strided"), ("self", "size", "stride")),
+    **dict.fromkeys(("view", "_unsafe_view", "reshape", "view_copy", "_reshape_alias", "expand", "full", "ones", "zeros", "empty"),
+                    ("implicit", "shape", "size", "stride")),
+}  # fmt: skip
+
+
+class Arguments:
+    """The arguments of a call, and which of them its handler has read."""
+
+    def __init__(self, values: Dict[str, Any]) -> None:
+        self._values = values
+        self._read: Set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(name)
+        self._read.add(name)
+        return self._values[name]
+
+    def demand_read(self, target: Any) -> None:
+        """An argument that nobody looked at has its default, or changes no value: else the result would be wrong."""
+        for argument in target._schema.arguments:
+            name = argument.name
+            if name in self._read or name in (*PLACEMENT, *NEUTRAL.get(operation_name(target), ())):
+                continue
+            value, default = self._values[name], argument.default_value
+            if isinstance(value, (Array, torch.Tensor)) or (value is not None and value is not False and value != default):
+                raise Gap(f"'{target}' with {name}={value!s:.60}, which is not known here")
+
+
 class Call:
     """A node of the graph with the values of its arguments, by their names in the schema."""
 
-    def __init__(self, reader: "Reader", node: Any, arguments: SimpleNamespace) -> None:
+    def __init__(self, reader: "Reader", node: Any, arguments: Arguments) -> None:
         self.reader = reader
         self.program = reader.program
         self.node = node
@@ -137,7 +185,9 @@ class Reader:
                 raise Gap(f"random numbers ('{node.target}'); those that are arguments are known, and module.eval()")
             if name not in HANDLERS:
                 raise Gap(f"the operation '{node.target}' is not known")
-            return HANDLERS[name](call)
+            handled = HANDLERS[name](call)
+            call.arguments.demand_read(node.target)
+            return handled
         except Gap as gap:
             self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
             made = [self._stand_in(v) for v in call.values]
@@ -267,7 +317,7 @@ def _once(value: Any, axes: Sequence[int], rank: int) -> Any:
     return value
 
 
-def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> SimpleNamespace:
+def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Arguments:
     """Arguments by their names in the schema, defaults for others."""
     bound: Dict[str, Any] = {}
     for k, argument in enumerate(target._schema.arguments):
@@ -277,4 +327,4 @@ def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> SimpleNa
             bound[argument.name] = kwargs[argument.name]
         else:
             bound[argument.name] = argument.default_value if argument.has_default_value() else None
-    return SimpleNamespace(**bound)
+    return Arguments(bound)

@@ -343,10 +343,10 @@ def _as_strided_scatter(c: Call) -> Array:
 def _topk(c: Call) -> Tuple[Array, Array]:
     p, x = c.program, c.array(c.self)
     axis = c.dim % x.rank
-    keys = _last(p, x if c.largest else p.map("neg", x), axis)
-    ids = p.along("topk", keys, x.rank - 1, c.k, dtype="int32")
+    options = {} if c.largest else {"smallest": True}
+    ids = p.along("topk", _last(p, x, axis), x.rank - 1, c.k, dtype="int32", **options)
     values = p.pick(_last(p, x, axis), ids, x.rank - 1)
-    return _back(p, values, axis), _back(p, ids, axis)
+    return _back(p, values, axis), p.convert(_back(p, ids, axis), "int64")
 
 
 @handles("sort")
@@ -354,6 +354,5 @@ def _sort(c: Call) -> Tuple[Array, Array]:
     """Stable: equal elements stay in their order."""
     p, x = c.program, c.array(c.self)
     axis = c.dim % x.rank
-    keys = p.map("neg", x) if c.descending else x
-    order = p.argsort(keys, axis)
-    return p.take_along(x, order, axis), order
+    order = p.argsort(x, axis, descending=bool(c.descending))
+    return p.take_along(x, order, axis), p.convert(order, "int64")

@@ -10,6 +10,7 @@ import torch
 
 from .arrays import Array, Gap, Program, is_float
 from .torch_graph import Call, handles, type_name
+from .whole import shifted_down
 
 # ---- elementwise
 
@@ -18,7 +19,7 @@ SAME = {
     "sin": "sin", "cos": "cos", "tan": "tan", "log1p": "log1p", "expm1": "expm1", "erf": "erf", "erfc": "erfc",
     "sigmoid": "sigmoid", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor", "ceil": "ceil",
     "relu": "relu", "silu": "silu", "mul": "mul", "maximum": "max", "minimum": "min", "fmod": "rem", "atan2": "atan2",
-    "bitwise_left_shift": "shift_left",
+    "bitwise_left_shift": "shift_left", "__lshift__": "shift_left",
 }  # fmt: skip
 COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
@@ -66,6 +67,12 @@ def _same(c: Call) -> Array:
 
 def logical(c: Call) -> List[Array]:
     return ranked(c.program, [c.program.convert(c.array(x), "bool") for x in operands_of(c)])
+
+
+@handles("bitwise_right_shift", "__rshift__")
+def _right_shift(c: Call) -> Array:
+    x, by = ranked(c.program, [c.array(x, c.dtype) for x in operands_of(c)])
+    return shifted_down(c.program, x, by)
 
 
 @handles("add", "sub", "rsub")
@@ -251,7 +258,7 @@ def _isfinite(c: Call) -> Array:
 @handles("_to_copy", "convert_element_type")
 def _to_copy(c: Call) -> Array:
     x = c.array(arguments_first(c))
-    if is_float(x.dtype) and not is_float(c.dtype) and c.dtype != "bool":
+    if is_float(x.dtype) and c.dtype == "int32":
         x = truncated(c.program, x)
     return c.program.convert(x, c.dtype)
 

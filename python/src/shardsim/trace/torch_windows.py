@@ -231,7 +231,7 @@ def _weights(c: Call, windows: Sequence[Window]) -> torch.Tensor:
     given = ([w.taps for w in windows], [w.stride for w in windows], [w.low for w in windows], c.ceil_mode)
     mean = pool(ones, *given, c.count_include_pad, c.divisor_override)
     total = pool(ones, *given, c.count_include_pad, 1)
-    return (mean / total)[0, 0].to(torch.float32)
+    return (mean / total)[0, 0].to(c.values[0].dtype)
 
 
 @handles("avg_pool2d", "avg_pool3d")

@@ -23,6 +23,7 @@ from ..tensors import read_tensors, write_tensors
 from .arrays import Array, Program, is_float
 from .lines import Writer, kind_of
 from .naming import Leaf, Value
+from .whole import EXACT_MOST, largest
 
 
 #: Bytes of a pattern, at most.
@@ -81,7 +82,10 @@ class Traced:
         self._arrays = list(outputs)
         self._called = _caller()
         writer = Writer(mesh)
-        self._values: List[Value] = writer.write(outputs, names or [f"out.{k}" for k in range(len(outputs))])
+        read = {x.number for x in writer.needed(outputs)}
+        self._checks = [x for x in program.checks if x.number in read]
+        called = [*(names or [f"out.{k}" for k in range(len(outputs))]), *(f"check.{k}" for k in range(len(self._checks)))]
+        self._values: List[Value] = writer.write([*outputs, *(largest(program, x) for x in self._checks)], called)
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
@@ -166,6 +170,9 @@ class Traced:
             written = Path(folder) / "outputs.safetensors"
             raw = json.loads(call(["run", "--json", "--quiet", f"--outputs={written}", "--", str(path)]))
             arrays = read_tensors(written)
+        for x, name in zip(self._checks, self._names[len(self._arrays) :]):
+            if not float(arrays[name]) <= EXACT_MOST:
+                raise InputError(f"{x.where}: whole numbers beyond 2^53, which are not exact here; a rest of each product keeps them small")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
         gradients = {name: flat[at] for name, at in self._gradients.items()}
@@ -203,9 +210,9 @@ def patterns(names: Sequence[str]) -> List[str]:
 
 
 def check_range(leaf: Leaf, value: np.ndarray) -> None:
-    """Whole numbers of 64 bits are kept in 32."""
-    if value.dtype == np.int64 and value.size and (value.min() < -(2**31) or value.max() >= 2**31):
-        raise InputError(f"'{leaf.array.attrs['path']}' has whole numbers beyond 32 bits, in which they are kept")
+    """Whole numbers of 64 bits are kept in int32, or in float64."""
+    if value.dtype == np.int64 and value.size and (value.min() < -EXACT_MOST or value.max() > EXACT_MOST):
+        raise InputError(f"'{leaf.array.attrs['path']}' has whole numbers beyond 2^53, which are not exact here")
 
 
 def stored(dtype: str) -> Any:

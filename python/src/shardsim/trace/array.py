@@ -1,0 +1,58 @@
+"""An array of a traced program, and the types that it may have."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, Optional, Tuple
+
+from ..errors import InputError
+from .dims import Axis
+
+
+@dataclass(eq=False)
+class Array:
+    """A value of the traced program.
+
+    `axes` has an Axis for each place, or None where the size is 1.  Booleans are 0 or 1 in the type of what was
+    compared, which is `carrier`.
+    """
+
+    number: int
+    op: str
+    shape: Tuple[int, ...]
+    dtype: str
+    carrier: str
+    inputs: Tuple["Array", ...] = ()
+    attrs: Dict[str, Any] = field(default_factory=dict)
+    axes: Tuple[Optional[Axis], ...] = ()
+    where: str = ""
+    scope: str = ""
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+#: Types of numbers that programs have: others would silently be computed as one of these.
+TYPES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "uint32", "bool")
+
+
+class Gap(InputError):
+    """What cannot be traced: the operation, the place in the user's source, and what would do."""
+
+
+def uniform(x: Array) -> Optional[float]:
+    """The number that all elements of an array are, if that is known."""
+    while x.op in ("view", "reshape"):
+        x = x.inputs[0]
+    return float(x.attrs["value"]) if x.op == "number" else None
+
+
+def carrier_of(dtype: str) -> str:
+    """The type in which values are kept: whole numbers, words and booleans are int32."""
+    return dtype if is_float(dtype) else "int32"
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in ("float32", "float64", "bfloat16", "float16")
