@@ -277,9 +277,15 @@ def _variance(c: Call) -> Any:
 def _softmax(c: Call) -> Array:
     p, x = c.program, c.array(c.self, c.dtype)
     axes = axes_of(c.dim, x.rank)
-    off = mapped(c, "sub", x, reduced(c, "max", x, axes, True))
+    most = reduced(c, "max", x, axes, True)
+    none = p.compare("equal", most, p.number(-math.inf, x.dtype)) if c.name == "_safe_softmax" else None
+    if none is not None:  # a row that a mask leaves empty is 0 throughout
+        most = p.select(none, p.number(0.0, x.dtype), most)
+    off = mapped(c, "sub", x, most)
     power = p.map("exp", off)
     total = reduced(c, "sum", power, axes, True)
+    if none is not None:
+        total = p.select(none, p.number(1.0, x.dtype), total)
     if c.name == "_log_softmax":
         return mapped(c, "sub", off, p.map("log", total))
     return mapped(c, "div", power, total)
