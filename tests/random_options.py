@@ -100,6 +100,7 @@ MODEL = (
     ("model.residual", 0.2, lambda d: d.choice(
         ["serial", "beside-norms"] + ["beside"] * (d.get("model.norm_place") != "after"))),
     ("model.vocab", 1, cut([16, 32, 64, 256])),
+    ("model.vocab_multiple", 0.2, lambda d: d.choice([1, 32, 128]) if d.get("model.vocab") else SKIP),
     ("model.attention_bias", 0.35, latent(["none", "qkv", "qkv", "all"])),
     ("model.qk_norm", 0.4, latent([True, False, "heads", "heads", "whole", "late", "bare"])),
     ("model.attention", 0.3, unfused),
@@ -346,6 +347,7 @@ OTHER = (
     ("straggler.device", 0.2, device),
     ("straggler.compute", 0.9, lambda d: 2 if "straggler" in d.out else SKIP),
     ("straggler.links", 0.5, lambda d: 3 if "straggler" in d.out else SKIP),
+    *[("overlap." + key, 0.15, ["false", "true", "cluster"]) for key in ("gradients", "weights", "products", "sends", "pairs")],
     ("gathered", 0.2, ["again", "keep"]),
     ("frozen", 0.15, [[], ["(o|up)/kernel"], ["bias|kernel"], ["scale|kernel"], [".*"]]),
     ("algorithms", 0.15, [{}, {"all-reduce": "ring"}, {"all-gather": "direct", "reduce-scatter": "ring"}]),

@@ -755,6 +755,9 @@ static void test_print(void)
            "  prefetch: 1\ngathered: again\nhardware: null\nslices: 1\nplacement: "
            "follow\nuneven: refuse\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
+           "overlap:\n  gradients: cluster\n  weights: cluster\n  products: cluster\n  sends: "
+           "cluster\n"
+           "  pairs: cluster\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
@@ -892,7 +895,7 @@ static const struct {
      "float16, compute"},
     {"a recipe that is none", HEAD "products: {recipe: fp8}\n",
      "5:20: error: products.recipe is 'fp8'; expected one of none, tensorwise, rowwise, blockwise"},
-    {"a pattern of products", HEAD "products: {except: ['(']}\n", 
+    {"a pattern of products", HEAD "products: {except: ['(']}\n",
      "5:21: error: products.except: '(' is no pattern: missing )"},
     {"patterns of products", HEAD "products: {except: head}\n",
      "5:20: error: products.except is 'head'; expected a list of patterns"},
@@ -1024,6 +1027,8 @@ static const struct {
     {"neighbours that do not divide",
      HEAD TRAIN UPDATE "zero: {stage: 3, axis: tp, reshard_after_forward: 3}\n",
      "7:51: error: 3 neighbours do not divide 'tp', which has 4 devices; expected a divisor of"},
+    {"overlap of another word", HEAD "overlap: {gradients: maybe}\n",
+     "5:22: error: overlap.gradients is 'maybe'; expected one of false, true, cluster"},
     {"gathered twice", HEAD "gathered: twice\n",
      "5:11: error: gathered is 'twice'; expected one of again, keep"},
     {"pipeline over no axis", HEAD "pipeline: {axis: dq}\n",

@@ -135,6 +135,9 @@ static enum events_issue issue(void *arg, uint32_t op)
                                                                                     : EVENTS_ISSUED;
     if (!program_communicates(o))
         return events_host_issue(o);
+    if (software->waits_for_weights && o->part == PROGRAM_UPDATE &&
+        m->program->buffers[o->outputs[0]].use == PROGRAM_PARAMETERS)
+        return EVENTS_BLOCKS;
     if (sums_gradients(m->program, o))
         return software->overlaps_gradients ? EVENTS_FILLS
                : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED

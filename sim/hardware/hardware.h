@@ -92,6 +92,8 @@ struct hardware_tier {
 struct hardware_software {
     bool overlaps_gradients; /* reduces gradients during the backward phase */
     bool overlaps_weights;   /* gathers weights during computation */
+    bool waits_for_weights;  /* computations wait for what the update gathers.  No key of a
+                                cluster's file: a job's own option */
     bool recomputes_layers;  /* recomputation repeats whole layers, including values without
                                 later readers */
     bool overlaps_sends;     /* ranks with several stages send and receive messages beside

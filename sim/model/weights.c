@@ -18,6 +18,13 @@ static uint32_t dim(struct graph *g, const char *name, int64_t size)
     return size > 0 ? graph_dim(g, name, size) : GRAPH_NONE;
 }
 
+static int64_t padded_vocab(const struct scenario_model *m)
+{
+    int64_t multiple = m->vocab_multiple > 0 ? m->vocab_multiple : 1;
+
+    return (m->vocab + multiple - 1) / multiple * multiple;
+}
+
 struct weights_dims weights_dims(struct graph *graph, const struct scenario *scenario)
 {
     const struct scenario_model *m = &scenario->model;
@@ -31,7 +38,7 @@ struct weights_dims weights_dims(struct graph *graph, const struct scenario *sce
     d.heads = dim(graph, "heads", heads ? m->heads : 0);
     d.kv_heads = dim(graph, "kv_heads", heads ? m->kv_heads : 0);
     d.head_dim = dim(graph, "head_dim", heads ? m->head_dim : 0);
-    d.vocab = dim(graph, "vocab", m->vocab);
+    d.vocab = dim(graph, "vocab", padded_vocab(m));
     d.positions = dim(graph, "positions", m->positions);
     return d;
 }

@@ -266,6 +266,7 @@ struct scenario_model {
     int64_t kv_heads; /* divides heads */
     int64_t head_dim;
     int64_t vocab;
+    int64_t vocab_multiple; /* embedding and head are padded to a multiple of it */
     struct scenario_rope rope;
     enum scenario_attention_bias attention_bias;
     enum scenario_qk_norm qk_norm;
@@ -635,6 +636,20 @@ struct scenario_transfers {
     int64_t latency_ns;
 };
 
+/* Whether a kind of transfer runs beside computation. */
+enum scenario_beside {
+    SCENARIO_EXPOSED,    /* computation waits for it */
+    SCENARIO_BESIDE_WORK,
+    SCENARIO_AS_CLUSTER, /* as the software of the cluster does */
+    SCENARIO_NBESIDES
+};
+
+/* Which transfers run beside computation, for times on `hardware`: each overrides a field of
+ * struct hardware_software. */
+struct scenario_overlap {
+    enum scenario_beside gradients, weights, products, sends, pairs;
+};
+
 /* One device that is slower than the others, for times on `hardware`. */
 struct scenario_straggler {
     int64_t device;
@@ -750,6 +765,7 @@ struct scenario {
     struct scenario_offload offload;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* slices of a torus that the devices come from */
+    struct scenario_overlap overlap;
     struct scenario_straggler straggler;
     enum scenario_gathered gathered;
     enum scenario_placement placement;

@@ -212,6 +212,13 @@ static const char *const gathered[] = {
     [SCENARIO_NGATHERED] = NULL,
 };
 
+static const char *const besides[] = {
+    [SCENARIO_EXPOSED] = "false",
+    [SCENARIO_BESIDE_WORK] = "true",
+    [SCENARIO_AS_CLUSTER] = "cluster",
+    [SCENARIO_NBESIDES] = NULL,
+};
+
 static const char *const unevens[] = {
     [SCENARIO_REFUSED] = "refuse",
     [SCENARIO_PADDED] = "pad",
@@ -297,6 +304,7 @@ const struct option_section option_sections[] = {
     {"zero", "ZeRO: what is sharded in addition to the batch"},
     {"offload", "what lies in the memory of the host, and comes from there when it is wanted"},
     {"pipeline", "layers in stages, one after the other"},
+    {"overlap", "which transfers run beside computation, where time is of a cluster"},
     {"straggler", "a device that is slower than those like it, where time is of a cluster"},
     {"limits", "the limits of a device"},
     {"transfers", "the rate and latency of transfers where the step is replayed"},
@@ -328,6 +336,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_zero zero
 #define IN_offload offload
 #define IN_pipeline pipeline
+#define IN_overlap overlap
 #define IN_straggler straggler
 #define TOP(name, kind) .key = #name, .type = &value_##kind
 #define OPTION(in, name, kind) .section = #in, .key = #name, .type = &value_##kind
@@ -388,6 +397,9 @@ const struct option option_table[] = {
              "norm of its own."},
     {INT(model, vocab, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_TOKENS,
      .unit = "tokens", .help = "The size of the vocabulary (logical axis vocab)."},
+    {INT(model, vocab_multiple, 1, 65536), .standard = "1", .kinds = OF_TOKENS, .unit = "tokens",
+     .help = "What embedding and head are padded to a multiple of, by words that no token is: "
+             "Megatron-LM pads to --make-vocab-size-divisible-by times tensor parallelism."},
     {WORD(model, attention_bias, attention_biases), .kinds = OF_ATTENTION & ~OF_T5,
      .standard = "none", .trait = true, .help = "Which kernels of attention have a bias."},
     {WORD(model, qk_norm, qk_norms), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
@@ -860,6 +872,26 @@ const struct option option_table[] = {
      .help = "The algorithm of a kind of collective, such as {all-reduce: ring}: executed, counted "
              "and timed step by step.  Without it, bytes are those of direct exchanges and times "
              "those of the cluster's library."},
+    {WORD(overlap, gradients, besides), .standard = "cluster",
+     .help = "Whether gradients are summed beside the backward phase: cluster, as the cluster's "
+             "software does (overlaps_gradients), or true or false, as options of the job say: "
+             "--overlap-grad-reduce of Megatron-LM, overlap_comm of DeepSpeed."},
+    {WORD(overlap, weights, besides), .standard = "cluster",
+     .help = "Whether weights are gathered beside computation: with ZeRO's stages 1 and 2 what the "
+             "update gathers, unless false, for which computation waits (Megatron-LM without "
+             "--overlap-param-gather; with it the next step's forward phase hides more than a plan "
+             "of one step shows). With stage 3 zero.prefetch says how far ahead; a search takes "
+             "none where this is false (overlaps_weights)."},
+    {WORD(overlap, products, besides), .standard = "cluster",
+     .help = "Whether activations are gathered or reduce-scattered piece by piece beside the "
+             "product that reads or makes them (overlaps_products): --tp-comm-overlap of "
+             "Megatron-LM, enable_async_tensor_parallel of torchtitan."},
+    {WORD(overlap, sends, besides), .standard = "cluster",
+     .help = "Whether messages between stages travel beside computation where a rank has several "
+             "stages (overlaps_sends): false for --no-overlap-p2p-communication of Megatron-LM."},
+    {WORD(overlap, pairs, besides), .standard = "cluster",
+     .help = "Whether experts' rows of one microbatch travel beside the computation of another, in "
+             "schedules with overlapped pairs (overlaps_pairs)."},
     {INT(straggler, device, 0, INT32_MAX), .standard = "0",
      .help = "The position of the slower device in the mesh."},
     {FIELD(straggler, compute, number), .max = 1000000, .standard = "null",

@@ -259,6 +259,23 @@ static int check_product_rate(const struct trial *t, struct diag *diag)
     return SHD_OK;
 }
 
+static void choose(bool *overlaps, enum scenario_beside asked)
+{
+    if (asked != SCENARIO_AS_CLUSTER)
+        *overlaps = asked == SCENARIO_BESIDE_WORK;
+}
+
+/* What runs beside computation where the scenario says so, whatever the cluster's software does. */
+static void choose_overlaps(struct hardware_software *software, const struct scenario_overlap *o)
+{
+    choose(&software->overlaps_gradients, o->gradients);
+    choose(&software->overlaps_weights, o->weights);
+    software->waits_for_weights = o->weights == SCENARIO_EXPOSED;
+    choose(&software->overlaps_products, o->products);
+    choose(&software->overlaps_sends, o->sends);
+    choose(&software->overlaps_pairs, o->pairs);
+}
+
 /* Find the cluster, with its devices laid out for the mesh. */
 static int find_hardware(struct trial *t, struct diag *diag)
 {
@@ -271,6 +288,7 @@ static int find_hardware(struct trial *t, struct diag *diag)
     status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
     if (status != SHD_OK)
         return status;
+    choose_overlaps(&t->hardware->software, &t->scenario->overlap);
     status = check_host(t, diag);
     if (status != SHD_OK)
         return status;
