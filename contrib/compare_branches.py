@@ -1,6 +1,7 @@
 """compare_branches.py BASE HEAD [FOLDER]: print the changes between two checkouts as Markdown.
 
-Plans every scenario of FOLDER (scenarios) in both with `shardsim compare --plan`, and prints first what
+Plans every scenario and launch script of FOLDER (scenarios) in both with `shardsim compare --plan`, scripts with
+what `shardsim check` was given for them (results/baselines), and prints first what
 no longer fits the memory, then the figures that differ, the worst first.  Files are chosen as
 `shardsim check` does.  A strategy that cannot be planned is listed with its error; it does not hide
 the others.  contrib/github-actions.yml makes a comment of it.
@@ -9,9 +10,11 @@ SPDX-License-Identifier: Apache-2.0
 """
 import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 # A column of compare's CSV, its meaning, and its unit.
 FIGURES = [("received_bytes", "total received", "B"),
@@ -26,15 +29,43 @@ OTHERS = ("hardware", "models")  # folders of files that scenarios name
 DEPTH_MAX = 15
 
 
+# What the text of a job has, and the system whose job it is then, the first that fits.
+SYSTEMS = [(r"(?m)^\s*\[(training|parallelism)\]", "torchtitan"), (r"\bsglang\b", "sglang"),
+           (r"\bvllm\b", "vllm"), (r"\bpretrain_\w+\.py\b", "megatron")]
+SCRIPT_BYTES_MAX = 1 << 20
+
+
+def system_of(path):
+    """The system whose job a file is; None: it is none."""
+    if path.endswith((".yaml", ".yml")) or not os.path.isfile(path) or os.path.getsize(path) > SCRIPT_BYTES_MAX:
+        return None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    return next((system for pattern, system in SYSTEMS if re.search(pattern, text)), None)
+
+
+def words_of(root, path):
+    """What `shardsim check` was given for a script, from its baseline: options of import, and the cluster."""
+    try:
+        with open(os.path.join(root, "results", "baselines", path + ".yaml"), encoding="utf-8") as file:
+            found = re.search(r"(?m)^read_with:\n((?:  - .*\n)*)", file.read())
+    except OSError:
+        return [], []
+    words = [line.strip()[2:].strip("'\"") for line in found[1].splitlines()] if found else []
+    return (["--" + word for word in words if not word.startswith("hardware=")],
+            ["--set=" + word for word in words if word.startswith("hardware=")])
+
+
 def scenarios(root, folder):
-    """Paths of scenarios below a folder, from the root; none where there is no such folder."""
+    """Paths of scenarios and jobs below a folder, from the root; none where there is no such folder."""
     found, top = [], os.path.join(root, folder)
     for at, folders, names in os.walk(top, followlinks=True):
         depth = os.path.relpath(at, top).count(os.sep)  # the limit ends the walk through a link to a parent folder
         folders[:] = [f for f in folders
                       if f not in OTHERS and not f.startswith(".") and depth < DEPTH_MAX]
         found += [os.path.relpath(os.path.join(at, name), root) for name in names
-                  if name.endswith((".yaml", ".yml")) and not name.startswith(".")]
+                  if not name.startswith(".") and
+                  (name.endswith((".yaml", ".yml")) or system_of(os.path.join(at, name)))]
     return sorted(found)
 
 
@@ -46,8 +77,24 @@ def shardsim(root, *arguments):
     return done.stdout, wrong[0] if wrong else f"shardsim ended with status {done.returncode}"
 
 
+def plan_script(root, path, system):
+    """The same of a job of another system, read as `shardsim check` reads it."""
+    words, sets = words_of(root, path)
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = os.path.join(folder, "job.yaml")
+        _, wrong = shardsim(root, "import", "--allow-unknown", f"--from={system}", *words, "-o", scenario, path)
+        if not os.path.exists(scenario):
+            return {}, wrong
+        out, wrong = shardsim(root, "compare", "--quiet", "--plan", "--format=csv", *sets, scenario)
+    rows = {(path, row["strategy"]): row for row in csv.DictReader(out.splitlines())}
+    return rows, None if rows else wrong
+
+
 def plan(root, path, *strategy):
     """{(path, strategy): figures}, and the first line of why there are none."""
+    system = system_of(os.path.join(root, path))
+    if system:
+        return plan_script(root, path, system)
     out, wrong = shardsim(root, "compare", "--quiet", "--plan", "--format=csv", *strategy, path)
     rows = {(path, row["strategy"]): row for row in csv.DictReader(out.splitlines())}
     return rows, None if rows else wrong
@@ -69,9 +116,11 @@ def plan_all(root, folder):
     rows, wrong = {}, {}
     for path in scenarios(root, folder):
         more, error = plan(root, path)
-        if error:
+        if error and not system_of(os.path.join(root, path)):
             more, errors = plan_each(root, path)
             wrong.update(errors if more else {(path, "default"): error})
+        elif error:
+            wrong[(path, "default")] = error
         rows.update(more)
     return rows, wrong
 

@@ -255,6 +255,13 @@ test_given() {
     says out '"line 18: zero.stage is 1, was the default"' "an option of the layout: the cause"
     says out '"better.*: ' "an option of the layout: judged"
     project p
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan --update scenarios/dp_tp.yaml
+    edit scenarios/dp_tp.yaml 's/size: 8/size: 16/'
+    check --plan scenarios/dp_tp.yaml
+    says out '"the batch changed: batch.size is 16, was 8; better by token: [0-9.]* us of the step, was [0-9.]* us (-[0-9.]* %): modelled step' \
+        "another batch: its step is judged by token"
+    project p
     edit results/baselines/scenarios/dp_tp.yaml '/^    given:$/d; /^      [a-z_]*\./d'
     printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
     check --plan scenarios/dp_tp.yaml
@@ -820,6 +827,14 @@ test_branches() {
     branches "one that cannot be planned"
     says out '^- `scenarios/strategies.yaml`, [a-z-]*: `scenarios/strategies.yaml:[0-9:]* error: ' "an unplannable strategy: its error"
     says out '^1 layout got better\.$' "an unplannable strategy: others are compared"
+    rm -rf "$tmp/base" "$tmp/head"
+    mkdir -p "$tmp/base/scenarios" "$tmp/head/scenarios"
+    echo 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4' \
+        '--seq-length 64 --vocab-size 256 --micro-batch-size 1 --global-batch-size 16 --bf16 --lr 1e-4' \
+        '--tensor-model-parallel-size 2' >"$tmp/base/scenarios/train.sh"
+    sed 's/parallel-size 2/parallel-size 4/' "$tmp/base/scenarios/train.sh" >"$tmp/head/scenarios/train.sh"
+    branches "a launch script"
+    says out '^| `scenarios/train.sh` | total received | ' "a launch script: its figures"
     test_branches_memory
 }
 

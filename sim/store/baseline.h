@@ -146,8 +146,8 @@ bool baseline_has_same(const struct baseline *a, const struct baseline *b, enum 
 /* One sentence on whether the layout became worse or better, judged by the modelled step, bytes
  * received by all devices, and the largest peak memory and flops of a device: "worse: total
  * received +12.0 % (1.20 GiB, was 1.07 GiB)".  A longer step is worse, whatever else shrinks.  If
- * the model, batch, step or cluster changed, the sentence says that and judges neither worse nor
- * better. */
+ * the model, sequences' length, step or cluster changed, the sentence says that and judges neither
+ * worse nor better; if only the number of sequences did, modelled steps are judged by token. */
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
 
 #endif /* STORE_BASELINE_H */

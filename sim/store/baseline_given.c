@@ -9,18 +9,20 @@
 #define TOLD_MAX 3 /* options named in a sentence */
 
 /* Options, or sections of options, that decide what is computed, or on which cluster: when one
- * changes, old figures describe something else.  All other options belong to the layout. */
+ * changes, old figures describe something else.  All other options belong to the layout, as does
+ * one in a section whose subject is NULL.  The first row that fits decides. */
 static const struct {
     const char *key, *subject;
 } subjects[] = {
-    {"model", "the model"},        {"graph", "the model"},
-    {"moe", "the model"},          {"mla", "the model"},
-    {"batch.size", "the batch"},   {"batch.seq", "the batch"},
-    {"batch.source", "the batch"}, {"data", "the data"},
-    {"step", "the step"},          {"context.documents", "the data"},
-    {"steps", "the step"},         {"optimizer", "the step"},
-    {"loss_scale", "the step"},    {"types", "the types"},
-    {"hardware", "the hardware"},  {"slices", "the hardware"},
+    {"model.vocab_multiple", NULL}, /* padding follows from tensor parallelism */
+    {"model", "the model"},         {"graph", "the model"},
+    {"moe", "the model"},           {"mla", "the model"},
+    {"batch.size", "the batch"},    {"batch.seq", "the batch"},
+    {"batch.source", "the batch"},  {"data", "the data"},
+    {"step", "the step"},           {"context.documents", "the data"},
+    {"steps", "the step"},          {"optimizer", "the step"},
+    {"loss_scale", "the step"},     {"types", "the types"},
+    {"hardware", "the hardware"},   {"slices", "the hardware"},
     {"straggler", "the hardware"},
 };
 #define NSUBJECTS (sizeof subjects / sizeof *subjects)
@@ -89,6 +91,35 @@ static void add_options(struct text *out, const struct baseline *was, const stru
     }
     if (nmore > 0)
         text_addf(out, " and %zu more", nmore);
+}
+
+/* Sequences times their length; 0: one of them is not given. */
+static double tokens_of(const struct baseline *b)
+{
+    const struct baseline_given *size = find(b, "batch.size"), *seq = find(b, "batch.seq");
+
+    return size && seq ? strtod(size->value, NULL) * strtod(seq->value, NULL) : 0;
+}
+
+bool baseline_given_tokens(double *was_tokens, double *is_tokens, const struct baseline *was,
+                           const struct baseline *is)
+{
+    bool batch = false;
+
+    for (size_t k = 0; k < was->ngiven + is->ngiven; k++) {
+        struct baseline_change change;
+
+        if (!baseline_given_change(&change, was, is, k, (struct place){NULL, 0, 0}) ||
+            !change.subject)
+            continue;
+        /* Longer sequences have another amount of attention for each token. */
+        if (strcmp(change.key, "batch.size") != 0)
+            return false;
+        batch = true;
+    }
+    *was_tokens = tokens_of(was);
+    *is_tokens = tokens_of(is);
+    return batch && *was_tokens > 0 && *is_tokens > 0;
 }
 
 bool baseline_given_subjects(struct text *out, const struct baseline *was,

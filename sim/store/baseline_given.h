@@ -28,6 +28,11 @@ bool baseline_given_change(struct baseline_change *out, const struct baseline *w
 bool baseline_given_subjects(struct text *out, const struct baseline *was,
                              const struct baseline *is);
 
+/* The tokens of a step if, of what decides what is computed, its batch alone changed; false: more
+ * changed, nothing did, or the sizes are not given. */
+bool baseline_given_tokens(double *was_tokens, double *is_tokens, const struct baseline *was,
+                           const struct baseline *is);
+
 /* Add "model.layers is 1, was 2". */
 void baseline_given_print(struct text *out, const struct baseline_change *change);
 
