@@ -336,6 +336,9 @@ libsim_la_SOURCES = \
 	%D%/export/stage_layers.h \
 	%D%/export/targets.h \
 	%D%/export/torchtitan.c \
+	%D%/export/torchtitan.h \
+	%D%/export/torchtitan_command.c \
+	%D%/export/torchtitan_model.c \
 	%D%/export/vllm.c \
 	%D%/graph/arithmetic.c \
 	%D%/graph/gradient.c \
@@ -461,6 +464,8 @@ libsim_la_SOURCES = \
 	%D%/import/job_model.c \
 	%D%/import/job_parts.c \
 	%D%/import/job_print.c \
+	%D%/import/job_shape.c \
+	%D%/import/job_shape.h \
 	%D%/import/launch_script.c \
 	%D%/import/launch_script.h \
 	%D%/import/layer_freq.c \
@@ -473,11 +478,13 @@ libsim_la_SOURCES = \
 	%D%/import/megatron_options.h \
 	%D%/import/megatron_program.c \
 	%D%/import/megatron_recompute.c \
+	%D%/import/megatron_rules.c \
 	%D%/import/megatron_test.c \
 	%D%/import/products.c \
 	%D%/import/products.h \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
+	%D%/import/remarks.c \
 	%D%/import/rows.h \
 	%D%/import/rules.c \
 	%D%/import/rules.h \

@@ -61,6 +61,22 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES pretrain_gpt.py \
 END
 }
 
+# A padding that follows from the layout is the layout's: of tensor parallelism alone the verdict judges.
+test_padding() {
+    write_script
+    sed -i 's/--padded-vocab-size 32768/--vocab-size 32000/; s/NNODES/{NNODES:-4}/' "$tmp/p/train.sh"
+    check --update train.sh --hardware h100-sxm
+    is 0 "a padded vocabulary: accepted"
+    sed -i 's/^TP=4/TP=8/' "$tmp/p/train.sh"
+    check train.sh
+    says out '"worse: modelled step +' "a padded vocabulary: more tensor parallelism is judged"
+    ! grep -q 'the model changed' "$tmp/out"
+    ok $? "a padded vocabulary: the model is the same"
+    sed -i 's/^TP=8/TP=4/; s/--vocab-size 32000/--vocab-size 31000/' "$tmp/p/train.sh"
+    check train.sh
+    says out 'the model changed: model.vocab is 31000, was 32000; neither worse nor better' "another vocabulary is another model"
+}
+
 test_script() {
     write_script
     check --update train.sh
@@ -302,6 +318,7 @@ END
 mkdir -p "$tmp/p/layouts"
 test_traced
 test_script
+test_padding
 test_toml
 test_unplanned
 test_scenario

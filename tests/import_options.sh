@@ -51,7 +51,7 @@ there_and_back megatron train_pipeline.yaml 1f1b -s 'pipeline.layers=[3, 1]'
 there_and_back megatron train_pipeline.yaml 1f1b -s pipeline.layers=weighed -s model.vocab=2048
 there_and_back megatron train_pipeline.yaml interleaved -s 'pipeline.layers=[0, 2, 2, 0]' \
     -s 'recompute={kind: full, first: 1, count: stage, whole: true}'
-there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' \
     -s moe.routing=uniform
 there_and_back megatron llama3.yaml default -s model.qk_norm=true \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
@@ -83,10 +83,10 @@ there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recom
 there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise -s products.gathers=true
 there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
     -s 'products.except=[head, router, layers/0/]'
-there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' \
     -s moe.routing=uniform -s $fp8 -s products.recipe=tensorwise
 shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s products.recipe=tensorwise -s $fp8 \
-    -s moe.routing=uniform -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' -s 'products.except=[^head, router, moe/(up|down|gate)$]'
+    -s moe.routing=uniform -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' -s 'products.except=[^head, router, moe/(up|down|gate)$]'
 [ "$status" -ne 0 ] && grep -q 'expected both or neither in products.except' "$tmp/err"
 ok $? "megatron: experts are rounded where their layers are"
 
@@ -109,10 +109,10 @@ echo "torchrun --nproc_per_node 8 pretrain_gpt.py $tp_sp --tensor-model-parallel
 "$shardsim" import --from megatron "$tmp/beside.sh" -o "$tmp/beside.yaml"
 shardsim export --to megatron "$tmp/beside.yaml" -s hardware=h100-sxm
 says out '^    --tp-comm-overlap ' "Megatron-LM: collectives run beside products, as the cluster's software does"
-shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm
+shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm -s overlap.products=cluster
 ! grep -q 'tp-comm-overlap' "$tmp/out"
 ok $? "Megatron-LM: collectives do not run beside products, as the cluster's software does not"
-shardsim export --to megatron "$tmp/beside.yaml"
+shardsim export --to megatron "$tmp/beside.yaml" -s overlap.products=cluster
 says out '^# No cluster is named, .*: add --tp-comm-overlap where' "Megatron-LM: without a cluster that is not known"
 
 # Settings without which Megatron-LM refuses to start.
@@ -246,6 +246,76 @@ refuses "cannot round 'layers/0/attn/k' but not 'layers/0/attn/q'" megatron trai
 refuses "cannot round 'layers/1/attn/q' but not 'layers/0/attn/q'" torchtitan models/llama3-8b.yaml hybrid-fsdp \
     -s "$types" -s recompute=none -s $fp8 -s products.recipe=tensorwise -s 'products.except=[head, layers/0/attn/q]'
 
+# Published models, there and back: what Megatron-LM and torchtitan have no option for is kept in remarks.
+# model_there_and_back TARGET SIZE RECOMPUTE [OPTION...]
+model_there_and_back() {
+    target=$1 size=$2 recompute=$3
+    shift 3
+    cat >"$tmp/model.yaml" <<END
+version: 1
+model: {size: $size, dtype: bfloat16}
+batch: {size: 16, seq: 1024, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, clip: 1.0}
+types: {parameters: float32, reduce: float32}
+recompute: $recompute
+mesh: {dp: 8}
+axes: {batch: dp}
+params: [[.*, []]]
+zero: {stage: $([ "$target" = megatron ] && echo 1 || echo 3), axis: dp$([ "$target" = megatron ] || echo ', layout: pad')}
+END
+    "$shardsim" export --to "$target" "$tmp/model.yaml" "$@" --force -o "$tmp/options" 2>"$tmp/err" &&
+        "$shardsim" import --from "$target" "$tmp/options" --force -o "$tmp/back.yaml" 2>"$tmp/err" &&
+        "$shardsim" plan "$tmp/model.yaml" "$@" --json >"$tmp/a.json" &&
+        "$shardsim" plan "$tmp/back.yaml" --json >"$tmp/b.json" &&
+        python3 "$tmp/figures.py" "$tmp/a.json" >"$tmp/a" &&
+        python3 "$tmp/figures.py" "$tmp/b.json" >"$tmp/b" && cmp "$tmp/a" "$tmp/b"
+    ok $? "there and back: $target, $size, $recompute $*"
+    diag <"$tmp/err"
+}
+for size in gpt2 llama2-7b llama3-8b llama3.1-70b qwen3-8b qwen3-30b-a3b mixtral-8x7b deepseek-v2-lite deepseek-v3; do
+    model_there_and_back megatron $size full
+done
+model_there_and_back megatron llama3.1-8b '{kind: full, whole: true}'
+model_there_and_back megatron mixtral-8x7b none -s moe.routing=learned
+model_there_and_back megatron qwen3-30b-a3b selective -s moe.routing=uniform
+for size in llama3-8b llama3.1-70b qwen3-0.6b qwen3-8b qwen3-32b qwen3-30b-a3b deepseek-v2-lite deepseek-v3; do
+    model_there_and_back torchtitan $size full
+done
+model_there_and_back torchtitan llama3.1-8b '{kind: full, whole: true}'
+model_there_and_back torchtitan qwen3-14b full -s 'types={parameters: compute, reduce: compute}'
+model_there_and_back torchtitan qwen3-14b full -s 'types={parameters: compute, reduce: float32}'
+model_there_and_back torchtitan qwen3-14b full -s 'types={parameters: float32, reduce: bfloat16}'
+printf '# shardsim: recompute.whole=maybe\n' >>"$tmp/options"
+"$shardsim" import --from torchtitan "$tmp/options" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q "options:[0-9]*:13: error: 'recompute.whole=maybe' is no remark" "$tmp/err"
+ok $? "a remark that none can write is an error at its place"
+
+# Positions that are scaled as Llama 3.1's, and groups of an interleaved pipeline.
+sed 's/model: .*/model: {size: llama3.1-8b, dtype: bfloat16}/; s/stage: 3/stage: 1/; s/, layout: pad//' "$tmp/model.yaml" >"$tmp/scaled.yaml"
+shardsim export --to megatron "$tmp/scaled.yaml"
+grep -q '^    --use-rope-scaling ' "$tmp/out" && grep -q '^    --rope-scaling-factor 8.0 ' "$tmp/out"
+ok $? "Megatron-LM: scaled positions are written"
+"$shardsim" import --from megatron "$tmp/out" 2>"$tmp/err" | grep -q \
+    '^  rope: {theta: 500000.0, interleaved: false, scaling: {kind: llama3, factor: 8.0, original: 8192, low: 1, high: 4}}'
+ok $? "Megatron-LM: and read"
+refuses 'expected theta and interleaved alone in model.rope, or scaling as of Llama 3.1' megatron models/llama3-8b.yaml tp-dp \
+    -s 'model.rope={theta: 500000, scaling: {kind: llama3, factor: 8, original: 4096, low: 1, high: 4}}'
+shardsim export --to megatron "$scenarios/train_pipeline.yaml" -S interleaved -s batch.size=3 -s batch.microbatches=3 \
+    -s 'mesh={pp: 2}'
+says out '^    --microbatch-group-size-per-virtual-pipeline-stage 3 ' "Megatron-LM: the group of microbatches of a round"
+shardsim export --to megatron "$scenarios/train_pipeline.yaml" -S interleaved -s batch.size=4 -s batch.microbatches=4 \
+    -s 'mesh={pp: 2}'
+! grep -q 'microbatch-group' "$tmp/out"
+ok $? "Megatron-LM: a group as large as the pipeline is its default"
+refuses 'no interleaved pipeline of fewer microbatches than ranks' megatron train_pipeline.yaml interleaved \
+    -s batch.microbatches=1
+shardsim export --to megatron "$scenarios/deepseek.yaml" -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
+says out '^    --moe-grouped-gemm ' "Megatron-LM: experts are computed together"
+shardsim export --to torchtitan "$tmp/scaled.yaml" -s 'zero={stage: 3, axis: dp}'
+says out '^# torchtitan up to v0.2.2 reads this file' "torchtitan: the version that reads TOML"
+says out 'torchtitan.train --module llama3 --config llama3_8b' "torchtitan: the command of those that do not"
+
 cat >"$tmp/job.sh" <<'END'
 # a comment with --num-layers 9
 torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size=64 \
@@ -280,7 +350,8 @@ becomes() {
     diag <"$tmp/err"
 }
 
-experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type alltoall'
+experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type alltoall --sequence-parallel
+    --disable-bias-linear'
 # shellcheck disable=SC2086
 {
     becomes 'recompute: selective' --recompute-activations
@@ -326,10 +397,10 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
         --exp-avg-sq-dtype bf16
     becomes '  window: 16' --window-size 15,0
     becomes 'mesh: {dp: 2, en: 2, ep: 4, tp: 2}' --nnodes 4 --num-experts 8 --expert-model-parallel-size 8 \
-        --tensor-model-parallel-size 2 --sequence-parallel --global-batch-size 16 --moe-token-dispatcher-type flex
-    becomes '  node_axis: en' --nnodes 4 --num-experts 16 --expert-model-parallel-size 16 \
+        --sequence-parallel --disable-bias-linear --global-batch-size 16 --moe-token-dispatcher-type flex
+    becomes '  node_axis: en' --nnodes 4 --num-experts 16 --expert-model-parallel-size 16 --sequence-parallel --disable-bias-linear \
         --global-batch-size 16 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep
-    becomes 'axes: {batch: [dp, ep]}' --nnodes 2 --num-experts 8 --expert-model-parallel-size 4 \
+    becomes 'axes: {batch: [dp, ep]}' --nnodes 2 --num-experts 8 --expert-model-parallel-size 4 --sequence-parallel --disable-bias-linear \
         --global-batch-size 16 --moe-token-dispatcher-type flex --moe-enable-deepep
     becomes '  mtp_weight: 0.1' --mtp-num-layers 1
     becomes '  mtp: 2' --mtp-num-layers 2 --mtp-loss-scaling-factor 0.3
@@ -337,8 +408,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes '  rope: {theta: 10000.0, interleaved: false}' --use-rotary-position-embeddings
     becomes '  lr: 0.00015' --train-iters 500000 --lr-warmup-iters 200000 --lr-decay-style linear
     becomes '  vocab: 512' --padded-vocab-size 512
-    becomes '  vocab: 50432' --vocab-size 50257
-    becomes '  vocab: 50258' --vocab-size 50257 --make-vocab-size-divisible-by 1
+    becomes '  vocab_multiple: 256' --vocab-size 50257
+    becomes '  vocab_multiple: 2' --vocab-size 50257 --make-vocab-size-divisible-by 1
     becomes '# Left out, as it is not known here; look whether it changes the layout: --of-a-fork' \
         --of-a-fork 3
     becomes '# Left out, as it says nothing of the layout: --save --log-interval' --save /a \
@@ -359,7 +430,7 @@ cannot() {
 for option in '--encoder-tensor-model-parallel-size 2' \
     '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
-    --fp32-residual-connection --delay-wgrad-compute '--batch-size 4'; do
+    --fp32-residual-connection --defer-embedding-wgrad-compute '--batch-size 4'; do
     # shellcheck disable=SC2086
     cannot "${option%% *}" --vocab-size 256 $option
     grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
@@ -376,7 +447,7 @@ layout='--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout'
 }
 cannot 'expected --vocab-size N or --padded-vocab-size N in it, or --vocab N here' --bf16
 cannot 'expected --moe-token-dispatcher-type flex beside it' --vocab-size 256 --num-experts 8 --moe-enable-deepep
-cannot 'expected --nproc-per-node' --vocab-size 256 --nnodes 2 --nproc-per-node 6 --num-experts 8 \
+cannot 'expected --nproc-per-node' --disable-bias-linear --vocab-size 256 --nnodes 2 --nproc-per-node 6 --num-experts 8 \
     --expert-model-parallel-size 4 --tensor-model-parallel-size 4 --sequence-parallel --moe-token-dispatcher-type flex
 cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
 cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
@@ -416,6 +487,127 @@ cannot "--recompute-modules names 'mlps'; expected some of core_attn," --vocab-s
     --recompute-activations --recompute-modules core_attn mlps
 cannot 'expected one of them' --vocab-size 256 --moe-layer-recompute --recompute-granularity full
 
+# What runs beside computation is the options' to say, and their absence's.
+# shellcheck disable=SC2086
+{
+    tail=' # beside computation, by the job'"'"'s own options'
+    becomes "overlap: {gradients: false, weights: false, products: false}$tail" --use-distributed-optimizer
+    becomes "overlap: {gradients: true, weights: false, products: false}$tail" --use-distributed-optimizer \
+        --overlap-grad-reduce
+    becomes "overlap: {gradients: true, weights: true, products: true}$tail" --use-distributed-optimizer \
+        --overlap-grad-reduce --overlap-param-gather --sequence-parallel --tp-comm-overlap
+    becomes "overlap: {gradients: true, weights: true, products: false}$tail" --use-megatron-fsdp
+    becomes "overlap: {gradients: false, weights: false, products: false, sends: false}$tail" \
+        --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 1 --no-overlap-p2p-communication \
+        --num-layers 8
+    becomes '# Otherwise than there, --delay-wgrad-compute: gradients of weights are computed later there, beside transfers: a longer step than there.' \
+        --delay-wgrad-compute
+}
+
+# seconds FILE [OPTION...]: the modelled step of a script on a cluster
+seconds() {
+    script=$1
+    shift
+    "$shardsim" import --from megatron --force "$script" -o "$tmp/timed.yaml" 2>"$tmp/err" &&
+        "$shardsim" plan "$tmp/timed.yaml" -s hardware=h100-sxm "$@" --json >"$tmp/timed.json" &&
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["time"]["modelled"]["step_seconds"])' "$tmp/timed.json"
+}
+big="--num-layers 4 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 \
+    --vocab-size 32768 --micro-batch-size 1 --global-batch-size 32 --bf16 --lr 1e-4 --tensor-model-parallel-size 2 \
+    --sequence-parallel --use-distributed-optimizer"
+for option in --overlap-grad-reduce --overlap-grad-reduce=--overlap-param-gather --tp-comm-overlap; do
+    echo "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py $big ${option%=*}" >"$tmp/without.sh"
+    [ "${option%=*}" = "$option" ] &&
+        echo "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py $big" >"$tmp/without.sh"
+    echo "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py $big $(echo "$option" | tr = ' ')" >"$tmp/with.sh"
+    without=$(seconds "$tmp/without.sh") && with=$(seconds "$tmp/with.sh") &&
+        python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > 1.0001 * float(sys.argv[2]))' "$without" "$with"
+    ok $? "${option#*=} makes the modelled step shorter"
+    shardsim export --to megatron "$tmp/timed.yaml" -s hardware=h100-sxm
+    for flag in --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap; do
+        grep -q -- " $flag\$\| $flag " "$tmp/with.sh"
+        wanted=$?
+        grep -q -- "^    $flag " "$tmp/out"
+        [ $? -eq "$wanted" ] || break
+        [ "$flag" = --tp-comm-overlap ]
+    done
+    ok $? "${option#*=}: export writes what the plan has beside computation"
+done
+
+# What Megatron-LM checks when it runs, and not when it parses.
+# stops OPTION TEXT OPTION...: import is refused at the value of OPTION.
+stops() {
+    option=$1 text=$2
+    shift 2
+    job --vocab-size 256 "$@"
+    [ $? -eq 2 ] && [ ! -s "$tmp/job.yaml" ] && grep -qF "error: Megatron-LM stops: $text" "$tmp/err" &&
+        python3 -c '
+import re, sys
+text, errors, option = open(sys.argv[1]).read(), open(sys.argv[2]).read(), sys.argv[3]
+columns = {int(c) for c in re.findall(r":1:([0-9]+): error: Megatron-LM stops", errors)}
+at = text.rindex(option + " ") + 1
+sys.exit(not columns & {at, at + len(option) + 1})' "$tmp/job.sh" "$tmp/err" "$option"
+    ok $? "megatron $*: $text, at $option"
+    diag <"$tmp/err"
+}
+stops --pipeline-model-parallel-size 'layers are no multiple' --pipeline-model-parallel-size 3 --nnodes 3 --global-batch-size 12
+stops --context-parallel-size 'expected --seq-length to be' --context-parallel-size 2 --seq-length 34
+stops --num-query-groups 'expected --num-query-groups' --group-query-attention --num-query-groups 3 --tensor-model-parallel-size 2
+stops --max-position-embeddings 'expected --max-position' --max-position-embeddings 16
+stops --overlap-param-gather '--overlap-param-gather without --overlap-grad-reduce' --use-distributed-optimizer --overlap-param-gather
+stops --overlap-param-gather '--overlap-param-gather without a sharded' --overlap-grad-reduce --overlap-param-gather
+stops --tp-comm-overlap '--tp-comm-overlap without sequence' --tp-comm-overlap
+stops --expert-model-parallel-size '--expert-model-parallel-size without experts' --expert-model-parallel-size 2
+stops --tensor-model-parallel-size 'experts beside tensor' --num-experts 8 --disable-bias-linear
+stops --num-experts 'experts with biases' --num-experts 8 --sequence-parallel
+stops --moe-router-topk 'softmax over one' --num-experts 8 --moe-router-topk 1 --sequence-parallel --disable-bias-linear
+stops --moe-router-enable-expert-bias '--moe-router-enable-expert-bias with softmax' --num-experts 8 \
+    --moe-router-enable-expert-bias --sequence-parallel --disable-bias-linear
+stops --recompute-granularity '--recompute-granularity full without' --recompute-granularity full
+stops --recompute-method '--recompute-method beside' --recompute-granularity selective --recompute-method uniform
+stops --cpu-offloading-num-layers '--cpu-offloading-num-layers in a pipeline' --cpu-offloading-num-layers 2 --pipeline-model-parallel-size 2
+stops --cpu-offloading-num-layers '--cpu-offloading-num-layers beside' --cpu-offloading-num-layers 2 --recompute-activations
+stops --optimizer-cpu-offload '--optimizer-cpu-offload: expected' --optimizer-cpu-offload --use-distributed-optimizer
+stops --use-torch-fsdp2 '--use-torch-fsdp2 in a pipeline' --use-torch-fsdp2 --pipeline-model-parallel-size 2
+stops --use-torch-fsdp2 '--use-torch-fsdp2 beside --use-distributed' --use-torch-fsdp2 --use-distributed-optimizer
+stops --global-batch-size '7 microbatches in groups of 4 leave 3' --pipeline-model-parallel-size 4 --num-layers 8 \
+    --num-layers-per-virtual-pipeline-stage 1 --global-batch-size 14
+stops --microbatch-group-size-per-virtual-pipeline-stage '8 microbatches in groups of 2' --pipeline-model-parallel-size 4 \
+    --num-layers 8 --num-layers-per-virtual-pipeline-stage 1 --microbatch-group-size-per-virtual-pipeline-stage 2
+becomes 'batch: {size: 14, seq: 32, microbatches: 7}' --pipeline-model-parallel-size 4 --num-layers 8 \
+    --num-layers-per-virtual-pipeline-stage 1 --global-batch-size 14 --microbatch-group-size-per-virtual-pipeline-stage 7
+cannot 'they are planned in groups of 4' --vocab-size 256 --pipeline-model-parallel-size 4 --num-layers 8 \
+    --num-layers-per-virtual-pipeline-stage 1 --global-batch-size 16 --microbatch-group-size-per-virtual-pipeline-stage 8 \
+    --global-batch-size 32
+printf 'export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nproc-per-node 8 pretrain_gpt.py %s --use-megatron-fsdp\n' "$tp_sp" >"$tmp/one.sh"
+"$shardsim" import --from megatron "$tmp/one.sh" >"$tmp/job.yaml" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'one.sh:1:36: error: Megatron-LM stops: FSDP with CUDA_DEVICE_MAX_CONNECTIONS=1' "$tmp/err"
+ok $? "megatron: the variable that its FSDP refuses, at the variable"
+
+# Errors are told where the value stands, which may be in a variable.
+# at LINE TEXT <SCRIPT: import of a script is refused at a line.
+at() {
+    cat >"$tmp/at.sh"
+    "$shardsim" import --from megatron "$tmp/at.sh" >"$tmp/job.yaml" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "at.sh:$1: error: .*$2" "$tmp/err"
+    ok $? "at $1: $2"
+    diag <"$tmp/err"
+}
+sizes_of_job='--num-layers 12 --hidden-size 64 --num-attention-heads 4 --seq-length 32 --vocab-size 256 --bf16 --lr 1e-4'
+at 2:4 '16 devices do not divide' <<END
+TP=2
+PP=3
+torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py $sizes_of_job --micro-batch-size 1 --global-batch-size 16 \
+    --tensor-model-parallel-size \$TP --pipeline-model-parallel-size \$PP
+END
+at 1:5 'a batch of 13 does not divide' <<END
+GBS=13
+torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py $sizes_of_job --micro-batch-size 1 --global-batch-size \$GBS
+END
+at '1:[0-9]*' "--hidden-size is '81920000000'; expected a whole number from 1 to 2147483647" <<END
+torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 2 --hidden-size 81920000000
+END
+
 # A vocabulary that the job leaves to a tokenizer: import takes it from the tokenizer's name and
 # says so, or refuses.
 # takes LINE OPTION...: the imported scenario has LINE and says that its vocabulary is a guess.
@@ -426,10 +618,10 @@ takes() {
     ok $? "megatron $*: $line"
     diag <"$tmp/err"
 }
-takes '  vocab: 50432' --tokenizer-type GPT2BPETokenizer
-takes '  vocab: 50432' --merge-file "$tmp/a"
+takes '  vocab: 50257' --tokenizer-type GPT2BPETokenizer
+takes '  vocab: 50257' --merge-file "$tmp/a"
 takes '  vocab: 32000' --tokenizer-type Llama2Tokenizer --tokenizer-model /a/b --make-vocab-size-divisible-by 1
-takes '  vocab: 151936' --tokenizer-type HuggingFaceTokenizer --tokenizer-model me/qwen3-9B/ \
+takes '  vocab_multiple: 2374' --tokenizer-type HuggingFaceTokenizer --tokenizer-model me/qwen3-9B/ \
     --make-vocab-size-divisible-by 1187
 becomes '# Left out, as it says nothing of the layout: --tokenizer-type' --tokenizer-type GPT2BPETokenizer
 # shellcheck disable=SC2016
@@ -584,7 +776,7 @@ sizes='  --hidden-size: 32
 printf '%s\n' "$sizes" '  --num-layers: 2' '  --seq-length: 16' '  --bf16: true' '  --swiglu: false' \
     '  --data-path: ${DATA}/a' '  --tensor-model-parallel-size: 2 # of four' | test_case gpt/a &&
     grep -qx 'mesh: {dp: 2, tp: 2}' "$tmp/job.yaml" && grep -qx '  layers: 2' "$tmp/job.yaml" &&
-    grep -qx '  activation: gelu' "$tmp/job.yaml" && grep -qx '  vocab: 256' "$tmp/job.yaml" &&
+    grep -qx '  activation: gelu' "$tmp/job.yaml" && grep -qx '  vocab: 100' "$tmp/job.yaml" && grep -qx '  vocab_multiple: 256' "$tmp/job.yaml" &&
     ! grep -q 'No program' "$tmp/job.yaml"
 ok $? "a test of Megatron-LM: its map of options"
 diag <"$tmp/err"
@@ -1014,8 +1206,27 @@ titan_cannot 5:15 'several lines' '[job]' 'description = """a'
 titan_cannot 5:30 'torchtitan has no schedule 2F2B; expected GPipe, 1F1B, .* or DualPipeV' '[parallelism]' \
     'pipeline_parallel_schedule = "2F2B"'
 titan_cannot 5:30 'torchtitan has no schedule ZBH1' '[parallelism]' 'pipeline_parallel_schedule = "ZBH1"'
-titan_cannot 6:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
+titan_cannot 6:34 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
     'context_parallel_load_balancer = "ptrr"'
+# Types of torchtitan, and texts in the place of numbers.
+gives 'types: {parameters: compute} # and with them gradients and moments' '[training]' 'dtype = "bfloat16"' \
+    'mixed_precision_reduce = "bfloat16"'
+gives 'types: {parameters: compute, reduce: float32}' '[training]' 'dtype = "bfloat16"'
+gives 'types: {parameters: float32, reduce: bfloat16}' '[training]' 'mixed_precision_reduce = "bfloat16"'
+gives '# Otherwise than there, optimizer.early_step_in_backward: each parameter is updated there as soon as its gradient is there; here gradients wait for the whole backward phase, more memory than there.' \
+    '[optimizer]' 'early_step_in_backward = true'
+gives 'overlap: {gradients: true, weights: true, products: true} # beside computation, by the job'"'"'s own options' \
+    '[parallelism]' 'tensor_parallel_degree = 2' 'enable_async_tensor_parallel = true'
+titan_cannot 5:26 'tensor_parallel_degree is "2", a text; expected a number without quotes' '[parallelism]' \
+    'tensor_parallel_degree = "2"'
+titan_cannot 5:12 'max_norm is "1.0", a text; expected a number' '[training]' 'max_norm = "1.0"'
+titan_cannot 5:10 'enable is "true", a text; expected true or false' '[compile]' 'enable = "true"'
+titan_cannot 5:8 'expected quotes around a text' '[activation_checkpoint]' 'mode = full'
+titan_cannot 5:28 '16 devices do not divide' '[parallelism]' 'pipeline_parallel_degree = 3'
+titan_cannot 5:30 '4 shards of data parallelism, but the devices leave 16' '[parallelism]' 'data_parallel_shard_degree = 4'
+sed 's/.*flavor.*/flavor = "32B"/; s/"llama3"/"qwen3"/' "$tmp/file.toml" | sed '/shard_degree/d' >"$tmp/qwen.toml"
+"$shardsim" import --from torchtitan --devices 8 "$tmp/qwen.toml" | grep -q '^model: {size: qwen3-32b, dtype: bfloat16}'
+ok $? "torchtitan: flavors of qwen3"
 # experts TEXT...: import torchtitan's file for DeepSeek-V2-Lite on 32 devices, with these degrees
 experts() {
     printf '%s\n' '[model]' 'name = "deepseek_v3"' 'flavor = "16B"' '[activation_checkpoint]' 'mode = "none"' \
@@ -1033,7 +1244,7 @@ experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8'
 has '  - [moe/(gate|up)/kernel, [[ep, tp], null, null]]' "experts are dealt out to ranks of tensor parallelism"
 has '  - [shared/down/kernel, [tp]]' "shared experts are sharded over them"
 has '  - [(q|k|v|q_rope)/kernel, [null, tp]]' "and compressed attention"
-grep -A1 '^moe:$' "$tmp/file.yaml" | grep -q '^  routing: uniform'
+grep -A1 '^moe:$' "$tmp/file.yaml" | grep -q '^  routing: auto'
 ok $? "torchtitan: experts of a published model are balanced"
 shardsim plan "$tmp/file.yaml"
 is 0 "torchtitan: a plan of a published model's experts"

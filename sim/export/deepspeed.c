@@ -167,8 +167,8 @@ static void add_zero(const struct export_job *j, struct json_out *out)
 
     json_out_key_object(out, "zero_optimization");
     json_out_key_int(out, "stage", r->zero);
-    if (r->zero > 0)
-        json_out_key_bool(out, "overlap_comm", true);
+    if (r->zero > 0) /* of gradients, beside the backward phase */
+        json_out_key_bool(out, "overlap_comm", j->layout->overlap.gradients != SCENARIO_EXPOSED);
     if (r->zero == 3 && r->size[EXPORT_REPLICA] > 1)
         json_out_key_int(out, "mics_shard_size", r->size[EXPORT_SHARD]);
     add_host(out, "offload_optimizer", j->source->offload.optimizer == 1);
@@ -241,6 +241,14 @@ static void add_all(const struct export_job *j, struct json_out *out)
     json_out_end_object(out);
 }
 
+static int check(const struct export_layout *layout, struct shd_error *err)
+{
+    struct export_job j = {.layout = layout, .source = layout->source, .err = err};
+    int status = check_model(&j);
+
+    return status == SHD_OK ? check_types(&j) : status;
+}
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     static export_check *const checks[] = {check_mesh, check_types, check_rest, NULL};
@@ -262,4 +270,5 @@ const struct export_target export_deepspeed = {
     .name = "deepspeed",
     .desc = "the JSON file of DeepSpeed, from what each axis of the mesh shards",
     .write = write,
+    .check = check,
     .offloads = true};

@@ -19,6 +19,14 @@ const struct export_target *export_find(const char *name)
     return NULL;
 }
 
+int export_check_source(const struct export_target *target, const struct scenario *source,
+                        struct shd_error *err)
+{
+    const struct export_layout layout = {.source = source};
+
+    return target->check ? target->check(&layout, err) : SHD_OK;
+}
+
 int export_write(const struct export_target *target, const struct export_layout *layout,
                  struct text *out, struct shd_error *err)
 {

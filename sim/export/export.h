@@ -25,8 +25,8 @@ struct export_layout {
     const struct shd_mesh *mesh;
     const struct graph *graph;
     const struct model_shardings *shardings;
-    bool has_cluster;       /* the plan is of one, so that it is known ... */
-    bool overlaps_products; /* ... whether collectives of activations run beside products */
+    struct scenario_overlap overlap; /* as planned; SCENARIO_AS_CLUSTER: neither a cluster nor the
+                                        scenario says so */
 };
 
 enum export_serving_kind { EXPORT_TRAINS, EXPORT_SERVES, EXPORT_BOTH };
@@ -36,6 +36,9 @@ struct export_target {
     const char *desc;
     /* SHD_EUNSUPPORTED: the target cannot express the layout; SHD_ENOMEM. */
     int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
+    /* Refuse what no other layout would change, such as the model; NULL: nothing is known before a
+     * layout is.  Only layout->source is read. */
+    int (*check)(const struct export_layout *layout, struct shd_error *err);
     enum export_serving_kind serves; /* which steps the target has words for */
     bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
 };
@@ -49,6 +52,11 @@ SHD_MUST_CHECK int export_write(const struct export_target *target,
                                 const struct export_layout *layout, struct text *out,
                                 struct shd_error *err);
 
+/* Refuse what no layout of a scenario could say to a target, before layouts are searched.
+ * SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_check_source(const struct export_target *target,
+                                       const struct scenario *source, struct shd_error *err);
+
 /* ---- helpers for targets ---- */
 
 /* Comment in shell and TOML on values that are written though the layout does not decide them. */
@@ -56,6 +64,10 @@ SHD_MUST_CHECK int export_write(const struct export_target *target,
     "# The rates, decays and number of steps are the scenario's or its defaults: choose your " \
     "own; "                                                                                    \
     "the layout does not depend on them.\n"
+
+/* Begins a comment with options of the scenario for which the other system has none: import reads
+ * them (import/remarks.c). */
+#define EXPORT_REMARK "# shardsim: "
 
 /* Add a number in the fewest digits that read back as an equal number. */
 void export_add_number(struct text *out, double value);

@@ -20,6 +20,19 @@
 
 /* ---- refusals ---- */
 
+/* Whether microbatches go through a rank's virtual stages in groups. */
+static bool goes_in_rounds(const struct export_job *c)
+{
+    return c->schedule && c->schedule->flags & TIMETABLE_IN_ROUNDS &&
+           c->layout->graph->nstages > c->roles.size[EXPORT_PIPELINE];
+}
+
+/* Whether the ranks of an interleaved pipeline wait for messages between stages. */
+static bool waits_for_sends(const struct export_job *c)
+{
+    return goes_in_rounds(c) && c->layout->overlap.sends == SCENARIO_EXPOSED;
+}
+
 static int check_pipeline(struct export_job *c)
 {
     const struct scenario_pipeline *p = &c->source->pipeline;
@@ -29,6 +42,12 @@ static int check_pipeline(struct export_job *c)
     if (timetable_find_in(&c->schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM",
                           c->err) != SHD_OK)
         return SHD_EUNSUPPORTED;
+    if (goes_in_rounds(c) && c->source->batch.microbatches < c->roles.size[EXPORT_PIPELINE])
+        return megatron_refuse(c, "interleaved pipeline of fewer microbatches than ranks; expected "
+                                  "batch.microbatches of at least the size of pipeline.axis");
+    if (waits_for_sends(c) && c->roles.size[EXPORT_PIPELINE] == 2)
+        return megatron_refuse(c, "interleaved pipeline of two ranks that wait for messages; "
+                                  "expected overlap.sends true");
     return SHD_OK;
 }
 
@@ -119,11 +138,12 @@ static int check_offload(struct export_job *c)
 static int check_rest(struct export_job *c)
 {
     const struct scenario *s = c->source;
+    int64_t multiple = s->model.vocab_multiple;
 
-    if (s->lora.rank > 0 || s->frozen.n > 0)
-        return megatron_refuse(
-            c, "option for adapters and frozen parameters here; expected no lora and no "
-               "frozen");
+    if (s->model.vocab % multiple && multiple % c->roles.size[EXPORT_TENSOR])
+        return megatron_refuse(c, "padding of the vocabulary that tensor parallelism does not "
+                                  "divide; expected model.vocab_multiple to be a multiple of it");
+
     if (c->roles.zero == 3 && s->zero.stage == 3 && s->zero.reshard > SCENARIO_RESHARD_DEFAULT)
         return megatron_refuse(
             c, "sharded parameters that stay gathered; expected zero.reshard_after_forward always");
@@ -136,10 +156,50 @@ static int check_rest(struct export_job *c)
         return megatron_refuse(
             c, "parts of sequences; expected a batch that replicas and microbatches "
                "divide");
-    return export_check_types(s, "Megatron-LM", c->err);
+    return SHD_OK;
+}
+
+/* What no layout changes: the model, what is learned of it, and types. */
+static int check_source(struct export_job *c)
+{
+    const struct scenario *s = c->source;
+    int status = megatron_check_model(c);
+
+    if (status != SHD_OK)
+        return status;
+    if (s->lora.rank > 0 || s->frozen.n > 0)
+        return megatron_refuse(
+            c, "option for adapters and frozen parameters here; expected no lora and no "
+               "frozen");
+    status = export_check_types(s, "Megatron-LM", c->err);
+    return status == SHD_OK && s->model.moe.experts > 0 ? megatron_check_router(c) : status;
+}
+
+static int check(const struct export_layout *layout, struct shd_error *err)
+{
+    struct export_job c = {.layout = layout, .source = layout->source, .err = err};
+
+    return check_source(&c);
 }
 
 /* ---- options ---- */
+
+/* The group of microbatches that a rank takes through one virtual stage before the next: as large
+ * as the pipeline by default. */
+static void add_group(struct export_job *c)
+{
+    uint32_t ranks = (uint32_t)c->roles.size[EXPORT_PIPELINE], round;
+
+    if (!goes_in_rounds(c))
+        return;
+    round = timetable_round(
+        c->schedule,
+        &(struct timetable_sizes){.nranks = ranks,
+                                  .stages_per_rank = c->layout->graph->nstages / ranks,
+                                  .nmicrobatches = (uint32_t)c->source->batch.microbatches});
+    if (round != ranks)
+        megatron_add_number(c, "--microbatch-group-size-per-virtual-pipeline-stage", round);
+}
 
 static void add_pipeline(struct export_job *c)
 {
@@ -151,18 +211,27 @@ static void add_pipeline(struct export_job *c)
     } else if (c->schedule && c->schedule->flags & TIMETABLE_ANY_STAGES)
         megatron_add_number(c, "--num-virtual-stages-per-pipeline-rank",
                             c->layout->graph->nstages / c->roles.size[EXPORT_PIPELINE]);
+    add_group(c);
     if (c->roles.data_outside)
         megatron_add_flag(c, "--use-tp-pp-dp-mapping");
 }
 
-/* Overlap sums of gradients with the backward phase and gathers of parameters with the forward
- * phase, as plans assume; without these options Megatron-LM waits for them. */
+/* Sums of gradients beside the backward phase and gathers of parameters beside the forward phase,
+ * where the plan has them there; without these options Megatron-LM waits for them, and gathers do
+ * not overlap alone. */
 static void add_overlap(struct export_job *c)
 {
-    if (c->roles.size[EXPORT_REPLICA] * c->roles.size[EXPORT_SHARD] > 1)
+    const struct scenario_overlap *o = &c->layout->overlap;
+    int64_t ways = export_roles_data(&c->roles) * c->roles.size[EXPORT_CONTEXT];
+    bool sums = o->gradients != SCENARIO_EXPOSED || c->roles.zero > 1;
+
+    if (ways > 1 && sums)
         megatron_add_flag(c, "--overlap-grad-reduce");
-    if (c->roles.zero > 0)
+    if (c->roles.zero > 0 && ways > 1 && sums &&
+        (o->weights != SCENARIO_EXPOSED || c->roles.zero == 3))
         megatron_add_flag(c, "--overlap-param-gather");
+    if (waits_for_sends(c))
+        megatron_add_flag(c, "--no-overlap-p2p-communication");
 }
 
 static void add_zero(struct export_job *c)
@@ -208,7 +277,7 @@ static void add_mesh(struct export_job *c)
     megatron_add_number(c, "--tensor-model-parallel-size", c->roles.size[EXPORT_TENSOR]);
     if (c->roles.sequence)
         megatron_add_flag(c, "--sequence-parallel");
-    if (c->roles.sequence && c->layout->overlaps_products)
+    if (c->roles.sequence && c->layout->overlap.products == SCENARIO_BESIDE_WORK)
         megatron_add_flag(c, "--tp-comm-overlap"); /* as the plan times it */
     add_pipeline(c);
     megatron_add_number(c, "--context-parallel-size", c->roles.size[EXPORT_CONTEXT]);
@@ -311,10 +380,13 @@ static void add_notes(struct export_job *c)
     else if (c->roles.size[EXPORT_TENSOR] > 1 || c->roles.size[EXPORT_CONTEXT] > 1)
         text_add(c->out, "# On Hopper and older devices set the variable "
                          "CUDA_DEVICE_MAX_CONNECTIONS=1: Megatron-LM demands it.\n");
-    if (c->roles.sequence && !c->layout->has_cluster)
+    if (c->roles.sequence && c->layout->overlap.products == SCENARIO_AS_CLUSTER)
         text_add(c->out,
                  "# No cluster is named, which says whether collectives run beside products "
                  "(overlaps_products): add --tp-comm-overlap where yours do.\n");
+    if (c->roles.zero > 1 && c->layout->overlap.gradients == SCENARIO_EXPOSED)
+        text_add(c->out, "# Megatron-LM's FSDP sums gradients beside the backward phase: less time "
+                         "than planned.\n");
     if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 &&
         !scenario_has_axis(&s->zero.axes, s->context.axis))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
@@ -329,7 +401,10 @@ static void add_notes(struct export_job *c)
     if ((s->recompute.kind == SCENARIO_RECOMPUTE_FULL || s->recompute.modules) &&
         !s->recompute.whole)
         text_add(c->out, "# Megatron-LM computes layers again to their end, with what nobody reads "
-                         "there: more work than planned without recompute.whole.\n");
+                         "there: more work than planned without recompute.whole.\n" EXPORT_REMARK
+                         "recompute.whole=false\n");
+    if (s->model.moe.experts > 0 && s->model.moe.routing == SCENARIO_ROUTING_LEARNED)
+        text_add(c->out, EXPORT_REMARK "moe.routing=learned\n");
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
@@ -340,7 +415,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     struct export_job c;
     int32_t devices = shd_mesh_size(layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
-    int status = export_job_init(&c, layout, out, megatron_check_model, checks, err);
+    int status = export_job_init(&c, layout, out, check_source, checks, err);
 
     if (status != SHD_OK)
         return status;
@@ -367,4 +442,5 @@ const struct export_target export_megatron = {
     .name = "megatron",
     .desc = "a command of Megatron-LM, from what each axis of the mesh shards",
     .write = write,
+    .check = check,
     .offloads = true};

@@ -76,11 +76,16 @@ static bool scores_groups(const struct scenario_moe *moe)
     return moe->groups <= 1 || (moe->kept > 0 && moe->top_k / moe->kept == best);
 }
 
-static int check_router(struct export_job *c)
+int megatron_check_router(struct export_job *c)
 {
     const struct scenario_moe *moe = &c->source->model.moe;
     bool sigmoid = moe->score == SCENARIO_SIGMOID;
 
+    if (moe->routing != SCENARIO_ROUTING_AUTO && moe->routing != SCENARIO_ROUTING_LEARNED &&
+        moe->routing != SCENARIO_ROUTING_UNIFORM)
+        return megatron_refuse(
+            c, "workload in the place of a router; expected moe.routing auto or learned, or "
+               "uniform, which is --moe-router-force-load-balancing");
     if (sigmoid && moe->renormalize != (moe->top_k > 1))
         return megatron_refuse(c, "choice of how gates of a sigmoid are scaled; expected "
                                   "moe.renormalize where a token has several experts");
@@ -102,14 +107,12 @@ int megatron_check_experts(struct export_job *c)
 
     if (moe->experts == 0)
         return SHD_OK;
-    if (moe->routing != SCENARIO_ROUTING_AUTO && moe->routing != SCENARIO_ROUTING_LEARNED &&
-        moe->routing != SCENARIO_ROUTING_UNIFORM)
-        return megatron_refuse(
-            c, "workload in the place of a router; expected moe.routing learned, or "
-               "uniform, as a balanced router's");
+    if (c->roles.size[EXPORT_TENSOR] > 1 && !c->roles.sequence)
+        return megatron_refuse(c, "experts beside tensor parallelism without sequence parallelism; "
+                                  "expected a constraint such as [out, [dp, tp, null]]");
     if (moe->token_groups > 0)
         return megatron_refuse(c, "queues of groups of tokens; expected no moe.token_groups");
-    return check_router(c);
+    return SHD_OK;
 }
 
 /* ---- options ---- */
@@ -130,6 +133,15 @@ static void add_latent(struct export_job *c)
     megatron_add_flag(c, "--no-rope-fusion");    /* for yarn alone */
 }
 
+/* What the vocabulary is padded to a multiple of: at least tensor parallelism, which Megatron-LM
+ * always multiplies in, and whose multiple a vocabulary without padding is. */
+static int64_t vocab_multiple(const struct export_job *c)
+{
+    int64_t multiple = c->source->model.vocab_multiple, tensor = c->roles.size[EXPORT_TENSOR];
+
+    return multiple % tensor == 0 ? multiple : tensor;
+}
+
 static void add_sizes(struct export_job *c)
 {
     const struct scenario_model *m = &c->source->model;
@@ -146,7 +158,8 @@ static void add_sizes(struct export_job *c)
         megatron_add_number(c, "--num-query-groups", m->kv_heads);
     }
     megatron_add_number(c, "--vocab-size", m->vocab);
-    megatron_add_number(c, "--make-vocab-size-divisible-by", 1);
+    megatron_add_number(c, "--make-vocab-size-divisible-by",
+                        vocab_multiple(c) / c->roles.size[EXPORT_TENSOR]);
     megatron_add_number(c, "--seq-length", c->source->batch.seq);
     megatron_add_number(c, "--max-position-embeddings",
                         m->positions > 0 ? m->positions : c->source->batch.seq);
@@ -166,6 +179,10 @@ void megatron_add_model(struct export_job *c)
         megatron_add_number(c, "--rotary-base", (int64_t)m->rope.theta);
     if (m->rope.used && m->rope.interleaved && m->mla.kv_rank == 0)
         megatron_add_flag(c, "--rotary-interleaved");
+    if (m->rope.used && m->rope.scaling.kind == SCENARIO_ROPE_LLAMA3) {
+        megatron_add_flag(c, "--use-rope-scaling");
+        megatron_add_fraction(c, "--rope-scaling-factor", m->rope.scaling.factor);
+    }
     megatron_add_word(c, "--normalization", m->norm == SCENARIO_RMS ? "RMSNorm" : "LayerNorm");
     if (m->norm_eps > 0)
         megatron_add_fraction(c, "--norm-epsilon", m->norm_eps);
@@ -250,6 +267,9 @@ void megatron_add_experts(struct export_job *c)
         megatron_add_fraction(c, "--moe-z-loss-coeff", moe->z_loss);
     if (moe->capacity > 0)
         megatron_add_fraction(c, "--moe-expert-capacity-factor", moe->capacity);
+    if (moe->routing == SCENARIO_ROUTING_UNIFORM)
+        megatron_add_flag(c, "--moe-router-force-load-balancing");
+    megatron_add_flag(c, "--moe-grouped-gemm"); /* else one expert is computed after the other */
     megatron_add_word(c, "--moe-token-dispatcher-type", "alltoall");
     megatron_add_number(c, "--expert-model-parallel-size", c->roles.experts);
 }

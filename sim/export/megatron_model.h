@@ -21,8 +21,9 @@ void megatron_add_number(struct export_job *c, const char *option, int64_t value
 void megatron_add_fraction(struct export_job *c, const char *option, double value);
 void megatron_add_word(struct export_job *c, const char *option, const char *value);
 
-/* Whether Megatron-LM has such a model; such experts. */
-export_check megatron_check_model, megatron_check_experts;
+/* Whether Megatron-LM has such a model; such a router, of a model that has one; such a layout of
+ * experts. */
+export_check megatron_check_model, megatron_check_router, megatron_check_experts;
 
 void megatron_add_model(struct export_job *c);
 void megatron_add_experts(struct export_job *c);

@@ -356,7 +356,7 @@ static const char *const read_options[] = {
     "moe.routing",     "moe.skew",
     "moe.ranks",       "mla.kv_rank",
     "mla.q_rank",      "mla.rope_dim",
-    "mla.value_dim",
+    "mla.value_dim",   "model.vocab_multiple",
 };
 
 struct model_check {
@@ -379,16 +379,24 @@ static int check_option(void *arg, const char *option, const char *value)
                          value);
 }
 
+/* Both systems scale positions as Llama 3.1 does, with its bounds. */
+static bool is_scaled_as_llama(const struct scenario_rope_scaling *s)
+{
+    return s->kind == SCENARIO_ROPE_LLAMA3 && s->low == 1 && s->high == 4 && s->original == 8192;
+}
+
 int export_check_model(const struct export_job *job, const char *system)
 {
     const struct scenario_model *m = &job->source->model;
     struct model_check check = {job, system};
 
-    if (m->rope.used && (m->rope.part > 0 || m->rope.local_theta > 0 ||
-                         m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED))
+    if (m->rope.used &&
+        (m->rope.part > 0 || m->rope.local_theta > 0 ||
+         (m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED && !is_scaled_as_llama(&m->rope.scaling))))
         return shd_error_set(job->err, SHD_EUNSUPPORTED,
-                             "%s is not written for a part or scaling of positions; expected "
-                             "theta and interleaved alone in model.rope",
+                             "%s is not written for a part or such scaling of positions; expected "
+                             "theta and interleaved alone in model.rope, or scaling as of Llama "
+                             "3.1: {kind: llama3, original: 8192, low: 1, high: 4} and a factor",
                              system);
     if (m->qk_norm > SCENARIO_QK_HEAD)
         return shd_error_set(job->err, SHD_EUNSUPPORTED,

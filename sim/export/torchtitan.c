@@ -13,129 +13,11 @@
 #include "export/roles.h"
 #include "export/rounding.h"
 #include "export/targets.h"
+#include "export/torchtitan.h"
 #include "model/products.h"
 #include "scenario/flavors.h"
-#include "scenario/published.h"
 #include "scenario/recompute_policies.h"
 #include "timetable/timetable.h"
-
-/* ---- models ---- */
-
-static bool same_experts(const struct scenario_moe *a, const struct scenario_moe *b)
-{
-    return a->experts == b->experts &&
-           (a->experts == 0 ||
-            (a->top_k == b->top_k && a->d_ff == b->d_ff && a->shared == b->shared &&
-             a->first_dense == b->first_dense && a->every == b->every && a->score == b->score &&
-             a->renormalize == b->renormalize && a->bias == b->bias && a->scale == b->scale &&
-             a->groups == b->groups && a->kept == b->kept && a->group_score == b->group_score));
-}
-
-static bool same_compression(const struct scenario_mla *a, const struct scenario_mla *b)
-{
-    return a->kv_rank == b->kv_rank &&
-           (a->kv_rank == 0 ||
-            (a->q_rank == b->q_rank && a->rope_dim == b->rope_dim && a->value_dim == b->value_dim));
-}
-
-static bool same_sizes(const struct scenario_model *a, const struct scenario_model *b)
-{
-    return a->kind == b->kind && a->d_model == b->d_model && a->d_ff == b->d_ff &&
-           a->layers == b->layers && a->heads == b->heads && a->kv_heads == b->kv_heads &&
-           a->vocab == b->vocab && same_experts(&a->moe, &b->moe) &&
-           same_compression(&a->mla, &b->mla);
-}
-
-static const struct family_flavor *find_flavor(const struct scenario_model *model)
-{
-    struct scenario_model published;
-    struct diag diag = DIAG_INIT;
-    struct nearest nearest;
-    const struct family_flavor *found = NULL;
-    size_t n;
-
-    for (size_t f = 0; !found && family_flavors[f].size; f++) {
-        nearest_init(&nearest, family_flavors[f].size);
-        if (scenario_find_model(&n, family_flavors[f].size, &nearest) &&
-            published_model(&published, n, INT32_MAX, &diag) && same_sizes(model, &published))
-            found = &family_flavors[f];
-    }
-    diag_fini(&diag);
-    return found;
-}
-
-/* Check that the model is torchtitan's llama3 with other sizes; all differences are named at
- * once. */
-static int check_llama(struct export_job *j)
-{
-    const struct scenario_model *m = &j->source->model;
-    const struct {
-        bool met;
-        const char *what;
-    } needs[] = {
-        {m->activation == SCENARIO_SWIGLU, "activation swiglu"},
-        {m->norm == SCENARIO_RMS, "norm rms"},
-        {m->rope.used, "rope"},
-        {m->causal, "causal true"},
-        {!m->bias && m->attention_bias == SCENARIO_BIAS_NONE, "no bias or attention_bias"},
-        {!m->tied, "tied false"},
-        {m->head_dim * m->heads == m->d_model, "heads x head_dim = d_model"},
-        {m->moe.experts == 0, "no moe"},
-        {m->positions == 0, "no positions"},
-        {m->window == 0, "no window"},
-        {!m->qk_norm, "no qk_norm"},
-    };
-    struct text wanted = TEXT_INIT;
-    int status = SHD_OK, n = 0;
-
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (!needs[i].met)
-            text_addf(&wanted, "%s%s", n++ ? ", " : "", needs[i].what);
-    if (n > 0)
-        status =
-            shd_error_set(j->err, SHD_EUNSUPPORTED,
-                          "torchtitan's llama3 is another model; expected %s", text_get(&wanted));
-    text_fini(&wanted);
-    return status;
-}
-
-static int check_model(struct export_job *j)
-{
-    enum scenario_kind kind = j->source->model.kind;
-
-    if (export_check_model(j, "the export to torchtitan") != SHD_OK)
-        return SHD_EUNSUPPORTED;
-    if (kind == SCENARIO_LLAMA3 || kind == SCENARIO_TRANSFORMER || kind == SCENARIO_DECODER)
-        return check_llama(j);
-    if (!find_flavor(&j->source->model))
-        return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan has no such model of kind %s; expected llama3, a "
-                             "transformer or decoder like it, or a published size of deepseek",
-                             scenario_kind_name(kind));
-    return SHD_OK;
-}
-
-static void add_model(struct export_job *j)
-{
-    const struct scenario_model *m = &j->source->model;
-    const struct family_flavor *flavor = find_flavor(m);
-    int64_t multiple = m->d_ff & -m->d_ff; /* the largest power of two in it */
-
-    text_add(j->out, "\n[model]\n");
-    if (flavor) {
-        text_addf(j->out, "name = \"%s\"\nflavor = \"%s\"\n", flavor->model, flavor->flavor);
-        return;
-    }
-    text_addf(j->out,
-              "# There is no flavor of these sizes; register one in torchtitan's llama3:\n"
-              "#   TransformerModelArgs(dim=%" PRId64 ", n_layers=%" PRId64 ", n_heads=%" PRId64
-              ", n_kv_heads=%" PRId64 ",\n#       vocab_size=%" PRId64
-              ", rope_theta=%.17g, multiple_of=%" PRId64 ", ffn_dim_multiplier=%.10g)\n",
-              m->d_model, m->layers, m->heads, m->kv_heads, m->vocab, m->rope.theta, multiple,
-              ((double)m->d_ff - (double)(multiple - 1) / 2 + 0.25) /
-                  (double)(8 * m->d_model / 3)); /* rounded up to d_ff, on either side of a tie */
-    text_add(j->out, "name = \"llama3\"\nflavor = \"custom\"\n");
-}
 
 /* ---- refusals ---- */
 
@@ -203,6 +85,37 @@ static bool offloads_all(const struct scenario *s)
            !scenario_has_values(&s->offload.activations);
 }
 
+/* Parameters, gradients and moments are of training.dtype; gradients are summed over shards in
+ * mixed_precision_reduce. */
+static int check_types(struct export_job *j)
+{
+    const struct scenario *s = j->source;
+    const struct scenario_types *t = &s->types;
+    enum shd_dtype kept = scenario_type(s, t->parameters), reduce = scenario_type(s, t->reduce);
+
+    if (!s->step.update || s->model.dtype == SHD_F32)
+        return SHD_OK;
+    if (scenario_type(s, t->gradients) != kept || scenario_type(s, t->moments) != kept)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan keeps gradients and moments in the type of parameters; "
+                             "expected types.gradients and types.moments %s",
+                             shd_dtype_name(kept));
+    if (reduce != SHD_F32 && reduce != SHD_BF16)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan sums gradients in float32 or bfloat16; expected "
+                             "types.reduce to be one of them");
+    return SHD_OK;
+}
+
+/* Whether products gather or scatter their operands piece by piece: compiled models can. */
+static bool overlaps_products(const struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    return j->roles.sequence && j->layout->overlap.products == SCENARIO_BESIDE_WORK &&
+           !(is_by_op(r) && r->hold);
+}
+
 static int check_rest(struct export_job *j)
 {
     const struct scenario *s = j->source;
@@ -230,6 +143,8 @@ static int check_rest(struct export_job *j)
         what = "other order of a sharded sequence than zigzag; expected context.order zigzag";
     else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
         what = "other types than these; expected model.dtype float32 or bfloat16";
+    else if (s->model.moe.experts > 0 && s->model.moe.routing > SCENARIO_ROUTING_UNIFORM)
+        what = "workload in the place of a router; expected moe.routing auto, learned or uniform";
     else if (s->optimizer.kind == SCENARIO_SGD)
         what = "optimizer SGD; expected adamw";
     else if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
@@ -238,7 +153,7 @@ static int check_rest(struct export_job *j)
         what = "parts of sequences; expected a batch that replicas and microbatches divide";
     if (what)
         return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what);
-    return export_check_types(s, "torchtitan", j->err);
+    return SHD_OK;
 }
 
 #define NMODULES_MAX 32
@@ -338,6 +253,10 @@ static void add_training(struct export_job *j)
               "\nseq_len = %" PRId64 "\nsteps = %" PRId64 "\nmixed_precision_param = \"%s\"\n",
               pipeline ? sequences * s->batch.microbatches : sequences, s->batch.size, s->batch.seq,
               s->steps, shd_dtype_name(s->model.dtype));
+    if (s->model.dtype == SHD_BF16 && scenario_type(s, s->types.parameters) == SHD_BF16)
+        text_add(j->out, "dtype = \"bfloat16\"\n");
+    if (s->model.dtype == SHD_BF16 && scenario_type(s, s->types.reduce) == SHD_BF16)
+        text_add(j->out, "mixed_precision_reduce = \"bfloat16\"\n");
     if (s->offload.parameters)
         text_add(j->out, "enable_cpu_offload = true\n");
     if (o->kind == SCENARIO_NO_OPTIMIZER)
@@ -391,10 +310,11 @@ static void add_recompute(struct export_job *j)
               : is_by_op(r) || r->every > 1      ? "selective"
                                                  : "full");
     if (is_by_op(r))
-        text_addf(j->out, "selective_ac_option = \"op\"\n\n[compile]\nenable = %s\n",
-                  r->hold ? "false" : "true");
+        text_add(j->out, "selective_ac_option = \"op\"\n");
     else if (r->kind != SCENARIO_RECOMPUTE_NONE && r->every > 1)
         text_addf(j->out, "selective_ac_option = \"%" PRId64 "\"\n", r->every);
+    if (is_by_op(r) || overlaps_products(j))
+        text_addf(j->out, "\n[compile]\nenable = %s\n", is_by_op(r) && r->hold ? "false" : "true");
 }
 
 static void add_parallelism(struct export_job *j)
@@ -413,6 +333,8 @@ static void add_parallelism(struct export_job *j)
                   "expert_parallel_degree = %" PRId64 "\nexpert_tensor_parallel_degree = %" PRId64
                   "\n",
                   r->experts, r->size[EXPORT_TENSOR]);
+    if (overlaps_products(j))
+        text_add(j->out, "enable_async_tensor_parallel = true\n");
     if (r->zero == 3)
         text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n", reshard_of(s));
     if (r->size[EXPORT_CONTEXT] > 1)
@@ -433,6 +355,8 @@ static void add_head(struct export_job *j)
     text_addf(j->out, "# Written by 'shardsim export --to torchtitan', for %d devices.\n#\n",
               (int)shd_mesh_size(j->layout->mesh));
     export_add_title(j->out, j->layout);
+    torchtitan_add_command(j, torchtitan_find_flavor(&j->source->model));
+    torchtitan_add_positions(j);
     if (!j->source->step.update)
         text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
     if (j->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
@@ -447,11 +371,29 @@ static void add_head(struct export_job *j)
     if (j->roles.sequence && j->source->gathered == SCENARIO_GATHER_AGAIN)
         text_add(j->out,
                  "# torchtitan keeps what tensor parallelism gathers (gathered: keep): more "
-                 "memory than planned.\n");
+                 "memory than planned.\n" EXPORT_REMARK "gathered=again\n");
     if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
         text_add(j->out,
                  "# torchtitan computes of a layer again only what is read there: less work "
-                 "than planned with recompute.whole.\n");
+                 "than planned with recompute.whole.\n" EXPORT_REMARK "recompute.whole=true\n");
+    if (j->source->model.moe.experts > 0 && j->source->model.moe.routing != SCENARIO_ROUTING_AUTO)
+        text_addf(j->out, EXPORT_REMARK "moe.routing=%s\n",
+                  scenario_routing_name(j->source->model.moe.routing));
+}
+
+/* What no layout changes: the model and types. */
+static int check_source(struct export_job *j)
+{
+    int status = torchtitan_check_model(j);
+
+    return status == SHD_OK ? check_types(j) : status;
+}
+
+static int check(const struct export_layout *layout, struct shd_error *err)
+{
+    struct export_job j = {.layout = layout, .source = layout->source, .err = err};
+
+    return check_source(&j);
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
@@ -459,12 +401,12 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     static export_check *const checks[] = {check_mesh, check_pipeline, check_products, check_rest,
                                            NULL};
     struct export_job j;
-    int status = export_job_init(&j, layout, out, check_model, checks, err);
+    int status = export_job_init(&j, layout, out, check_source, checks, err);
 
     if (status != SHD_OK)
         return status;
     add_head(&j);
-    add_model(&j);
+    torchtitan_add_model(&j);
     add_products(&j);
     add_training(&j);
     add_parallelism(&j);
@@ -476,4 +418,5 @@ const struct export_target export_torchtitan = {
     .name = "torchtitan",
     .desc = "the TOML file of torchtitan, from what each axis of the mesh shards",
     .write = write,
+    .check = check,
     .offloads = true};

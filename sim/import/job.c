@@ -161,7 +161,10 @@ static void set_int(void *at, const struct import_option *o, const char *value, 
 
     errno = 0;
     number = strtoll(value, &end, 10);
-    if (end == value || *end || errno || number < o->min || number > INT32_MAX)
+    if (end != value && !*end && (errno || number > INT32_MAX))
+        diag_error(diag, place, "%s is '%.60s'; expected a whole number from %" PRId64 " to %d",
+                   o->name, value, o->min, INT32_MAX);
+    else if (end == value || *end || number < o->min)
         diag_error(diag, place, "%s is '%.60s'; expected a whole number of at least %" PRId64,
                    o->name, value, o->min);
     else

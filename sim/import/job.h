@@ -80,21 +80,25 @@ struct import_job {
     const char *position, *norm;
     bool once_a_node; /* a token's row goes once to each node that has experts of it */
     int64_t mtp; /* modules that predict further tokens */
-    double theta, norm_eps, mtp_weight;
+    bool scaled; /* positions, as of Llama 3.1 */
+    double theta, rope_factor, norm_eps, mtp_weight;
     bool bf16, fp16;
     int64_t experts, top_k, expert_d_ff, shared, first_dense, every; /* `every` at least 1 */
     const char *score;
-    bool pre_softmax, expert_bias;
+    bool pre_softmax, expert_bias, balanced; /* `balanced`: a workload in the router's place */
     int64_t groups, kept;
     double aux_loss, z_loss, capacity, scale;
     int64_t devices, nodes, node_devices; /* devices; if 0, nodes times node_devices */
     int64_t tensor, stages, context, expert_devices, replicas, shards; /* at least 1; shards -1: all
                                                                           remaining devices */
-    bool sequence, data_outside, gathers; /* `gathers`: keys are gathered, not passed around a
-                                             ring */
+    bool sequence, data_outside;
+    const char *context_method; /* of a scenario's `context:`; NULL: a ring */
     int64_t virtual_stages;
     const char *schedule;
     struct text stage_layers;      /* "2, 3, 3, 2"; empty: equal stages */
+    /* What runs beside computation; `known_overlaps`: the system's options say what does. */
+    bool known_overlaps, overlap_sums, overlap_gathers, overlap_products, blocked_sends;
+    int64_t connections;           /* CUDA_DEVICE_MAX_CONNECTIONS of a script; 0: it sets none */
     int64_t zero;                  /* stage */
     const char *resharded;         /* reshard_after_forward of stage 3; NULL: the default */
     bool keep_values;              /* values that tensor parallelism gathers are kept */
@@ -121,14 +125,18 @@ struct import_job {
     bool dynamic_scale;
     struct text products;            /* options of that section; empty: none */
     const char *gradients, *moments; /* types; NULL: the type of the parameters */
+    const char *reduce;              /* type of sums over devices; NULL: that of gradients */
+    bool half_parameters;            /* updated in the type of the computation, without a copy */
     /* Options in the words of one source; the fields above hold their results. */
-    const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
-        *implementation, *dispatcher, *flexible, *grads, *moment, *second_moment, *cpu_offload;
+    const char *comm, *balancer, *strategy, *method, *old_method, *type, *kept_type, *summed_type;
+    const char *reshard, *backend, *implementation, *dispatcher, *flexible, *grads, *moment,
+        *second_moment, *cpu_offload;
     const char *fp8_format, *fp8_recipe, *fp4_format;
     const char *fp8_all_gather; /* "true", "false" */
     bool fp8_gathers, bf16_ends;
     int64_t bf16_first, bf16_last; /* layers in 16 bits */
     struct import_text converters, fp8_filter;
+    const char *kept_whole, *kept_routing, *kept_gathered; /* from remarks; NULL: no remark */
     bool t5, known_program; /* the program trains T5; the program is known */
     bool launched;          /* a command of the system is in the script */
     struct text programs;   /* names of unknown programs, each after a space */
@@ -138,6 +146,7 @@ struct import_job {
     bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
         full_sums, aware, count_embedding, count_loss, embedding_alone;
     int64_t tokenizer_vocab; /* the tokenizer's, if no option gives the vocabulary; 0: unknown */
+    int64_t vocab_multiple;  /* that the vocabulary is padded to; 0: not padded */
     int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
         first_depth, last_depth, schedule_group;
     int64_t first_less, last_less; /* layers for which the embedding, and the head, count */
@@ -257,6 +266,10 @@ bool import_job_is_expert_whole(const struct import_job *job);
  * reported at the text's place. */
 void import_job_find_experts(struct import_job *job, struct diag *diag);
 
+/* Read the remarks of an export in a text's comments. */
+void import_job_read_remarks(struct import_job *job, struct place first, const char *text,
+                             struct diag *diag);
+
 /* Read a whole text.  Faults are reported, several in one run. */
 void import_megatron(struct import_job *job, struct place first, const char *text,
                      struct diag *diag);
@@ -264,6 +277,16 @@ void import_torchtitan(struct import_job *job, struct place first, const char *t
                        struct diag *diag);
 void import_vllm(struct import_job *job, struct place first, const char *text, struct diag *diag);
 void import_sglang(struct import_job *job, struct place first, const char *text, struct diag *diag);
+
+/* The place of the value that an option gave to the number at offset `field` of struct import_job;
+ * the end of the file if none did. */
+struct place import_job_place(const struct import_job *job, size_t field);
+
+/* The same of the first of several fields that was given; `fields` ends with 0. */
+struct place import_job_place_of(const struct import_job *job, const size_t *fields);
+
+/* The same of the first of several options, by their names (base/words.h), that was given. */
+struct place import_job_place_named(const struct import_job *job, const char *names);
 
 /* Report parts of which a job has no whole number each, at the option that makes them. */
 void import_job_check_parts(const struct import_job *job, struct diag *diag);

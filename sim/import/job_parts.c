@@ -6,7 +6,9 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "base/words.h"
 #include "import/job.h"
 
 #define FIELD(name) offsetof(struct import_job, name)
@@ -30,6 +32,33 @@ static const struct import_given *find_given(const struct import_job *job, size_
         if (job->options[i].field == field)
             return &job->options[i];
     return NULL;
+}
+
+struct place import_job_place(const struct import_job *job, size_t field)
+{
+    const struct import_given *given = find_given(job, field);
+
+    return given ? given->place : job->end;
+}
+
+struct place import_job_place_of(const struct import_job *job, const size_t *fields)
+{
+    for (; *fields; fields++)
+        if (find_given(job, *fields))
+            return import_job_place(job, *fields);
+    return job->end;
+}
+
+struct place import_job_place_named(const struct import_job *job, const char *names)
+{
+    size_t length;
+
+    for (const char *at = names, *name; (name = words_next(&at, &length));)
+        for (size_t i = 0; i < job->noptions; i++)
+            if (strlen(job->options[i].name) == length &&
+                !strncmp(job->options[i].name, name, length))
+                return job->options[i].place;
+    return job->end;
 }
 
 void import_job_check_parts(const struct import_job *job, struct diag *diag)

@@ -10,105 +10,22 @@
 
 #include "base/escape.h"
 #include "base/json_out.h"
-#include "import/job.h"
+#include "import/job_shape.h"
 #include "scenario/scenario.h"
 
-struct shape {
-    /* Axes of the batch; other sizes are in the job.  Experts that rows reach once a node have an
-     * axis of nodes as well. */
-    int64_t replicas, data, nodes, experts;
-    int64_t microbatches;
-    bool folded;      /* the context's axis also shards experts */
-    bool over_tensor; /* the tensor's axis also shards experts */
-};
-
-/* ---- sizes that follow from others ---- */
-
-/* Divide the axis of experts into one of nodes and one inside a node, whose other ranks are of
- * tensor and context parallelism; false: they do not divide so. */
-static bool divide_by_node(struct shape *s, const struct import_job *job)
+/* What the system's options say, present or absent, of transfers beside computation. */
+static void add_overlap(const struct import_job *j, struct text *out)
 {
-    int64_t parts = job->tensor * job->context, inside = job->node_devices / parts;
+    static const char *const words[] = {"false", "true"};
 
-    if (!job->once_a_node || s->experts * parts <= job->node_devices)
-        return true;
-    if (job->node_devices == 0 || job->node_devices % parts || s->experts % inside)
-        return false;
-    s->nodes = s->experts / inside;
-    s->experts = inside;
-    return true;
-}
-
-static int64_t world(const struct import_job *job)
-{
-    int64_t parts = job->tensor * job->stages * job->context;
-
-    if (job->devices > 0)
-        return job->devices;
-    if (job->node_devices > 0)
-        return job->node_devices * (job->nodes > 0 ? job->nodes : 1);
-    return job->shards > 0 ? parts * job->replicas * job->shards : 0;
-}
-
-static void find_data(struct shape *out, const struct import_job *job, struct diag *diag)
-{
-    int64_t devices = world(job), parts = job->tensor * job->stages * job->context;
-    int64_t data, inner;
-
-    if (devices == 0) {
-        diag_error(diag, job->end, "how many devices? expected --devices N");
+    if (!j->known_overlaps)
         return;
-    }
-    if (devices > INT32_MAX || devices % (parts * job->replicas)) {
-        diag_error(diag, job->end,
-                   "%" PRId64 " devices do not divide by %" PRId64 " of tensor, context and "
-                   "pipeline parallelism times %" PRId64 " replicas",
-                   devices, parts, job->replicas);
-        return;
-    }
-    data = devices / parts / job->replicas;
-    if (job->shards > 0 && job->shards != data)
-        diag_error(diag, job->end,
-                   "%" PRId64 " shards of data parallelism, but the devices leave %" PRId64,
-                   job->shards, data);
-    out->replicas = job->replicas;
-    out->folded = job->expert_devices > 1 && job->context > 1;
-    out->over_tensor = job->expert_devices > 1 && import_job_is_expert_whole(job);
-    inner = (out->folded ? job->context : 1) * (out->over_tensor ? job->tensor : 1);
-    out->experts = job->expert_devices / inner;
-    if (job->expert_devices % inner || out->experts == 0 || data % out->experts)
-        diag_error(diag, job->end,
-                   "experts on %" PRId64 " devices do not go into %" PRId64 " of data%s "
-                   "parallelism, %" PRId64 " of which are neighbours",
-                   job->expert_devices, data * inner,
-                   out->over_tensor ? ", context and tensor" : " and context", inner);
-    else
-        out->data = data / out->experts;
-    out->nodes = 1;
-    if (out->experts > 0 && !divide_by_node(out, job))
-        diag_error(diag, job->end,
-                   "rows of experts are sent once to each node, but %" PRId64 " of experts do not "
-                   "divide by the devices of a node; expected --nproc-per-node",
-                   out->experts);
+    text_addf(out, "overlap: {gradients: %s, weights: %s, products: %s", words[j->overlap_sums],
+              words[j->overlap_gathers], words[j->overlap_products]);
+    if (j->virtual_stages > 1)
+        text_addf(out, ", sends: %s", words[!j->blocked_sends]);
+    text_add(out, "} # beside computation, by the job's own options\n");
 }
-
-static void find_batch(struct shape *out, const struct import_job *job, struct diag *diag)
-{
-    int64_t ways = out->replicas * out->data * out->nodes * out->experts;
-    int64_t batch = job->batch > 0 ? job->batch : ways * (job->local ? job->local : job->sequences);
-
-    if (job->sequences == 0 || job->seq == 0)
-        diag_error(diag, job->end, "no batch; expected sequences of a device and their length");
-    else if (batch % (job->sequences * ways))
-        diag_error(diag, job->end,
-                   "a batch of %" PRId64 " does not divide by %" PRId64 " of a device times "
-                   "%" PRId64 " ways of data parallelism",
-                   batch, job->sequences, ways);
-    else
-        out->microbatches = batch / (job->sequences * ways);
-}
-
-/* ---- the text ---- */
 
 /* Write "KEY: 0.1", indented, with the fewest digits that read back exactly. */
 static void add_fraction(struct text *out, const char *key, double value)
@@ -133,11 +50,16 @@ static bool has_dense(const struct import_job *j)
 
 static void add_rope(const struct import_job *j, struct text *out)
 {
-    char theta[32];
+    char theta[32], factor[32];
 
-    text_addf(out, "  rope: {theta: %s, interleaved: %s}\n",
+    text_addf(out, "  rope: {theta: %s, interleaved: %s",
               json_out_print_double(theta, sizeof theta, j->theta > 0 ? j->theta : 1e4),
               j->interleaved ? "true" : "false");
+    if (j->scaled)
+        text_addf(
+            out, ", scaling: {kind: llama3, factor: %s, original: 8192, low: 1, high: 4}",
+            json_out_print_double(factor, sizeof factor, j->rope_factor > 0 ? j->rope_factor : 8));
+    text_add(out, "}\n");
 }
 
 static void add_t5(const struct import_job *j, const char *dtype, struct text *out)
@@ -147,8 +69,10 @@ static void add_t5(const struct import_job *j, const char *dtype, struct text *o
               "\n  d_model: %" PRId64 "\n  d_ff: %" PRId64 "\n  heads: %" PRId64 "\n",
               dtype, j->layers, j->decoder_layers, j->d_model, j->d_ff, j->heads);
     add_count(out, "head_dim", j->head_dim, 0);
-    text_addf(out, "  vocab: %" PRId64 "\n  activation: %s\n  tied: %s\n", j->vocab,
-              j->swiglu ? "swiglu" : "gelu", j->untied ? "false" : "true");
+    text_addf(out, "  vocab: %" PRId64 "\n", j->vocab);
+    add_count(out, "vocab_multiple", j->vocab_multiple, 0);
+    text_addf(out, "  activation: %s\n  tied: %s\n", j->swiglu ? "swiglu" : "gelu",
+              j->untied ? "false" : "true");
     add_count(out, "buckets", j->buckets, 0);
     add_count(out, "distance", j->distance, 0);
     if (j->norm_eps > 0)
@@ -156,7 +80,7 @@ static void add_t5(const struct import_job *j, const char *dtype, struct text *o
 }
 
 /* T5 reads sequences of one length and writes those of another. */
-static void add_batch(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_batch(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64,
               s->microbatches * j->sequences * s->replicas * s->data * s->nodes * s->experts,
@@ -186,8 +110,9 @@ static void add_model(const struct import_job *j, struct text *out)
         text_addf(out, "  kv_heads: %" PRId64 "\n", j->kv_heads > 0 ? j->kv_heads : 1);
     if (j->head_dim > 0)
         text_addf(out, "  head_dim: %" PRId64 "\n", j->head_dim);
-    text_addf(out, "  vocab: %" PRId64 "\n  activation: %s\n  norm: %s\n", j->vocab,
-              j->swiglu ? "swiglu" : "gelu",
+    text_addf(out, "  vocab: %" PRId64 "\n", j->vocab);
+    add_count(out, "vocab_multiple", j->vocab_multiple, 0);
+    text_addf(out, "  activation: %s\n  norm: %s\n", j->swiglu ? "swiglu" : "gelu",
               j->norm && !strcmp(j->norm, "RMSNorm") ? "rms" : "layer");
     if (j->norm_eps > 0)
         add_fraction(out, "norm_eps", j->norm_eps);
@@ -244,7 +169,7 @@ static void add_expert_sizes(const struct import_job *j, struct text *out)
         add_fraction(out, "scale", j->scale);
 }
 
-static void add_experts(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_experts(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     if (j->experts == 0)
         return;
@@ -259,9 +184,14 @@ static void add_experts(const struct import_job *j, const struct shape *s, struc
         text_add(out, "  node_axis: en\n");
     if (j->capacity > 0)
         add_fraction(out, "capacity", j->capacity);
-    else /* without a capacity all arriving rows are held, and training keeps them balanced */
-        text_add(out, "  routing: uniform   # balanced; with learned, memory has room for the worst "
-                      "case\n");
+    if (j->kept_routing)
+        text_addf(out, "  routing: %s\n", j->kept_routing);
+    else if (j->balanced)
+        text_add(out, "  routing: uniform\n");
+    else if (j->capacity == 0) /* all arriving rows are held, and training keeps them balanced */
+        text_add(out,
+                 "  routing: auto   # balanced in plans; with learned, memory has room for the "
+                 "worst case\n");
 }
 
 static void add_axis(struct text *out, size_t *n, const char *name, int64_t size)
@@ -270,7 +200,7 @@ static void add_axis(struct text *out, size_t *n, const char *name, int64_t size
         text_addf(out, "%s%s: %" PRId64, (*n)++ ? ", " : "", name, size);
 }
 
-static void add_mesh(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_mesh(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     size_t n = 0;
 
@@ -304,7 +234,7 @@ static void add_axes(struct text *out, const struct named_axis *axes, size_t nax
 }
 
 /* The axes of the batch, "[dp]" or "[dp, ep]"; that of nodes is last, as moe.node_axis wants. */
-static void add_batch_axes(const struct shape *s, struct text *out)
+static void add_batch_axes(const struct import_shape *s, struct text *out)
 {
     const struct named_axis axes[] = {
         {"replica", s->replicas}, {"dp", s->data}, {"ep", s->experts}, {"en", s->nodes}};
@@ -314,7 +244,7 @@ static void add_batch_axes(const struct shape *s, struct text *out)
     text_add(out, "]");
 }
 
-static void add_params(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_params(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     const struct named_axis axes[] = {{"en", s->nodes},
                                       {"ep", s->experts},
@@ -360,17 +290,40 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
     text_add(out, "  - [.*, []]\n");
 }
 
-static void add_constraints(const struct import_job *j, const struct shape *s, struct text *out)
+/* Whether devices of context exchange tokens for heads around attention, as Ulysses. */
+static bool exchanges_heads(const struct import_job *j)
+{
+    return j->context > 1 && j->context_method && !strcmp(j->context_method, "all-to-all");
+}
+
+/* Heads are sharded over context within attention, and tokens outside it. */
+static void add_exchange(const struct import_job *j, const char *batch, bool sequence,
+                         struct text *out)
+{
+    const char *tokens = sequence ? "[cp, tp]" : "cp", *tensor = j->tensor > 1 ? "tp" : "null";
+
+    text_addf(out, "  - [attn/(in|out), [%s, %s, null]]\n", batch, tokens);
+    text_addf(out, "  - [attn/(projected|attended), [%s, cp, %s, null]]\n", batch, tensor);
+    text_addf(out, "  - [attn/(q|kv), [%s, null, %s, null]]\n", batch,
+              j->tensor > 1 ? "[tp, cp]" : "cp");
+}
+
+static void add_constraints(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     struct text batch = TEXT_INIT;
     const char *seq = j->context > 1 ? "cp" : "null";
+    bool exchanges = exchanges_heads(j), sequence = j->sequence && j->tensor > 1;
 
     add_batch_axes(s, &batch);
     text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
-    if (j->sequence && j->tensor > 1) {
+    if (exchanges || sequence)
         text_add(out, "constraints: # tokens are sharded between heads and widths\n");
-        text_addf(out, "  - [%s/(q|kv), [%s, %s, tp, null]]\n", j->t5 ? "(attn|cross)" : "attn",
-                  text_get(&batch), seq);
+    if (exchanges)
+        add_exchange(j, text_get(&batch), sequence, out);
+    if (sequence) {
+        if (!exchanges)
+            text_addf(out, "  - [%s/(q|kv), [%s, %s, tp, null]]\n", j->t5 ? "(attn|cross)" : "attn",
+                      text_get(&batch), seq);
         if (has_dense(j))
             text_addf(out, "  - [mlp/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
         if (j->shared > 0)
@@ -396,14 +349,14 @@ static void add_pipeline(const struct import_job *j, struct text *out)
 }
 
 /* Whether ranks other than replicas share what ZeRO shards. */
-static bool has_shards(const struct import_job *j, const struct shape *s)
+static bool has_shards(const struct import_job *j, const struct import_shape *s)
 {
     return j->zero > 0 && (s->data > 1 || s->nodes > 1 || s->experts > 1 || j->context > 1);
 }
 
 /* These systems shard over all ranks but the replicas; experts are sharded over the ranks with the
  * same experts, because no array is sharded over an axis twice. */
-static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_zero(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     const struct named_axis axes[] = {
         {"dp", s->data}, {"en", s->nodes}, {"ep", s->experts}, {"cp", j->context}};
@@ -420,27 +373,19 @@ static void add_zero(const struct import_job *j, const struct shape *s, struct t
               j->resharded ? ", reshard_after_forward: " : "", j->resharded ? j->resharded : "");
 }
 
-static void add_recompute(const struct import_job *j, struct text *out)
+/* Whether values of recomputed layers that no op reads are recomputed, too. */
+static bool repeats_whole(const struct import_job *j)
 {
-    if (j->keep_values)
-        text_add(out, "gathered: keep\n");
-    if (!j->recompute)
-        return;
-    if (j->recompute_modules.length > 0) {
-        text_addf(out, "recompute: {kind: selective, modules: [%s], whole: true}\n",
-                  text_get(&j->recompute_modules));
-        return;
-    }
-    if (j->recompute_hold) {
-        text_addf(out, "recompute: {kind: %s, hold: true}\n", j->recompute);
-        return;
-    }
-    if (strcmp(j->recompute, "full") != 0 || (j->recompute_layers == 1 && j->recompute_every == 1 &&
-                                              j->recompute_first == 0 && !j->recompute_whole)) {
-        text_addf(out, "recompute: %s\n", j->recompute);
-        return;
-    }
-    text_add(out, "recompute: {kind: full");
+    if (j->kept_whole)
+        return !strcmp(j->kept_whole, "true");
+    return j->recompute_whole || j->recompute_modules.length > 0;
+}
+
+/* Options of full recomputation beside its kind. */
+static void add_layers(const struct import_job *j, struct text *out)
+{
+    bool counted = j->recompute_layers > 1 || j->recompute_every > 1 || j->recompute_first > 0;
+
     if (j->recompute_layers > 1)
         text_addf(out, ", group: %" PRId64, j->recompute_layers);
     if (j->recompute_every > 1)
@@ -448,10 +393,41 @@ static void add_recompute(const struct import_job *j, struct text *out)
                   j->recompute_every - 1);
     if (j->recompute_first > 0)
         text_addf(out, ", first: %" PRId64, j->recompute_first);
-    if (j->recompute_by_stage &&
-        (j->recompute_layers > 1 || j->recompute_every > 1 || j->recompute_first > 0))
+    if (j->recompute_by_stage && counted)
         text_add(out, ", count: stage");
-    text_add(out, j->recompute_whole ? ", whole: true}\n" : "}\n");
+}
+
+static void add_recompute(const struct import_job *j, struct text *out)
+{
+    struct text options = TEXT_INIT;
+
+    if (!j->recompute || !strcmp(j->recompute, "none")) {
+        if (j->recompute)
+            text_add(out, "recompute: none\n");
+        return;
+    }
+    if (j->recompute_modules.length > 0)
+        text_addf(&options, ", modules: [%s]", text_get(&j->recompute_modules));
+    else if (j->recompute_hold)
+        text_add(&options, ", hold: true");
+    else if (!strcmp(j->recompute, "full"))
+        add_layers(j, &options);
+    if (repeats_whole(j))
+        text_add(&options, ", whole: true");
+    if (options.length > 0)
+        text_addf(out, "recompute: {kind: %s%s}\n", j->recompute, text_get(&options));
+    else
+        text_addf(out, "recompute: %s\n", j->recompute);
+    out->failed |= options.failed;
+    text_fini(&options);
+}
+
+static void add_gathered(const struct import_job *j, struct text *out)
+{
+    bool kept = j->kept_gathered ? !strcmp(j->kept_gathered, "keep") : j->keep_values;
+
+    if (kept)
+        text_add(out, "gathered: keep\n");
 }
 
 static void add_offload(const struct import_job *j, struct text *out)
@@ -477,14 +453,18 @@ static void add_offload(const struct import_job *j, struct text *out)
 
 static void add_types(const struct import_job *j, struct text *out)
 {
+    const char *reduce = j->reduce ? j->reduce : j->gradients;
+
     if (!j->bf16 && !j->fp16)
         return;
-    text_add(out, "types: {parameters: float32");
+    text_addf(out, "types: {parameters: %s", j->half_parameters ? "compute" : "float32");
     if (j->gradients)
-        text_addf(out, ", gradients: %s, reduce: %s", j->gradients, j->gradients);
+        text_addf(out, ", gradients: %s", j->gradients);
+    if (reduce)
+        text_addf(out, ", reduce: %s", reduce);
     if (j->moments)
         text_addf(out, ", moments: %s", j->moments);
-    text_add(out, j->gradients || j->moments ? "}\n" : "} # and with them gradients and moments\n");
+    text_add(out, reduce || j->moments ? "}\n" : "} # and with them gradients and moments\n");
 }
 
 static void add_loss_scale(const struct import_job *j, struct text *out)
@@ -501,7 +481,7 @@ static void add_loss_scale(const struct import_job *j, struct text *out)
 
 /* One step is planned at one rate: neither the number of steps nor the schedule of the rate affects
  * the layout. */
-static void add_optimizer(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_optimizer(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     bool sgd = j->optimizer && !strcmp(j->optimizer, "sgd");
     char betas[2][32];
@@ -567,13 +547,13 @@ static void check_scenario(const struct import_job *job, struct text *out, struc
 
 static void add_training(const struct import_job *job, struct text *out, struct diag *diag)
 {
-    struct shape shape = {0};
+    struct import_shape shape = {0};
 
     import_job_check_parts(job, diag);
     if (diag->nerrors == 0)
-        find_data(&shape, job, diag);
+        import_job_find_data(&shape, job, diag);
     if (diag->nerrors == 0)
-        find_batch(&shape, job, diag);
+        import_job_find_batch(&shape, job, diag);
     if (diag->nerrors > 0)
         return;
     add_mesh(job, &shape, out);
@@ -584,12 +564,14 @@ static void add_training(const struct import_job *job, struct text *out, struct 
     add_params(job, &shape, out);
     add_constraints(job, &shape, out);
     add_pipeline(job, out);
-    if (job->context > 1)
+    if (job->context > 1 && !exchanges_heads(job))
         text_addf(out, "context: {axis: cp, method: %s, order: zigzag}\n",
-                  job->gathers ? "gather" : "ring");
+                  job->context_method ? job->context_method : "ring");
     add_zero(job, &shape, out);
+    add_gathered(job, out);
     add_recompute(job, out);
     add_offload(job, out);
+    add_overlap(job, out);
 }
 
 void import_job_print(const struct import_job *job, const char *from, struct text *out,

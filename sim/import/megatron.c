@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "import/megatron_options.h"
 #include "import/products.h"
 #include "import/tokenizers.h"
+
+#define FIELD(name) offsetof(struct import_job, name)
 
 /* ---- what options come to together ---- */
 
@@ -62,16 +65,18 @@ static void find_vocab(struct import_job *job, struct diag *diag)
     if (job->padded_vocab > 0)
         job->vocab = job->padded_vocab;
     else if (job->given_vocab > 0)
-        job->vocab = (job->given_vocab + of - 1) / of * of;
+        job->vocab = job->given_vocab;
     else
         diag_error(diag, job->end,
                    "no vocabulary, which the command leaves to its tokenizer; expected "
                    "--vocab-size N or --padded-vocab-size N in it, or --vocab N here");
-    if (job->given_vocab > 0 && job->vocab != job->given_vocab && job->padded_vocab == 0)
-        text_addf(&job->notes,
-                  "# The vocabulary of %lld is padded to a multiple of %lld, "
-                  "--make-vocab-size-divisible-by times tensor parallelism.\n",
-                  (long long)job->given_vocab, (long long)of);
+    if (job->padded_vocab > 0 || job->vocab % of == 0)
+        return;
+    job->vocab_multiple = of;
+    text_addf(&job->notes,
+              "# The vocabulary of %lld is padded to a multiple of %lld, "
+              "--make-vocab-size-divisible-by times tensor parallelism.\n",
+              (long long)job->vocab, (long long)of);
 }
 
 /* Read "127,0" or "(127,0)": how many tokens before a token, and none after it, are attended to. */
@@ -100,11 +105,12 @@ static void find_stacks(struct import_job *job, struct diag *diag)
     bool stacks = job->decoder_layers > 0 || job->decoder_seq > 0;
 
     if (job->layers > 0 && job->encoder_layers > 0)
-        diag_error(diag, job->end, "--num-layers and --encoder-num-layers; expected one of them");
+        diag_error(diag, import_job_place_named(job, "--encoder-num-layers"),
+                   "--num-layers and --encoder-num-layers; expected one of them");
     if (job->layers == 0)
         job->layers = job->encoder_layers;
     if (stacks && job->known_program && !job->t5)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--decoder-num-layers --decoder-seq-length"),
                    "--decoder-num-layers and --decoder-seq-length are of pretrain_t5.py; leave "
                    "them out");
     job->t5 |= stacks && !job->known_program;
@@ -116,7 +122,11 @@ static void find_t5(struct import_job *job, struct diag *diag)
 {
     if (job->stages > 1 || job->context > 1 || job->experts > 0 || job->grouped || job->latent ||
         job->qk_norm)
-        diag_error(diag, job->end,
+        diag_error(diag,
+                   import_job_place_named(job, "--pipeline-model-parallel-size "
+                                               "--context-parallel-size --num-experts "
+                                               "--group-query-attention --multi-latent-attention "
+                                               "--qk-layernorm"),
                    "T5 has no stages, context parallelism, experts, query groups or other "
                    "attention there; leave them out");
     if (job->decoder_layers == 0)
@@ -150,7 +160,7 @@ static void find_latent(struct import_job *job, struct diag *diag)
             text_addf(&job->taken, " %s %lld", widths[i].option, (long long)widths[i].standard);
         }
     if (!job->unbiased || job->qkv_bias)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--add-qkv-bias --multi-latent-attention"),
                    "--multi-latent-attention with biases; expected --disable-bias-linear and no "
                    "--add-qkv-bias");
     if (!job->qk_norm)
@@ -190,7 +200,7 @@ static void find_model(struct import_job *job, struct diag *diag)
     if (job->t5)
         find_t5(job, diag);
     else if (!strcmp(job->position, "relative"))
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--position-embedding-type"),
                    "--position-embedding-type relative is of T5 only; expected another one");
     find_vocab(job, diag);
     find_window(job, diag);
@@ -203,7 +213,7 @@ static void find_shared(struct import_job *job, struct diag *diag)
     if (job->shared_d_ff == 0 || job->experts == 0)
         return;
     if (one == 0 || job->shared_d_ff % one)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(shared_d_ff)),
                    "--moe-shared-expert-intermediate-size %lld is not so many experts of %lld, "
                    "which a scenario counts; expected a multiple of --moe-ffn-hidden-size",
                    (long long)job->shared_d_ff, (long long)one);
@@ -235,7 +245,9 @@ static void find_zero(struct import_job *job)
 /* The scenario's name of a type kept beside 16-bit parameters; NULL: float32. */
 static const char *type_name(const char *type)
 {
-    return !type || !strcmp(type, "fp32") ? NULL : !strcmp(type, "bf16") ? "bfloat16" : "float16";
+    return !type || !strcmp(type, "fp32") || !strcmp(type, "auto") ? NULL
+           : !strcmp(type, "bf16")                                 ? "bfloat16"
+                                                                   : "float16";
 }
 
 static void find_types(struct import_job *job, struct diag *diag)
@@ -245,11 +257,14 @@ static void find_types(struct import_job *job, struct diag *diag)
     job->gradients = job->fp16 && !job->full_sums  ? "float16" /* float32 is a default of bf16 */
                      : job->half_sums && job->bf16 ? "bfloat16"
                                                    : type_name(job->grads);
+    if (job->fsdp && job->summed_type && strcmp(job->summed_type, "auto") != 0)
+        job->reduce = type_name(job->summed_type) ? type_name(job->summed_type) : "float32";
     if (job->fp16 && job->bf16)
-        diag_error(diag, job->end, "--fp16 and --bf16; expected one of them");
+        diag_error(diag, import_job_place_named(job, "--fp16"),
+                   "--fp16 and --bf16; expected one of them");
     job->moments = type_name(job->moment);
     if ((job->moments || second) && (!job->moments || !second || strcmp(job->moments, second) != 0))
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--exp-avg-sq-dtype --exp-avg-dtype"),
                    "the two moments have different types, which a scenario cannot say; expected "
                    "--exp-avg-dtype and --exp-avg-sq-dtype of one");
     if (job->aware && job->bf16)
@@ -288,6 +303,12 @@ static void add_notes(struct import_job *job)
     if (job->experts > 0 && job->expert_devices > 1 && !job->dispatcher)
         text_add(&job->notes, "# Without --moe-token-dispatcher-type alltoall Megatron-LM gathers "
                               "tokens: more traffic than planned.\n");
+    if ((job->tensor > 1 || job->context > 1) && !job->fsdp && !job->fsdp2 &&
+        job->connections != 1 && job->launched)
+        text_addf(&job->notes,
+                  "# CUDA_DEVICE_MAX_CONNECTIONS is %s here: with tensor or context parallelism "
+                  "Megatron-LM wants 1, and stops without it on devices before Blackwell.\n",
+                  job->connections == 0 ? "not set" : "another number");
     if (job->dropout[0] > 0 || job->dropout[1] > 0)
         text_add(&job->notes,
                  "# There is no dropout here (0.1 there unless --attention-dropout and "
@@ -300,9 +321,25 @@ static void find_dispatcher(struct import_job *job, struct diag *diag)
     bool flexible = job->dispatcher && !strcmp(job->dispatcher, "flex");
 
     if (job->deepep && !flexible)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--moe-enable-deepep"),
                    "--moe-enable-deepep: expected --moe-token-dispatcher-type flex beside it");
     job->once_a_node = flexible;
+}
+
+/* PyTorch's FSDP gathers and sums on streams of its own, and Megatron-FSDP does where it shards
+ * gradients, and parameters; other transfers are waited for unless an option says otherwise. */
+static void find_overlaps(struct import_job *job)
+{
+    job->known_overlaps = true;
+    job->overlap_sums |= job->fsdp2 || (job->fsdp && job->zero > 1);
+    job->overlap_gathers |= job->fsdp2 || (job->fsdp && job->zero > 2);
+}
+
+static void find_context(struct import_job *job)
+{
+    job->context_method = !job->comm || !strcmp(job->comm, "p2p") ? "ring"
+                          : !strcmp(job->comm, "a2a")             ? "all-to-all"
+                                                                  : "gather";
 }
 
 static void finish(struct import_job *job, struct diag *diag)
@@ -310,7 +347,8 @@ static void finish(struct import_job *job, struct diag *diag)
     import_job_take_standards(job, megatron_options, diag);
     if (diag->nerrors > 0)
         return;
-    job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
+    megatron_check_rules(job, diag);
+    find_context(job);
     find_model(job, diag);
     if (job->size)
         import_job_take_model(job, diag);
@@ -321,18 +359,19 @@ static void finish(struct import_job *job, struct diag *diag)
     }
     find_dispatcher(job, diag);
     find_zero(job);
+    find_overlaps(job);
     megatron_find_recompute(job, diag);
     megatron_find_offload(job, diag);
     find_growth(job, diag);
     find_types(job, diag);
     import_megatron_products(job, diag);
     if (job->expert_tensor > 1 && job->expert_tensor != job->tensor)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
                    "--expert-tensor-parallel-size %lld: expected 1, or %lld as "
                    "--tensor-model-parallel-size, whose ranks are one axis",
                    (long long)job->expert_tensor, (long long)job->tensor);
     if (import_job_is_expert_whole(job) && !job->sequence)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
                    "--expert-tensor-parallel-size 1: ranks of tensor parallelism send the same "
                    "tokens to experts; expected --sequence-parallel, as Megatron-LM does");
     add_notes(job);
@@ -364,6 +403,7 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
         megatron_read_test(job, first, text, diag);
     else
         launch_script_read(job, &megatron_system, first, text, diag);
+    import_job_read_remarks(job, first, text, diag);
     finish(job, diag);
     tell_unread(job, diag);
 }

@@ -21,6 +21,10 @@ void megatron_read_program(struct import_job *job, const char *word, struct plac
 /* Note for a comment if no known program is named. */
 void megatron_note_program(struct import_job *job);
 
+/* Report rules that Megatron-LM checks when it runs, and that the options break as they were given;
+ * before other options are derived from them. */
+void megatron_check_rules(const struct import_job *job, struct diag *diag);
+
 /* Find the recomputed values from all options together; experts and stages are known by then. */
 void megatron_find_recompute(struct import_job *job, struct diag *diag);
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "import/megatron.h"
@@ -55,9 +56,25 @@ static bool find(const struct shell *s, size_t *program)
     return launches(s);
 }
 
+/* Note the variable by which Megatron-LM orders communication and computation. */
+static void note_connections(struct import_job *job, const struct shell *s)
+{
+    static const char name[] = "CUDA_DEVICE_MAX_CONNECTIONS";
+    const struct shell_variable *v = shell_state_find(&s->state, name, strlen(name));
+    struct place place;
+
+    if (!v || !v->set || v->value.count != 1 ||
+        shell_words_doubt(&v->value, 0, 0, v->value.list[0].length) < v->value.list[0].length)
+        return;
+    place = shell_place_at(s, shell_words_at(&v->value, 0, 0));
+    job->connections = strtoll(shell_words_text(&v->value, 0), NULL, 10);
+    import_job_note(job, name, shell_words_text(&v->value, 0), place, place, s->diag);
+}
+
 static void read_words(struct import_job *job, const struct shell *s, size_t program)
 {
     (void)program;
+    note_connections(job, s);
     for (size_t i = 0; i < s->words.count; i++)
         megatron_read_program(job, shell_words_text(&s->words, i),
                               shell_place_at(s, shell_words_at(&s->words, i, 0)), s->diag);

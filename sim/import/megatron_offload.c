@@ -60,7 +60,8 @@ void megatron_find_offload(struct import_job *job, struct diag *diag)
     if (!job->fine_grained_offload)
         return;
     if (!at || job->offload_layers > 0 || job->t5) {
-        diag_error(diag, job->end, "--fine-grained-activation-offloading %s",
+        diag_error(diag, import_job_place_named(job, "--fine-grained-activation-offloading"),
+                   "--fine-grained-activation-offloading %s",
                    !at       ? "without --offload-modules; expected some of " MODULES
                    : job->t5 ? "with T5 cannot be said; leave it out"
                              : "beside --cpu-offloading-num-layers; expected one of them");

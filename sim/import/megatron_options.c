@@ -18,7 +18,7 @@ static const char *const backends[] = {"auto", "flash", "fused", "unfused", "loc
 static const char *const implementations[] = {"local", "transformer_engine", "inference_optimized",
                                               NULL};
 static const char *const scores[] = {"softmax", "sigmoid", NULL};
-static const char *const comms[] = {"p2p", "all_gather", "allgather", NULL};
+static const char *const comms[] = {"p2p", "a2a", "all_gather", "allgather", NULL};
 static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params",
                                          NULL};
 static const char *const granularities[] = {"full", "selective", NULL};
@@ -26,6 +26,7 @@ static const char *const methods[] = {"uniform", "block", NULL};
 static const char *const optimizers[] = {"adam", "sgd", NULL};
 static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
 
+static const char *const fsdp_types[] = {"auto", "fp32", "bf16", "fp16", NULL};
 static const char *const formats[] = {"hybrid", "e4m3", NULL};
 static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8", NULL};
 static const char *const e2m1[] = {"e2m1", NULL};
@@ -69,6 +70,8 @@ const struct import_option megatron_options[] = {
     FLAG("--no-position-embedding", unpositioned),
     FLAG("--rotary-interleaved", interleaved),
     FRACTION("--rotary-base", theta),
+    FLAG("--use-rope-scaling", scaled),
+    FRACTION("--rope-scaling-factor", rope_factor),
     TEXT("--window-size", window_size),
     WORD("--normalization", norm, norms),
     FRACTION("--norm-epsilon", norm_eps),
@@ -158,6 +161,7 @@ const struct import_option megatron_options[] = {
     FRACTION("--moe-aux-loss-coeff", aux_loss),
     FRACTION("--moe-z-loss-coeff", z_loss),
     FRACTION("--moe-expert-capacity-factor", capacity),
+    FLAG("--moe-router-force-load-balancing", balanced),
     WORD("--moe-token-dispatcher-type", dispatcher, exchanges),
     FLAG("--moe-layer-recompute", moe_again),
     REFUSED("--moe-extended-tp", "experts are sharded as the mlp is; leave it out"),
@@ -165,7 +169,12 @@ const struct import_option megatron_options[] = {
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
     FLAG("--moe-enable-deepep", deepep),
     WORD("--moe-flex-dispatcher-backend", flexible, by_nodes),
-    REFUSED("--overlap-moe-expert-parallel-comm --delay-wgrad-compute", NO_TRICK),
+    UNSAID("--overlap-moe-expert-parallel-comm",
+           "rows of experts travel beside another microbatch's computation there, here computation "
+           "waits for them: a longer step than there"),
+    UNSAID("--delay-wgrad-compute",
+           "gradients of weights are computed later there, beside transfers: a longer step than "
+           "there"),
     /* ---- devices ---- */
     NUMBER("--nnodes", nodes),
     NUMBER("--nproc-per-node", node_devices),
@@ -202,8 +211,11 @@ const struct import_option megatron_options[] = {
     REFUSED("--hierarchical-context-parallel-sizes",
             "context has one axis and one method; leave it out"),
     REFUSED("--overlap-p2p-communication-warmup-flush --defer-embedding-wgrad-compute "
-            "--enable-full-sharding-in-hsdp --fsdp-double-buffer",
+            "--enable-full-sharding-in-hsdp",
             NO_TRICK),
+    UNSAID("--fsdp-double-buffer",
+           "two buffers of gathered parameters are kept there for the whole step: a little more "
+           "memory than here"),
     /* ---- the batch and memory ---- */
     NUMBER("--micro-batch-size", sequences),
     NUMBER("--global-batch-size", batch),
@@ -243,8 +255,8 @@ const struct import_option megatron_options[] = {
     WORD("--exp-avg-sq-dtype", second_moment, types),
     UNLESS("--megatron-fsdp-main-params-dtype", automatic,
            "parameters are updated in float32; leave it out"),
-    UNLESS("--megatron-fsdp-main-grads-dtype", fp32, "expected fp32, which is planned"),
-    UNLESS("--megatron-fsdp-grad-comm-dtype", fp32, "expected fp32, which is planned"),
+    WORD("--megatron-fsdp-main-grads-dtype", grads, fsdp_types),
+    WORD("--megatron-fsdp-grad-comm-dtype", summed_type, fsdp_types),
     FLAG("--optimizer-cpu-offload", offload_state),
     FIELD("--optimizer-offload-fraction", IMPORT_FRACTION, offload_fraction, .min = 0),
     FIELD("--cpu-offloading-num-layers", IMPORT_INT, offload_layers, .min = 0),
@@ -342,6 +354,10 @@ const struct import_option megatron_options[] = {
           "--tp-comm-bootstrap-backend --train-sync-interval --use-legacy-models "
           "--use-mcore-models --use-ring-exchange-p2p --use-sharp"),
     /* ---- transfers that go beside work, and in which pieces: the same bytes ---- */
+    FLAG("--overlap-grad-reduce", overlap_sums),
+    FLAG("--overlap-param-gather", overlap_gathers),
+    FLAG("--tp-comm-overlap", overlap_products),
+    FLAG("--no-overlap-p2p-communication", blocked_sends),
     QUIET("--DDP-impl"), /* until 2022 */
     QUIET("--align-grad-reduce --align-param-gather --ddp-average-in-collective --ddp-bucket-size "
           "--ddp-num-buckets --ddp-pad-buckets-for-high-nccl-busbw --disable-tp-comm-bulk-dgrad "
@@ -349,9 +365,8 @@ const struct import_option megatron_options[] = {
           "--disable-tp-comm-split-ag --disable-tp-comm-split-rs --moe-shared-expert-overlap "
           "--no-align-grad-reduce --no-align-param-gather "
           "--no-async-tensor-model-parallel-allreduce --no-gradient-reduce-div-fusion "
-          "--no-overlap-p2p-communication --overlap-grad-reduce --overlap-param-gather "
           "--overlap-param-gather-with-optimizer-step --suggested-communication-unit-size "
-          "--tp-comm-overlap --tp-comm-overlap-cfg --tp-comm-overlap-rs-dgrad"),
+          "--tp-comm-overlap-cfg --tp-comm-overlap-rs-dgrad"),
     /* ---- kernels and how values are computed ---- */
     QUIET("--muon-"),
     QUIET("--use-mup"),
@@ -367,16 +382,16 @@ const struct import_option megatron_options[] = {
           "--disable-bf16-reduced-precision-matmul --glu-linear-offset "
           "--export-moe-apply-probs-on-input --moe-apply-probs-on-input --moe-deepep-num-sms "
           "--moe-grouped-gemm --moe-input-jitter-eps --moe-permute-fusion "
-          "--moe-router-bias-update-rate --moe-router-dtype --moe-router-force-load-balancing "
+          "--moe-router-bias-update-rate --moe-router-dtype "
           "--moe-router-fusion --moe-router-load-balancing-type --moe-token-drop-policy "
           "--moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale "
           "--mscale-all-dim --no-bias-dropout-fusion "
           "--no-bias-gelu-fusion --no-bias-swiglu-fusion --no-clone-scatter-output-in-embedding "
           "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-persist-layer-norm "
-          "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu --rope-scaling-factor "
+          "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu "
           "--rope-type --rotary-percent --rotary-scaling-factor "
           "--rotary-seq-len-interpolation-factor --softmax-type --te-rng-tracker "
-          "--use-rope-scaling --use-te-activation-func"),
+          "--use-te-activation-func"),
     /* ---- of options that are errors here themselves ---- */
     QUIET("--apply-wd-to-qk-layernorm"),
     QUIET("--dsa-"),

@@ -59,7 +59,7 @@ static void find_modules(struct import_job *job, struct diag *diag)
     if (!strcmp(text_get(&job->recompute_modules), "core_attn"))
         text_clear(&job->recompute_modules);
     else if (job->t5)
-        diag_error(diag, job->end,
+        diag_error(diag, job->modules.text ? job->modules.place : job->end,
                    "T5 with parts of layers computed again cannot be said; expected "
                    "--recompute-modules core_attn");
 }
@@ -76,7 +76,7 @@ void megatron_find_recompute(struct import_job *job, struct diag *diag)
     if (job->recompute && !strcmp(job->recompute, "selective"))
         find_modules(job, diag);
     else if (job->moe_again)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--moe-layer-recompute"),
                    "--moe-layer-recompute beside full recomputation; expected one of them");
     else if (job->modules.text)
         text_add(&job->notes,

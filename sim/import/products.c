@@ -65,7 +65,8 @@ void import_megatron_products(struct import_job *job, struct diag *diag)
         return;
     }
     if (job->bf16_ends && job->layers == 0)
-        diag_error(diag, job->end, "--first-last-layers-bf16: which layers? expected --num-layers");
+        diag_error(diag, import_job_place_named(job, "--first-last-layers-bf16"),
+                   "--first-last-layers-bf16: which layers? expected --num-layers");
     if (job->fp8_format)
         gradients = strcmp(job->fp8_format, "hybrid") ? "e4m3" : "e5m2";
     except_layers(&except, job);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "timetable/timetable.h"
 
 #define STAGES_MAX 65536
+#define FIELD(name) offsetof(struct import_job, name)
 
 /* Find the number of virtual stages from --num-layers-per-virtual-pipeline-stage. */
 static void find_virtual(struct import_job *job, int64_t units, struct diag *diag)
@@ -24,7 +26,7 @@ static void find_virtual(struct import_job *job, int64_t units, struct diag *dia
     if (job->stage_depth == 0)
         return;
     if (units == 0 || units % of_stages)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(stage_depth)),
                    "--num-layers-per-virtual-pipeline-stage %" PRId64 " times %" PRId64
                    " stages does not divide %" PRId64 " layers; expected a divisor, or "
                    "--num-virtual-stages-per-pipeline-rank",
@@ -42,7 +44,7 @@ void import_job_add_stage(struct import_job *job, int64_t layers)
 static void count_ends(struct import_job *job, int64_t units, int64_t nstages, struct diag *diag)
 {
     if (units % nstages) {
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(stages)),
                    "%" PRId64 " layers, counting embedding and loss as asked, do not divide by "
                    "%" PRId64 " stages",
                    units, nstages);
@@ -59,10 +61,11 @@ static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag
     int64_t each = nstages / job->stages; /* stages of a rank */
     int64_t between = job->stages - (job->first_depth > 0) - (job->last_depth > 0);
     int64_t rest = job->layers - job->first_depth - job->last_depth;
+    static const size_t ends[] = {FIELD(first_depth), FIELD(last_depth), 0};
 
     if (rest < 0 || job->first_depth % each || job->last_depth % each ||
         (between > 0 ? rest % (between * each) : rest) != 0) {
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_of(job, ends),
                    "%" PRId64 " layers of the first rank, %" PRId64 " of the last and the other "
                    "%" PRId64 " in equal parts do not go into %" PRId64 " stages",
                    job->first_depth, job->last_depth, rest, nstages);
@@ -129,7 +132,7 @@ static void read_layout(struct import_job *job, struct diag *diag)
 static void leave_first(struct import_job *job, int64_t nstages, struct diag *diag)
 {
     if (nstages != job->stages || job->layers % (nstages - 1)) {
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "--standalone-embedding-stage"),
                    "--standalone-embedding-stage: %" PRId64 " layers do not divide by the %" PRId64
                    " stages behind it, or ranks have several stages",
                    job->layers, nstages - 1);
@@ -158,11 +161,8 @@ void import_job_find_stages(struct import_job *job, struct diag *diag)
         find_virtual(job, units, diag);
     nstages = job->virtual_stages > 0 ? job->virtual_stages : 1;
     job->schedule = timetable_made_for(TIMETABLE_IN_MEGATRON, nstages)->name;
-    if (job->schedule_group > 0 && job->virtual_stages > 1 && job->schedule_group != job->stages)
-        diag_error(diag, job->end,
-                   "--microbatch-group-size-per-virtual-pipeline-stage %" PRId64
-                   ": %s takes as many as there are stages, %" PRId64 "; leave it out",
-                   job->schedule_group, job->schedule, job->stages);
+    if (job->schedule_group == 0)
+        job->schedule_group = job->stages;
     nstages *= job->stages;
     if (job->stages == 1 || nstages > STAGES_MAX || job->stage_layout.text || !is_set(job))
         return;

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #include "import/torchtitan.h"
 #include "scenario/flavors.h"
 #include "timetable/timetable.h"
+
+#define FIELD(name) offsetof(struct import_job, name)
 
 struct line {
     const char *from, *to; /* without surrounding spaces, and without comment */
@@ -134,9 +137,10 @@ static void read_pair(struct toml *t, const struct line *l, const char *equals)
         diag_error(t->diag, key.place, "'%.60s' has no value", text_get(&name));
     else if (value.to - value.from >= 3 && !strncmp(value.from, "\"\"\"", 3))
         diag_error(t->diag, value.place, "a string of several lines; expected one line");
-    else
-        torchtitan_set(t->job, text_get(&name), value.from < value.to ? text_get(&text) : NULL,
-                       key.place, value.place, t->diag);
+    else if (torchtitan_check_quotes(text_get(&name), text_get(&text),
+                                     *value.from == '"' || *value.from == '\'', value.place,
+                                     t->diag))
+        torchtitan_set(t->job, text_get(&name), text_get(&text), key.place, value.place, t->diag);
     text_fini(&name);
     text_fini(&text);
 }
@@ -184,9 +188,13 @@ static void find_model(struct import_job *job, struct diag *diag)
         if (name && flavor && !strcmp(f->model, name) && !strcmp(f->flavor, flavor))
             job->size = f->size;
     if (!job->size && (name || flavor || diag->nerrors == 0))
-        diag_error(diag, flavor ? job->flavor.place : name ? job->model_name.place : job->end,
+        diag_error(diag,
+                   flavor ? job->flavor.place
+                   : name ? job->model_name.place
+                          : job->end,
                    "model '%.40s' of flavor '%.40s' is none that was published; expected llama3 "
-                   "8B, 70B, 405B, or deepseek_v3 16B, 236B, 671B; or a published size by --model",
+                   "8B, 70B, 405B, qwen3 0.6B to 235B-A22B, or deepseek_v3 16B, 236B, 671B; or a "
+                   "published size by --model",
                    name ? name : "", flavor ? flavor : "");
     if (job->size)
         import_job_take_model(job, diag);
@@ -222,12 +230,14 @@ static void find_recompute(struct import_job *job, struct diag *diag)
 /* Find the batch from its tokens, as given since August 2026: of a microbatch, and of a step. */
 static void find_tokens(struct import_job *job, struct diag *diag)
 {
+    static const size_t fields[] = {FIELD(tokens), FIELD(batch_tokens), 0};
+
     if (job->batch < 0)
         job->batch = 0;
     if (job->tokens == 0)
         return;
     if (job->tokens % job->seq || (job->batch_tokens > 0 && job->batch_tokens % job->seq))
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_of(job, fields),
                    "training.num_tokens_per_microbatch_per_dp_rank and num_tokens_per_train_step: "
                    "expected whole sequences of max_context_length %lld",
                    (long long)job->seq);
@@ -242,6 +252,7 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
 {
     int64_t count = job->microbatches ? job->microbatches : job->old_stages ? job->stages : 0;
     int64_t local = job->sequences;
+    static const size_t fields[] = {FIELD(microbatches), FIELD(microbatch), FIELD(sequences), 0};
 
     if (job->tokens > 0) {
         job->local = local * (count ? count : 1);
@@ -250,7 +261,7 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
     if (!count && !job->microbatch)
         text_add(&job->taken, " parallelism.pipeline_parallel_microbatch_size 1");
     if (count ? local % count : local % (job->microbatch ? job->microbatch : 1))
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_of(job, fields),
                    "a local batch of %lld sequences cannot be cut into microbatches: %lld of them, "
                    "or of %lld sequences",
                    (long long)local, (long long)count, (long long)job->microbatch);
@@ -267,7 +278,8 @@ static void split_layers(struct import_job *job, const struct timetable_schedule
     job->virtual_stages = schedule->stages_per_rank;
     import_job_split_as_torchtitan(job, diag);
     if (!timetable_is_made_for(schedule, job->virtual_stages))
-        diag_error(diag, job->end, "%s is not made for %lld stages a rank", schedule->name,
+        diag_error(diag, job->schedule_name.text ? job->schedule_name.place : job->end,
+                   "%s is not made for %lld stages a rank", schedule->name,
                    (long long)job->virtual_stages);
     if (job->virtual_stages == schedule->stages_per_rank)
         job->virtual_stages = 1;
@@ -307,6 +319,25 @@ static void find_shards(struct import_job *job)
     job->rows = true;
 }
 
+/* training.dtype is that of parameters, gradients and the optimizer's state; gradients are summed
+ * over shards in mixed_precision_reduce. */
+static void find_types(struct import_job *job, struct diag *diag)
+{
+    bool half = job->kept_type && !strcmp(job->kept_type, "bfloat16");
+
+    job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
+    if (half && !job->bf16)
+        diag_error(diag, import_job_place_named(job, "training.dtype"),
+                   "training.dtype bfloat16 beside mixed_precision_param float32: parameters of 16 "
+                   "bits are computed with in 16 bits; expected one type");
+    job->half_parameters = half;
+    if (half)
+        job->reduce = job->summed_type && !strcmp(job->summed_type, "bfloat16") ? NULL : "float32";
+    else
+        job->reduce =
+            job->summed_type && strcmp(job->summed_type, "float32") != 0 ? job->summed_type : NULL;
+}
+
 static void find_optimizer(struct import_job *job)
 {
     if (job->optimizer && !strcmp(job->optimizer, "Adam"))
@@ -326,12 +357,12 @@ static void find_experts(struct import_job *job, struct diag *diag)
     job->expert_tensor = job->expert_devices > 1 ? expert_tensor : job->tensor;
     if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != 1 &&
         expert_tensor != job->tensor)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
                    "parallelism.expert_tensor_parallel_degree is %lld; expected 1, or %lld as "
                    "tensor_parallel_degree, whose ranks are one axis",
                    (long long)expert_tensor, (long long)job->tensor);
     if (job->context > 1 && job->balancer && strcmp(job->balancer, "headtail") != 0)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_named(job, "parallelism.context_parallel_load_balancer"),
                    "parallelism.context_parallel_load_balancer is %s; tokens are planned in zigzag "
                    "order: expected headtail",
                    job->balancer);
@@ -353,9 +384,10 @@ static void finish(struct import_job *job, struct diag *diag)
         job->cpu_offload && !strcmp(job->cpu_offload, "true");
     find_experts(job, diag);
     import_torchtitan_products(job, diag);
-    job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
+    find_types(job, diag);
     job->sequence = job->keep_values = job->tensor > 1; /* autograd keeps the inputs of ops */
-    job->gathers = !job->comm || !strcmp(job->comm, "allgather");
+    job->known_overlaps = job->overlap_sums = job->overlap_gathers = true; /* FSDP2's streams */
+    job->context_method = !job->comm || !strcmp(job->comm, "allgather") ? "gather" : "ring";
 }
 
 static void read_toml(struct import_job *job, struct place first, const char *text,
@@ -391,5 +423,6 @@ void import_torchtitan(struct import_job *job, struct place first, const char *t
         torchtitan_read_json(job, first, text, diag);
     else
         read_toml(job, first, text, diag);
+    import_job_read_remarks(job, first, text, diag);
     finish(job, diag);
 }

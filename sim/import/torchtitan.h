@@ -16,6 +16,11 @@
 
 extern const struct import_option torchtitan_options[]; /* ended by a row without a name */
 
+/* Whether a value has the quotes that its option wants: a number or a truth has none, in a file of
+ * torchtitan every other text has some.  Else false, reported at `place`. */
+bool torchtitan_check_quotes(const char *name, const char *value, bool quoted, struct place place,
+                             struct diag *diag);
+
 /* Store the value of an option; `value` is NULL if there is none.  An option with an effect may be
  * given only once. */
 void torchtitan_set(struct import_job *job, const char *name, const char *value, struct place key,

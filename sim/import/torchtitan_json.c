@@ -60,7 +60,8 @@ static void set(const struct tree *t, const char *name, const struct yaml_node *
         diag_no_memory(t->diag);
     else if (node->kind == YAML_MAP)
         diag_error(t->diag, node->place, "%s is a map; expected a value", name);
-    else
+    else if (!node->quoted ||
+             torchtitan_check_quotes(name, text_get(&text), true, node->place, t->diag))
         torchtitan_set(t->job, name, text_get(&text), node->place, node->place, t->diag);
     text_fini(&text);
 }

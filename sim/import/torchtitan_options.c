@@ -4,6 +4,9 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "import/torchtitan.h"
 
 #include "import/rows.h"
@@ -33,7 +36,6 @@ static const char *const empty[] = {"[]", "", NULL};
 static const char *const gate[] = {"[]", "[\"moe.router.gate\"]", NULL};
 static const char *const no_file[] = {"", "null", NULL};
 static const char *const nothing[] = {"null", NULL};
-static const char *const float32[] = {"float32", NULL};
 static const char *const standard[] = {"standard", "default", NULL};
 static const char *const sharded[] = {"fsdp", NULL};
 static const char *const causal[] = {"causal", NULL};
@@ -68,9 +70,8 @@ const struct import_option torchtitan_options[] = {
     NUMBER("training.max_context_length", seq, 1),
     WORD("training.mixed_precision_param", type, types),
     FIELD("training.max_norm", IMPORT_LIMIT, clip, .standard = "1.0"),
-    UNLESS("training.mixed_precision_reduce", float32,
-           "gradients are summed in float32; leave it out"),
-    UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
+    WORD("training.mixed_precision_reduce", summed_type, types),
+    WORD("training.dtype", kept_type, types),
     WORD("training.enable_cpu_offload", cpu_offload, truths),
     UNLESS("training.fp8_linear", no, OLD_BITS),
     UNLESS("training.enable_fp8_linear", no, OLD_BITS),
@@ -94,8 +95,9 @@ const struct import_option torchtitan_options[] = {
     FRACTION("optimizer.eps", eps, "1e-08"),
     FRACTION("optimizer.weight_decay", weight_decay, "0.1"),
     WORD("optimizer.implementation", implementation, implementations),
-    UNLESS("optimizer.early_step_in_backward", no,
-           "gradients are planned to wait for the whole backward phase; expected false"),
+    UNSAID_UNLESS("optimizer.early_step_in_backward", no,
+                  "each parameter is updated there as soon as its gradient is there; here "
+                  "gradients wait for the whole backward phase, more memory than there"),
     QUIET("optimizer.fused optimizer.optimizer_factory_kwargs_by_name"),
     /* ---- devices ---- */
     NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
@@ -147,11 +149,14 @@ const struct import_option torchtitan_options[] = {
            "expected a schedule by its name, pipeline_parallel_schedule"),
     TEXT("parallelism.pipeline_parallel_split_points", split_points),
     TEXT("experimental.pipeline_parallel_split_points", split_points),
-    QUIET("parallelism.context_parallel_ptrr_mask_key parallelism.enable_async_tensor_parallel "
-          "parallelism.enable_compiled_autograd parallelism.enable_fsdp_symm_mem "
+    FIELD("parallelism.enable_async_tensor_parallel", IMPORT_FLAG, overlap_products, .min = 0),
+    FIELD("experimental.enable_async_tensor_parallel", IMPORT_FLAG, overlap_products, .min = 0),
+    FIELD("compile.enable_async_tensor_parallel", IMPORT_FLAG, overlap_products, .min = 0),
+    QUIET("parallelism.context_parallel_ptrr_mask_key parallelism.enable_compiled_autograd "
+          "parallelism.enable_fsdp_symm_mem "
           "parallelism.full_dtensor parallelism.pipeline_parallel_expert_parallel_overlap "
           "parallelism.spmd_backend experimental.custom_args_module experimental.custom_import "
-          "experimental.enable_async_tensor_parallel experimental.enable_compiled_autograd "
+          "experimental.enable_compiled_autograd "
           "experimental.pipeline_parallel_split_mode"),
     /* ---- what is computed again ---- */
     FIELD("activation_checkpoint.mode", IMPORT_WORD, recompute, .words = modes,
@@ -211,6 +216,38 @@ const struct import_option torchtitan_options[] = {
 
 _Static_assert(sizeof torchtitan_options / sizeof *torchtitan_options <= IMPORT_OPTIONS_MAX,
                "each row has its flag");
+
+/* Whether TOML has a value without quotes: a number, a truth, a list or a map. */
+static bool is_bare(const char *value)
+{
+    char *end;
+
+    if (*value == '[' || *value == '{' || !strcmp(value, "true") || !strcmp(value, "false"))
+        return true;
+    (void)strtod(value, &end); /* reads inf, nan and hexadecimals, too */
+    return end != value && !*end;
+}
+
+bool torchtitan_check_quotes(const char *name, const char *value, bool quoted, struct place place,
+                             struct diag *diag)
+{
+    const struct import_option *o = import_option_find(torchtitan_options, name);
+    bool number = o && (o->type == IMPORT_INT || o->type == IMPORT_FRACTION ||
+                        o->type == IMPORT_LIMIT || o->type == IMPORT_FLAG);
+
+    if (quoted && number && !o->refused) {
+        diag_error(diag, place, "%s is \"%.60s\", a text; expected %s without quotes", name, value,
+                   o->type == IMPORT_FLAG ? "true or false" : "a number");
+        return false;
+    }
+    if (quoted || is_bare(value))
+        return true;
+    diag_error(diag, place,
+               "%s is %.60s, which is neither a number nor a truth; expected "
+               "quotes around a text",
+               name, value);
+    return false;
+}
 
 void torchtitan_set(struct import_job *job, const char *name, const char *value, struct place key,
                     struct place place, struct diag *diag)

@@ -6,12 +6,14 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/job.h"
 
 #define LAYER "layers."
+#define FIELD(name) offsetof(struct import_job, name)
 
 /* The number in "layers.7"; -1: another name. */
 static int64_t layer_number(const char *name, size_t length)
@@ -103,11 +105,13 @@ static void split_in_the_middle(struct import_job *job, int64_t layers, int64_t 
 /* The first stages have one more of the layers, among which the ends of the model count. */
 static void split_evenly(struct import_job *job, int64_t layers, int64_t nstages, struct diag *diag)
 {
+    static const size_t fields[] = {FIELD(first_less), FIELD(last_less), FIELD(stages),
+                                    FIELD(old_stages), 0};
     int64_t units = layers + job->first_less + job->last_less;
 
     if (units / nstages < 1 || job->first_less > units / nstages ||
         job->last_less > units / nstages) {
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place_of(job, fields),
                    "%" PRId64 " layers, with %" PRId64 " for the embedding and %" PRId64
                    " for the head, do not fill %" PRId64 " stages",
                    layers, job->first_less, job->last_less, nstages);
@@ -126,7 +130,7 @@ static void find_depth(struct import_job *job, int64_t layers, struct diag *diag
     int64_t nstages = (units + job->stage_depth - 1) / job->stage_depth;
 
     if (nstages % job->stages)
-        diag_error(diag, job->end,
+        diag_error(diag, import_job_place(job, FIELD(stage_depth)),
                    "pipeline_parallel_layers_per_stage %" PRId64 " makes %" PRId64
                    " stages; expected a multiple of %" PRId64 " ranks",
                    job->stage_depth, nstages, job->stages);

@@ -3,6 +3,29 @@
 
 #include "jobs/exported.h"
 
+static enum scenario_beside planned(enum scenario_beside asked, const struct trial *trial,
+                                    bool does)
+{
+    if (asked != SCENARIO_AS_CLUSTER || !trial->hardware)
+        return asked;
+    return does ? SCENARIO_BESIDE_WORK : SCENARIO_EXPOSED;
+}
+
+/* What the plan takes to run beside computation. */
+static struct scenario_overlap overlap_of(const struct trial *trial)
+{
+    const struct scenario_overlap *o = &trial->scenario->overlap;
+    struct hardware_software software = {.overlaps_gradients = false};
+
+    if (trial->hardware)
+        software = trial->hardware->software;
+    return (struct scenario_overlap){planned(o->gradients, trial, software.overlaps_gradients),
+                                     planned(o->weights, trial, true), /* beside the update */
+                                     planned(o->products, trial, software.overlaps_products),
+                                     planned(o->sends, trial, software.overlaps_sends),
+                                     planned(o->pairs, trial, software.overlaps_pairs)};
+}
+
 int exported_write(struct text *out, const struct trial *trial, const struct export_target *target,
                    struct shd_error *err)
 {
@@ -12,12 +35,10 @@ int exported_write(struct text *out, const struct trial *trial, const struct exp
                                    .mesh = trial->mesh,
                                    .graph = trial->graph,
                                    .shardings = &trial->shardings,
-                                   .has_cluster = trial->hardware != NULL};
+                                   .overlap = overlap_of(trial)};
     struct text what = TEXT_INIT;
     int status;
 
-    if (trial->hardware)
-        layout.overlaps_products = trial->hardware->software.overlaps_products;
     if (trial->unpadded) /* each system pads in a way of its own, or not at all */
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "dimensions are padded, which exported code is not; expected sizes "

@@ -349,6 +349,7 @@ static int search_serving(const struct searched *o)
 static int search_what_is_asked(struct searched *o)
 {
     int exit = cmd_check_new(o->output, o->force);
+    struct shd_error err;
 
     if (exit == CMD_OK)
         exit = cmd_check_output(o->picture);
@@ -360,6 +361,8 @@ static int search_what_is_asked(struct searched *o)
         return exit;
     if (o->serve)
         return search_serving(o);
+    if (o->target && export_check_source(o->target, o->chosen.trial.scenario, &err) != SHD_OK)
+        return cmd_refused(&err);
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
 }
 
