@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import numpy as np
@@ -19,7 +19,10 @@ import torch
 OBJECTS_MOST = 1_000_000
 
 #: What holds no other objects, or none that a forward pass may change.
-PLAIN = (type(None), bool, int, float, complex, str, bytes, type, torch.dtype, torch.device, np.ndarray, np.generic)
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
+
+#: Packages whose objects, but for modules with parameters and containers, are left alone: some load libraries when they are looked at.
+LEFT_ALONE = ("torch", "numpy", "builtins", "logging", "threading", "_thread")
 
 Undo = Callable[[], None]
 
@@ -32,7 +35,7 @@ def unchanged(*roots: Any) -> Iterator[None]:
     waiting = list(roots)
     while waiting and len(seen) < OBJECTS_MOST:
         value = waiting.pop()
-        if isinstance(value, PLAIN) or id(value) in seen:
+        if issubclass(type(value), PLAIN) or id(value) in seen:
             continue
         seen[id(value)] = value  # kept alive, so that its number stays its own
         undone, inside = _noted(value)
@@ -52,27 +55,29 @@ def _states() -> List[Undo]:
 
 def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
     """How a value is put back, and what is inside of it."""
-    if isinstance(value, torch.Tensor):
+    kind = type(value)  # what a value says of itself may be made up, and cost an import
+    if issubclass(kind, torch.Tensor):
         return ([_gradient(value)] if value.is_leaf else []), []
-    if isinstance(value, FunctionType):
+    if kind is FunctionType:
         named = [value.__globals__[n] for n in value.__code__.co_names if n in value.__globals__]
         cells = [c for c in value.__closure__ or () if _filled(c)]
-        modules = [v for v in named if isinstance(v, torch.nn.Module)]
+        modules = [v for v in named if issubclass(type(v), torch.nn.Module)]
         return [_cell(c) for c in cells], [*(c.cell_contents for c in cells), *modules, *(value.__defaults__ or ())]
-    if isinstance(value, MethodType):
+    if kind is MethodType:
         return [], [value.__self__]
     undo: List[Undo] = []
     inside: List[Any] = []
-    if isinstance(value, (list, tuple)):
+    if issubclass(kind, (list, tuple)):
         inside += value
-        undo += [_list(value)] if isinstance(value, list) else []
-    elif isinstance(value, dict):
+        undo += [_list(value)] if issubclass(kind, list) else []
+    elif issubclass(kind, dict):
         inside += value.values()
         undo.append(_mapping(value))
-    elif isinstance(value, set):
+    elif issubclass(kind, set):
         undo.append(_set(value))
-    own = getattr(value, "__dict__", None)
-    if isinstance(own, dict):
+    known = kind.__module__.partition(".")[0] in LEFT_ALONE and not issubclass(kind, torch.nn.Module)
+    if not known and "__dict__" in dir(kind):
+        own = object.__getattribute__(value, "__dict__")
         inside += own.values()
         undo.append(_mapping(own))
     return undo, inside
