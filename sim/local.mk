@@ -69,6 +69,8 @@ libsim_la_SOURCES = \
 	%D%/base/system.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
+	%D%/base/thread.c \
+	%D%/base/thread.h \
 	%D%/base/turns.c \
 	%D%/base/turns.h \
 	%D%/base/uint128.c \

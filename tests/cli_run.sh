@@ -323,6 +323,20 @@ test_output_lost() {
     says err 'error: standard output: ' "full disk: said"
 }
 
+# The shell's limit on stacks is not the program's: readers and planners have stacks of their own.
+test_small_stacks() {
+    for kib in 64 256; do
+        for what in "plan $scenarios/train_5d.yaml" "run -q $scenarios/dp_tp.yaml" "check -q $scenarios/fsdp.yaml" \
+            "explain $scenarios/gpt2.yaml" "replay $top_srcdir/examples/torch" \
+            "search -q $scenarios/train_zero.yaml -S dp -s hardware=b200 --plans 4 --threads 2"; do
+            # shellcheck disable=SC2086,SC3045
+            (ulimit -s $kib && timeout "$LIMIT" "$shardsim" $what) >"$tmp/out" 2>"$tmp/err"
+            status=$?
+            is 0 "a stack of $kib KiB: ${what%% *}"
+        done
+    done
+}
+
 # Half a minute of work, in many small strategies.
 long_scenario() {
     sed '/^strategies/,$d' "$scenarios/strategies.yaml"
@@ -473,6 +487,7 @@ test_one_device
 test_failed_checks
 test_not_finite
 test_output_lost
+test_small_stacks
 test_planning
 test_interrupt
 test_interrupted_input

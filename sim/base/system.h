@@ -27,6 +27,9 @@ void system_wake(_Atomic uint32_t *word, int count);
 /* For a thread that sleeps shortly and often: wake it on time; debuggers show its name. */
 void system_make_prompt(const char *name);
 
+/* The least stack of threads that libraries start from now on, as OpenMP's are. */
+void system_set_stacks(size_t bytes);
+
 /* ---- cores ---- */
 
 #define SYSTEM_CORES_MAX 1024

@@ -7,6 +7,7 @@
 #include "base/system.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,17 @@ void system_make_prompt(const char *name)
 {
     prctl(PR_SET_TIMERSLACK, 1000UL);
     prctl(PR_SET_NAME, name);
+}
+
+void system_set_stacks(size_t bytes)
+{
+    pthread_attr_t attr;
+
+    if (pthread_attr_init(&attr) == 0) {
+        (void)pthread_attr_setstacksize(&attr, bytes);
+        (void)pthread_setattr_default_np(&attr);
+        pthread_attr_destroy(&attr);
+    }
 }
 
 uint32_t system_cores(struct system_cores *out)

@@ -77,6 +77,11 @@ void system_make_prompt(const char *name)
     (void)name;
 }
 
+void system_set_stacks(size_t bytes)
+{
+    (void)bytes; /* those of the library */
+}
+
 uint32_t system_cores(struct system_cores *out)
 {
     long ncores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -6,6 +6,8 @@
 #include "config.h"
 
 #include <argp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@
 
 #include "base/installed.h"
 #include "base/screen.h"
+#include "base/system.h"
+#include "base/thread.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "jobs/command.h"
@@ -135,7 +139,7 @@ static int join_ranks(void)
     return CMD_OK;
 }
 
-int cmd_main(int argc, char **argv)
+static int run_joined(int argc, char **argv)
 {
     int exit = join_ranks();
 
@@ -146,4 +150,45 @@ int cmd_main(int argc, char **argv)
         ranks_end();
     }
     return exit;
+}
+
+/* What cmd_main() was called with, and its answer. */
+struct called {
+    int argc;
+    char **argv;
+    int exit;
+};
+
+static void *run_called(void *arg)
+{
+    struct called *called = arg;
+
+    called->exit = run_joined(called->argc, called->argv);
+    return NULL;
+}
+
+/* Run on a thread with a stack of its own.  The first thread then takes no signals, so that they
+ * interrupt the other as they would the first. */
+static int run_on_thread(int argc, char **argv)
+{
+    struct called called = {argc, argv, CMD_CANNOT};
+    sigset_t all;
+    pthread_t thread;
+    int failed;
+
+    system_set_stacks(THREAD_STACK_BYTES);
+    failed = thread_start(&thread, run_called, &called);
+    if (failed) {
+        cmd_error("no stack of %zu MiB: %s", THREAD_STACK_BYTES >> 20, strerror(failed));
+        return CMD_CANNOT;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    pthread_join(thread, NULL);
+    return called.exit;
+}
+
+int cmd_main(int argc, char **argv)
+{
+    return thread_first_is_small() ? run_on_thread(argc, argv) : run_joined(argc, argv);
 }

@@ -23,6 +23,7 @@
 #include "base/diag.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "ranks/farm.h"
 #include "ranks/ranks.h"
 #include "store/write.h"
@@ -111,7 +112,7 @@ int cmd_start_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(out, NULL, run, arg);
+    failed = thread_start(out, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }

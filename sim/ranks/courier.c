@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/system.h"
+#include "base/thread.h"
 #include "base/wait.h"
 #include "ranks/letters.h"
 #include "ranks/wire.h"
@@ -648,7 +649,7 @@ int ranks_begin(struct shd_error *err)
         return SHD_OK;
     courier.asked_end = &courier.asked;
     courier.told = dup(2);
-    if (pthread_create(&courier.thread, NULL, courier_main, &ready))
+    if (thread_start(&courier.thread, courier_main, &ready))
         return shd_error_set(err, SHD_ESYSTEM,
                              "could not start the thread that talks to other "
                              "ranks");

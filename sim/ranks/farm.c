@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "base/wait.h"
 #include "ranks/ranks.h"
 
@@ -259,7 +260,7 @@ static int start_hands(pthread_t *hands, int n, void *(*run)(void *), struct far
 {
     int started = 0;
 
-    while (started < n && pthread_create(&hands[started], NULL, run, farm) == 0)
+    while (started < n && thread_start(&hands[started], run, farm) == 0)
         started++;
     return started;
 }
