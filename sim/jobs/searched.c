@@ -200,6 +200,8 @@ static int search(struct searched *o)
     } else {
         exit = answer(o, &found, &opts, own_step(&o->chosen, &subject.space));
         search_fini(&found);
+        if (journal_check(opts.journal, &err) != SHD_OK)
+            exit = cmd_worse(exit, cmd_cannot(&err));
     }
     journal_close(opts.journal);
     subject_fini(&subject);

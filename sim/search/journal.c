@@ -32,6 +32,7 @@ struct journal {
     FILE *file;
     struct row *rows; /* sorted by layout */
     size_t nrows;
+    int failure; /* errno of the first write that failed; 0: none */
 };
 
 #define FITS "fits"
@@ -178,7 +179,8 @@ static void print_head(struct text *out, const struct subject *subject)
 static const char *find_other(const char *line, const char *head)
 {
     for (size_t i = 0; i < NHEAD_PARTS; i++) {
-        const char *is = strstr(line, head_parts[i].name), *wanted = strstr(head, head_parts[i].name);
+        const char *is = strstr(line, head_parts[i].name),
+                   *wanted = strstr(head, head_parts[i].name);
         size_t n = strcspn(wanted, ",\n");
 
         if (!is)
@@ -296,13 +298,24 @@ static int failed(const struct journal *j, struct shd_error *err)
     return shd_error_set(err, SHD_ESYSTEM, "cannot write %s: %s", j->path, strerror(errno));
 }
 
-static int put(const struct journal *j, const struct text *text, struct shd_error *err)
+/* Write a line.  A disk that is full ends the journal and not the search. */
+static int put(struct journal *j, const struct text *text, struct shd_error *err)
 {
     if (text->failed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a line of %s", j->path);
-    if (fwrite(text_get(text), 1, text->length, j->file) != text->length || fflush(j->file) != 0)
-        return failed(j, err);
+    if (!j->failure &&
+        (fwrite(text_get(text), 1, text->length, j->file) != text->length || fflush(j->file) != 0))
+        j->failure = errno;
     return SHD_OK;
+}
+
+int journal_check(const struct journal *j, struct shd_error *err)
+{
+    return !j || !j->failure ? SHD_OK
+                             : shd_error_set(err, SHD_ESYSTEM,
+                                             "cannot write %s: %s; the journal lacks plans of this "
+                                             "search",
+                                             j->path, strerror(j->failure));
 }
 
 int journal_add(struct journal *j, const struct layout *layout, const struct plan *plan,
@@ -402,7 +415,7 @@ void journal_close(struct journal *j)
     if (!j)
         return;
     if (j->file)
-        (void)fclose(j->file);
+        (void)fclose(j->file); /* what could not be written is lost, as journal_check() tells */
     free(j->rows);
     free(j);
 }

@@ -32,9 +32,13 @@ void journal_close(struct journal *journal); /* NULL is allowed */
  * NULL. */
 const struct plan *journal_find(const struct journal *journal, const struct layout *layout);
 
-/* Write a plan to the file.  A refused plan is skipped: to refuse it again takes little time.
- * SHD_ESYSTEM, SHD_ENOMEM. */
+/* Write a plan to the file.  A refused plan is skipped: to refuse it again takes little time. After
+ * a write that fails, as on a full disk, nothing more is written: journal_check() tells.
+ * SHD_ENOMEM. */
 SHD_MUST_CHECK int journal_add(struct journal *journal, const struct layout *layout,
                                const struct plan *plan, struct shd_error *err);
+
+/* Whether all was written so far; SHD_ESYSTEM with the reason if not.  NULL: SHD_OK. */
+int journal_check(const struct journal *journal, struct shd_error *err);
 
 #endif /* SEARCH_JOURNAL_H */
