@@ -123,8 +123,32 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Check that arrays have places and names of their own, and leave them sorted by name. */
-static int check_arrays(struct array_file *file, struct place whole, struct diag *diag)
+/* Check that the arrays of a safetensors file, in the order of their places, fill it from the end
+ * of its header on: other bytes are of another file, or of arrays that the header lost. */
+static void check_filled(const struct array_file *file, uint64_t at, struct place whole,
+                         struct diag *diag)
+{
+    for (size_t i = 0; i < file->narrays; i++) {
+        const struct stored_array *array = &file->arrays[i];
+
+        if (array->at > at)
+            diag_error(diag, whole,
+                       "%" PRIu64 " bytes before '%.100s', from byte %" PRIu64
+                       " on, belong to no array",
+                       array->at - at, array->name, at);
+        at = array->at + array->bytes > at ? array->at + array->bytes : at;
+    }
+    if (file_bytes_count(file->bytes) > at)
+        diag_error(diag, whole,
+                   "%" PRIu64 " bytes behind the last array, from byte %" PRIu64
+                   " on, belong to no array",
+                   file_bytes_count(file->bytes) - at, at);
+}
+
+/* Check that arrays have places and names of their own, and leave them sorted by name.  A header of
+ * 0 bytes: the file is no safetensors file, and may hold more than its arrays. */
+static int check_arrays(struct array_file *file, uint64_t header_bytes, struct place whole,
+                        struct diag *diag)
 {
     struct stored_array *arrays = file->arrays;
     size_t before = diag->nerrors;
@@ -135,6 +159,8 @@ static int check_arrays(struct array_file *file, struct place whole, struct diag
         if (arrays[i - 1].at + arrays[i - 1].bytes > arrays[i].at && arrays[i].bytes > 0)
             diag_error(diag, whole, "'%.100s' and '%.100s' lie over each other at byte %" PRIu64,
                        arrays[i - 1].name, arrays[i].name, arrays[i].at);
+    if (header_bytes > 0)
+        check_filled(file, header_bytes, whole, diag);
     if (file->narrays > 0)
         qsort(arrays, file->narrays, sizeof *arrays, by_name);
     for (size_t i = 1; i < file->narrays; i++)
@@ -149,14 +175,17 @@ static int read_directory(struct array_file *file, const char *path, struct diag
     uint8_t first[SAFETENSORS_LENGTH_BYTES];
     size_t n = 0;
     struct shd_error err;
+    bool is_npz;
     int status;
 
     if (file_bytes_count(file->bytes) > 0)
         n = file_bytes_read(file->bytes, 0, first, sizeof first);
-    status = npz_begins(first, n) ? npz_read(file->bytes, path, add_array, file, diag)
-                                  : open_safetensors(file, path, first, n, diag);
+    is_npz = npz_begins(first, n);
+    status = is_npz ? npz_read(file->bytes, path, add_array, file, diag)
+                    : open_safetensors(file, path, first, n, diag);
     if (status == SHD_OK)
-        status = check_arrays(file, whole, diag);
+        status =
+            check_arrays(file, is_npz ? 0 : safetensors_length((const char *)first), whole, diag);
     if (file_bytes_check(file->bytes, &err) != SHD_OK) {
         diag_failure(diag, whole, err.status, "%s", err.text);
         return err.status;
