@@ -82,6 +82,29 @@ test_default_place() {
     unset XDG_DATA_HOME
 }
 
+# Names that SQLite takes for other things are names of files here; an empty one, as of a variable that is not
+# set, is an error.
+test_names() {
+    program=$(realpath "$shardsim") scenario=$(realpath "$scenarios/fsdp.yaml")
+    (
+        mkdir "$tmp/names" && cd "$tmp/names" || exit 1
+        for name in ':memory:' 'file:x.db' 'file:y.db?mode=memory' 'file::memory:?cache=shared'; do
+            "$program" plan -q "--save=$name" "$scenario" >/dev/null && [ -s "$name" ] &&
+                "$program" runs list "--file=$name" | grep -q '^ *1  .*fsdp' || echo "$name"
+        done
+    ) >"$tmp/lost" 2>&1
+    [ ! -s "$tmp/lost" ]
+    ok $? "--save: names of SQLite's are names of files"
+    diag <"$tmp/lost"
+    for option in "plan --save=" "runs list --file=" "run --outputs=" "search --journal=" "check --junit=" \
+        "check --baselines=" "serve --trace=" "explain --output="; do
+        # shellcheck disable=SC2086
+        shardsim $option "$scenarios/fsdp.yaml"
+        is 2 "$option: status 2"
+        says err " is ''; expected the name of a fi\?l\?" "$option: an empty name"
+    done
+}
+
 # cannot WHAT PATTERN COMMAND...: status 3 and a message
 cannot() {
     what=$1
@@ -269,6 +292,7 @@ test_kept
 test_list
 test_classes
 test_default_place
+test_names
 test_broken
 test_killed
 test_hostile

@@ -71,6 +71,17 @@ def over(header):
 
 
 safetensors("over.safetensors", both, over)
+whole = open(folder + "v.safetensors", "rb").read()
+open(folder + "behind.safetensors", "wb").write(whole + bytes(40))
+
+
+def hole(header):
+    at = max(h["data_offsets"][1] for h in header.values())
+    header["free"] = {"dtype": "F32", "shape": [2], "data_offsets": [at + 12, at + 20]}
+
+
+safetensors("hole.safetensors", both, hole)
+open(folder + "hole.safetensors", "ab").write(bytes(20))
 open(folder + "text.npz", "w").write("x: [1, 2]\n")
 open(folder + "empty.npz", "w").close()
 PY
@@ -127,6 +138,8 @@ far.safetensors|element 2 of 'ids' is 4294967296; expected a whole number from 0
 u32.safetensors|element 2 of 'ids' is 4294967295; expected a whole number from 0 to 15
 floats.safetensors|s.yaml:8:40: error: 'ids' is float32 in the file; expected whole numbers
 shape.safetensors|s.yaml:7:31: error: 'x' is (16, 8) in the file; expected (8, 16), or the same
+behind.safetensors|40 bytes behind the last array, from byte [0-9]* on, belong to no array
+hole.safetensors|12 bytes before 'free', from byte [0-9]* on, belong to no array
 cut.safetensors|'mask' has 8 bytes from byte [0-9]* on, but the file has
 over.safetensors|'x' and 'layers/0/w' lie over each other at byte
 text.npz|a header of [0-9]* bytes; at most
@@ -184,7 +197,7 @@ shardsim run "$tmp/s.yaml" "--outputs=$tmp/o.safetensors" --set 'constraints=[[y
     --set 'params=[[w, [dp, null, tp]]]'
 right "... from another sharding"
 shardsim run "$tmp/s.yaml" "--outputs=$tmp/none/o.safetensors"
-is 2 "a folder that is not there"
+is 3 "a folder that is not there"
 says err "cannot be written: there is no such folder" "... is found first"
 sed 's/^constraints.*/strategies: [{name: a}, {name: b, mesh: {dp: 4, tp: 1}}]/' "$tmp/s.yaml" >"$tmp/two.yaml"
 shardsim run "$tmp/two.yaml" "--outputs=$tmp/o.safetensors"

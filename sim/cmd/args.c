@@ -255,6 +255,11 @@ static error_t take_option(struct args_line *line, int key, char *arg)
         if (!row->take || line->table[i].key != key)
             continue;
         line->given[i] = true;
+        /* A script's variable that is not set: --save="$runs". */
+        if (arg && !*arg && row->value &&
+            (!strcmp(row->value, "FILE") || !strcmp(row->value, "DIR")))
+            args_error(line, "--%s is ''; expected the name of a %s", row->name,
+                       row->value[0] == 'F' ? "file" : "folder");
         row->take(&(struct args_value){line, row, arg, line->inputs[i] + row->at});
         return 0;
     }

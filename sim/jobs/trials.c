@@ -71,11 +71,19 @@ static int put_outputs(struct trials *o, const struct trial *trial)
     return status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
-/* Whether outputs can be written, which is asked before anything is executed. */
-static int check_outputs(struct trials *o)
+static int check_file(struct trials *o)
 {
     struct shd_error err;
 
+    if (store_check(o->outputs, &err) == SHD_OK)
+        return CMD_OK;
+    log_error(&o->work.log, "%s", err.text);
+    return cmd_exit_of(err.status);
+}
+
+/* Whether outputs can be written, which is asked before anything is executed. */
+static int check_outputs(struct trials *o)
+{
     if (!o->outputs)
         return CMD_OK;
     if (o->work.nitems != 1)
@@ -84,10 +92,8 @@ static int check_outputs(struct trials *o)
                   o->work.nitems);
     else if (ranks_count() > 1)
         log_error(&o->work.log, "--outputs of several ranks; expected one process");
-    else if (store_check(o->outputs, &err) != SHD_OK)
-        log_error(&o->work.log, "%s", err.text);
     else
-        return CMD_OK;
+        return check_file(o);
     return CMD_USAGE;
 }
 

@@ -17,8 +17,9 @@
 #define APPLICATION_ID 1936221298 /* "shdr" in the file's header, as `file` shows */
 #define FORMAT 1
 #define BUSY_MS 2000
-#define TABLE                                                                                     \
-    "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, version TEXT NOT " \
+#define TABLE                                                                                    \
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, version TEXT " \
+    "NOT "                                                                                       \
     "NULL, result TEXT NOT NULL)"
 
 struct runs {
@@ -195,12 +196,26 @@ static int check_file(const char *path, struct shd_error *err)
                          S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
 }
 
+/* Open the file of a path.  SQLite takes ":memory:" and "file:...", for other things than files;
+ * from the working folder on they are names like others. */
+static int open_file(struct runs *runs, bool create)
+{
+    struct text path = TEXT_INIT;
+    int code = SQLITE_NOMEM;
+
+    text_addf(&path, "%s%s", runs->path[0] == '/' ? "" : "./", runs->path);
+    if (!path.failed)
+        code = sqlite3_open_v2(text_get(&path), &runs->db,
+                               SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
+    text_fini(&path);
+    return code;
+}
+
 /* Open the database.  Readers too need write access, to roll back after a writer that was killed.
  * Triggers and views of the file are disabled. */
 static int connect(struct runs *runs, bool create)
 {
-    int code = sqlite3_open_v2(runs->path, &runs->db,
-                               SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
+    int code = open_file(runs, create);
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(runs->db, BUSY_MS);
@@ -389,8 +404,8 @@ static void add_json(struct text *out, const char *result)
 int runs_json(struct runs *runs, int64_t id, struct text *out, struct shd_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int status = step_to(runs, &statement, "SELECT result, json_valid(result) FROM runs WHERE id = ?",
-                         id, err);
+    int status = step_to(runs, &statement,
+                         "SELECT result, json_valid(result) FROM runs WHERE id = ?", id, err);
 
     if (status == SHD_OK && !sqlite3_column_int(statement, 1))
         status = refuse(runs, SQLITE_ERROR, err);
