@@ -295,11 +295,24 @@ class Program:
         """sum, max, min or prod over axes, which the result lacks."""
         gone = {a % x.rank for a in over} if x.rank else set()
         kept = [a for a in range(x.rank) if a not in gone]
+        if fn == "prod":
+            return self._product(x, kept, sorted(gone))
         other = whole.reduced(self, fn, x, sorted(gone)) if not is_float(x.dtype) else None
         return other or self._add(
             "reduce", [x.shape[a] for a in kept], x.dtype, [x], x.carrier, [x.axes[a] for a in kept],
             fn=fn, over=tuple(sorted(gone)),
         )  # fmt: skip
+
+    def _product(self, x: Array, kept: Sequence[int], gone: Sequence[int]) -> Array:
+        """The product over axes: of the two halves of what is left of them, until it is one element."""
+        shape = [x.shape[a] for a in kept]
+        x = self.reshape(self.transpose(x, [*kept, *gone]), [*shape, math.prod(x.shape[a] for a in gone)])
+        at = len(shape)
+        while x.shape[at] > 1:
+            x = self.pad(x, at, 0, x.shape[at] % 2, 1.0)
+            half = x.shape[at] // 2
+            x = self.map("mul", self.slice(x, at, 0, half), self.slice(x, at, half, half))
+        return self.reshape(x, shape) if x.shape[at] else self.broadcast(self.number(1, x.dtype), shape, [])
 
     # ---- along an axis
 

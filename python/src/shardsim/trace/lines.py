@@ -345,8 +345,6 @@ class Writer(LinesAttention):
             return self._place_of(array, fn)
         if fn == "sum" and times != 1:
             text = f"{times} * {text}"
-        elif fn == "prod" and times != 1:
-            raise Gap("a product of equal elements")
         if text == x.text:
             return Value(text, dims, x.number)
         if x.number:

@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from .arrays import Array, Gap, is_float
+import numpy as np
+
+from .arrays import Array, Gap
 from .dims import Axis
-from .texts import bare, bracket
+from .texts import bare, bracket, number_of
 
 Names = Tuple[str, ...]
 
@@ -44,9 +47,14 @@ class Leaf:
 
 
 def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
-    """An array of one number."""
+    """An array of one number; `full` makes float32, so that a number which it lacks is a factor of ones."""
     text = f"full({bare(value.text)}){bracket(names)}"
-    return text if is_float(array.carrier) else f"convert({text}, {array.carrier})"
+    if array.carrier == "float32":
+        return text
+    number = number_of(value.text)
+    if array.carrier in ("float64", "int32") and math.isfinite(number) and float(np.float32(number)) != number:
+        return f"{value.text} * convert(full(1){bracket(names)}, {array.carrier})"
+    return f"convert({text}, {array.carrier})"
 
 
 class Naming:

@@ -171,10 +171,10 @@ def reduced(p: Program, fn: str, x: Array, over: Sequence[int]) -> Optional[Arra
     if x.dtype == "uint32" and fn in ("max", "min", "argmax", "argmin"):
         made = p.reduce(fn, ordered(p, x), over)
         return made if fn.startswith("arg") else as_words(p, made)
-    if x.dtype == "int64" and fn in ("sum", "prod"):
+    if x.dtype == "int64" and fn == "sum":
         count = math.prod(x.shape[a] for a in over)
         low, high = p.ranges.of(x)
-        ends = (low * count, high * count) if fn == "sum" else ANY
+        ends = low * count, high * count
         if not (fits(ends) and x.carrier != "float64"):
             return long(p, p.reduce(fn, fractions(p, x), over), ends)
     return None

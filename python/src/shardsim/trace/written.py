@@ -75,6 +75,8 @@ class Lines(Naming):
         else:
             missing = [n for n in names if n not in value.names()]
             zeros = f"full(0){bracket(missing)}"
+            if array.carrier not in ("float32", "int32"):
+                zeros = f"convert({zeros}, {array.carrier})"
             if not is_float(array.carrier):
                 zeros = " + ".join(f"0 * iota({n})" for n in missing)
             text = f"{value.text} + {zeros}" if missing else bare(value.text)
