@@ -223,7 +223,7 @@ torchrun --nnodes 1 --nproc-per-node 4 pretrain_gpt.py --num-layers 4 --hidden-s
     --global-batch-size 4 --vocab-size 256 --bf16 --lr 1e-4 --train-iters 10 --use-distributed-optimizer \
     --position-embedding-type rope --normalization RMSNorm --disable-bias-linear \
     --optimizer-cpu-offload --optimizer-offload-fraction 0.5 --cpu-offloading-num-layers 3 \
-    --overlap-cpu-optimizer-d2h-h2d
+    --use-precision-aware-optimizer --overlap-cpu-optimizer-d2h-h2d
 SH
 shardsim import --from megatron "$tmp/job.sh"
 is 0 "import: a job of Megatron-LM"

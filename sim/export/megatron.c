@@ -326,6 +326,7 @@ static void add_offload(struct export_job *c)
     if (o->optimizer == 0)
         return;
     megatron_add_flag(c, "--optimizer-cpu-offload");
+    megatron_add_flag(c, "--use-precision-aware-optimizer"); /* without which it stops */
     megatron_add_fraction(c, "--optimizer-offload-fraction", o->optimizer);
     megatron_add_flag(c, "--overlap-cpu-optimizer-d2h-h2d");
 }

@@ -382,26 +382,20 @@ static void add_head(struct export_job *j)
 }
 
 /* What no layout changes: the model and types. */
-static int check_source(struct export_job *j)
-{
-    int status = torchtitan_check_model(j);
-
-    return status == SHD_OK ? check_types(j) : status;
-}
-
 static int check(const struct export_layout *layout, struct shd_error *err)
 {
     struct export_job j = {.layout = layout, .source = layout->source, .err = err};
+    int status = torchtitan_check_model(&j);
 
-    return check_source(&j);
+    return status == SHD_OK ? check_types(&j) : status;
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     static export_check *const checks[] = {check_mesh, check_pipeline, check_products, check_rest,
-                                           NULL};
+                                           check_types, NULL};
     struct export_job j;
-    int status = export_job_init(&j, layout, out, check_source, checks, err);
+    int status = export_job_init(&j, layout, out, torchtitan_check_model, checks, err);
 
     if (status != SHD_OK)
         return status;
