@@ -263,6 +263,11 @@ class Executed(unittest.TestCase):
         x = p.leaf("x", (1, 4, 1, 6), "float32", normal(1, 4, 1, 6))
         self.check(p, {"dp": 2}, p.along("cumsum", p.reshape(x, (2, 2, 2, 3)), 3, reverse=True))
 
+    def test_scans_of_one_element(self) -> None:
+        p = Program("one")
+        x = p.leaf("x", (1, 4), "float32", normal(1, 4), (None, "dp"))
+        self.check(p, {"dp": 2}, p.along("cumprod", x, 0, reverse=True), p.along("cumsum", p.map("exp", x), 0))
+
     def test_arrays_of_many_dimensions(self) -> None:
         p = Program("many")
         x = p.leaf("x", (2,) * 10, "float32", normal(*(2,) * 10), (None, "a"))

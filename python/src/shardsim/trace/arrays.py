@@ -327,6 +327,8 @@ class Program:
     ) -> Array:
         """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ..."""
         axis %= x.rank
+        if x.shape[axis] == 1 and (fn.startswith("cum") or fn in ("reverse", "shift")):
+            return x
         other = whole.along(self, fn, x, axis, size=size, dtype=dtype, **options) if not is_float(x.dtype) else None
         if other is not None:
             return other
