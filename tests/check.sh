@@ -385,6 +385,14 @@ test_left_out() {
     ok $? "files left out: not said"
     check --plan -v
     says err '4 files left out: .hidden.yaml, UP.YAML, models/model.yaml, sub/loop;' "-v: files left out"
+    ln -s nowhere "$tmp/p/scenarios/gone.yaml"
+    ln -s nowhere "$tmp/p/scenarios/gone.txt"
+    mkfifo "$tmp/p/scenarios/pipe.yaml"
+    check --plan -v
+    is 0 "a pipe and a link to nothing: status 0"
+    says err '6 files left out: .hidden.yaml, UP.YAML, gone.yaml, models/model.yaml, pipe.yaml, sub/loop;' \
+        "-v: a pipe and a link to nothing"
+    rm "$tmp/p/scenarios/gone.yaml" "$tmp/p/scenarios/gone.txt" "$tmp/p/scenarios/pipe.yaml"
     rm "$tmp/p/scenarios"/*.yaml
     check --plan
     is 2 "all files left out: status 2"
@@ -674,6 +682,15 @@ test_hook() {
     check --plan --update
     commit
     is 0 "pre-commit: with its baseline it is committed"
+    # Names that git writes in quotes.
+    for name in 'a"b' 'a\b' "$(printf 'a\tb')" "$(printf 'a\nb')"; do
+        cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/$name.yaml"
+        (cd "$tmp/p" && git add "scenarios/$name.yaml" && git commit -q -m odd) >"$tmp/out" 2>"$tmp/err"
+        status=$?
+        is 1 "pre-commit: a name with quotes, backslashes, tabs or line ends is checked"
+        (cd "$tmp/p" && git rm -q --cached "scenarios/$name.yaml")
+        rm "$tmp/p/scenarios/$name.yaml"
+    done
     echo text >"$tmp/p/other"
     commit
     is 0 "pre-commit: other changes are none of its business"

@@ -199,12 +199,16 @@ static int add_scenarios(struct check_list *list, const char *dir, const char *f
                          struct folder *scenarios, struct shd_error *err)
 {
     int status = folder_init(scenarios, dir, scenario_endings, without, err);
-    bool ok = true;
+    bool ok = true, is_known = false;
+
+    /* A project's folder of scenarios may be listed for its baselines, too. */
+    for (size_t i = 0; i < list->nitems; i++)
+        is_known |= !strcmp(list->items[i].dir, dir);
 
     for (size_t i = 0; i < scenarios->npaths && ok; i++)
         if (!is_of_baselines(scenarios->paths[i]))
             ok = add_item(list, dir, folder, scenarios->paths[i]);
-    if (status == SHD_OK && (!ok || !take_left_out(list, scenarios)))
+    if (status == SHD_OK && (!ok || (!is_known && !take_left_out(list, scenarios))))
         status = no_memory(err);
     return status;
 }

@@ -93,6 +93,13 @@ static int visit_file(struct walk *w, const char *path, const char *name, bool w
     return leave_out(w, path);
 }
 
+/* A link to nothing, a pipe, a socket or a device, which is never opened: reading a pipe would
+ * wait. */
+static int visit_other(struct walk *w, const char *path, const char *name)
+{
+    return seems_to_end_in(name, w->endings) ? leave_out(w, path) : SHD_OK;
+}
+
 static int visit_folder(struct walk *w, const char *path, const char *name, unsigned depth,
                         bool within)
 {
@@ -109,21 +116,24 @@ static int visit(struct walk *w, const char *path, const char *name, unsigned de
 {
     struct text full = TEXT_INIT;
     struct stat own, info;
-    bool is_there, is_link;
+    bool is_there, is_listed, is_link;
 
     text_addf(&full, "%s/%s", w->root, path);
     if (full.failed)
         return shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
-    is_link = lstat(text_get(&full), &own) == 0 && S_ISLNK(own.st_mode);
+    is_listed = lstat(text_get(&full), &own) == 0;
+    is_link = is_listed && S_ISLNK(own.st_mode);
     is_there = stat(text_get(&full), &info) == 0;
     text_fini(&full);
-    if (!is_there)
-        return SHD_OK; /* removed meanwhile, or a dangling link */
+    if (!is_listed)
+        return SHD_OK; /* removed meanwhile */
+    if (!is_there || (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)))
+        return visit_other(w, path, name);
     if (S_ISDIR(info.st_mode) && is_link)
         return name[0] == '.' ? SHD_OK : leave_out(w, path);
     if (S_ISDIR(info.st_mode))
         return visit_folder(w, path, name, depth, within);
-    return S_ISREG(info.st_mode) ? visit_file(w, path, name, within) : SHD_OK;
+    return visit_file(w, path, name, within);
 }
 
 static int walk(struct walk *w, const char *below, unsigned depth, bool within)

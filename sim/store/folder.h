@@ -21,7 +21,8 @@ struct folder {
 
 /* List files whose names end in one of `endings` (NULL-terminated) in a folder and its subfolders.
  * Skipped: hidden files and folders, files in folders named in `without` (NULL-terminated, or
- * NULL), files whose ending differs in case (.YAML), and links to folders, which may form a cycle.
+ * NULL), files whose ending differs in case (.YAML), links to folders, which may form a cycle, and
+ * what is no file: links to nothing, pipes, sockets.
  * SHD_ENOMEM, SHD_ESYSTEM (no such folder).  Free with folder_fini() either way. */
 SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *const *endings,
                                const char *const *without, struct shd_error *err);
