@@ -312,6 +312,18 @@ same mixtral-8x7b <<'JSON'
  "num_experts_per_tok": 2, "rope_theta": 1000000.0, "rms_norm_eps": 1e-05, "hidden_act": "silu",
  "sliding_window": null, "router_aux_loss_coef": 0.02, "tie_word_embeddings": false}
 JSON
+# A value for each layer, all equal, is that value; of others the layer is told.
+same mixtral-8x7b <<JSON
+{"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": [$(seq -s ', ' 32 | sed 's/[0-9][0-9]*/14336/g')],
+ "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": [8, 8, 8], "vocab_size": 32000,
+ "num_local_experts": 8, "num_experts_per_tok": [$(seq -s ', ' 32 | sed 's/[0-9][0-9]*/2/g')],
+ "rope_theta": 1000000.0, "rms_norm_eps": 1e-05, "sliding_window": null, "tie_word_embeddings": [false, false]}
+JSON
+refused lists "3:26: error: num_experts_per_tok is '3' of layer 1 and '2' of layer 0; expected one value" "layers with other choices" <<'JSON'
+{"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+ "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
+"num_experts_per_tok": [2,3]}
+JSON
 same deepseek-v2-lite <<'JSON'
 {"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
  "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16,

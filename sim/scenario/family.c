@@ -249,6 +249,9 @@ static bool read_key(struct reader *r, const struct family_reader *c, const stru
 
     if (!applies(c, key))
         return true;
+    if (key->form != FAMILY_PREFIX && key->form != FAMILY_DENSE &&
+        !family_find_equal(&node, c, key->key))
+        return false;
     if (!node && key->form == FAMILY_NEEDED && is_unset(r, find_option(key->option))) {
         diag_error(c->diag, c->root->place, "'%s' is missing", key->key);
         return false;

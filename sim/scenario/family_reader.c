@@ -6,6 +6,8 @@
 
 #include "scenario/family_reader.h"
 
+#include <string.h>
+
 const struct yaml_node *family_find(const struct yaml_node *map, const char *key)
 {
     const struct yaml_node *node = map ? yaml_find(map, key) : NULL;
@@ -56,4 +58,27 @@ bool family_read_count(int64_t *out, const struct family_reader *c, const struct
     diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least 0", key,
                yaml_describe(node).text);
     return false;
+}
+
+bool family_find_equal(const struct yaml_node **node, const struct family_reader *c,
+                       const char *key)
+{
+    const struct yaml_node *list = *node;
+
+    if (!list || list->kind != YAML_LIST || list->nitems == 0)
+        return true;
+    *node = list->items[0];
+    for (size_t i = 1; i < list->nitems; i++) {
+        const struct yaml_node *item = list->items[i];
+
+        if (item->kind == YAML_TEXT && (*node)->kind == YAML_TEXT &&
+            !strcmp(item->text, (*node)->text))
+            continue;
+        diag_error(c->diag, item->place,
+                   "%s is %s of layer %zu and %s of layer 0; expected one value for all layers: "
+                   "layers that differ so are not modelled",
+                   key, yaml_describe(item).text, i, yaml_describe(*node).text);
+        return false;
+    }
+    return true;
 }

@@ -22,6 +22,11 @@ struct family_reader {
 /* The value of a key of a map; NULL if it is missing or null. */
 const struct yaml_node *family_find(const struct yaml_node *map, const char *key);
 
+/* Replace a list of equal values, one a layer, by the value; other nodes stay.  False after an
+ * error: values differ. */
+bool family_find_equal(const struct yaml_node **node, const struct family_reader *c,
+                       const char *key);
+
 /* Read a key of a map: a number above 0, a flag, or a whole number of at least 0.  *out stays as it
  * is if the key is missing or null.  False after an error. */
 bool family_read_number(double *out, const struct family_reader *c, const struct yaml_node *map,

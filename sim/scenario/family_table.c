@@ -51,7 +51,8 @@ WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
       IS("false", "model.rope: {interleaved: false}"));
 WORDS(scores, IS("softmax", "moe.score: softmax"), IS("sigmoid", "moe.score: sigmoid"));
 WORDS(methods, IS("greedy", "moe.bias: false, moe.groups: 1, moe.kept: 1"),
-      IS("group_limited_greedy", "moe.bias: false, moe.group_score: max"), IS("noaux_tc", "moe.bias: true"));
+      IS("group_limited_greedy", "moe.bias: false, moe.group_score: max"),
+      IS("noaux_tc", "moe.bias: true"));
 WORDS(no, IS("false", ""));
 WORDS(yes, IS("true", ""));
 WORDS(one, IS("1", ""));
@@ -227,7 +228,8 @@ KEYS(exaone_moe_keys, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, RENORMA
      V("topk_group", "moe.kept"), V("routed_scaling_factor", "moe.scale"), MTP);
 KEYS(hy_v3_keys, ALL_BIAS, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, MLP_TYPES, DENSE,
      V("num_shared_experts", "moe.shared"), V("router_scaling_factor", "moe.scale"), MTP);
-KEYS(hunyuan_moe_keys, V("num_experts", "moe.experts"), V("moe_topk", "moe.top_k"), TOP_K);
+KEYS(hunyuan_moe_keys, V("num_experts", "moe.experts"), V("moe_topk", "moe.top_k"), TOP_K,
+     EXPERT_FF, V("num_shared_expert", "moe.shared"));
 KEYS(internlm3_keys, W("qkv_bias", all_biased), V("bias", "model.bias"));
 KEYS(dots1_keys, ROUTED, ALL_BIAS);
 KEYS(solar_open_keys, ROUTED, QKV_BIAS);
