@@ -137,6 +137,59 @@ sees "products of 4 bits are told, and weights kept" '^products: {weights: mxfp4
 is 1 "products of 4 bits: status"
 says out '^# Otherwise than there, weights of deepseek-v3: they are planned in blocks of 4 bits' "products of 4 bits: told first"
 sees "types that are not known are told" '^# Otherwise than there, weights' vllm 'vllm serve Qwen/Qwen3-8B -q gguf'
+# What a server takes at most is a limit of the scenario: as the command says, or as the server has it.
+sees "the part of the memory by default" '^limits: {memory: 90%, sequences: 256}' vllm 'vllm serve Qwen/Qwen3-8B'
+says out '^# Not said, taken as in vLLM:.* 40960 tokens of a sequence, the model.s longest, .*, 0.9 of the memory' \
+    "the part of the memory and the longest sequence: told"
+says out 'batch: {size: 256, seq: 40959}' "the longest sequence is the model's"
+sees "the longest of a later version" 'seq: 262143}' vllm 'vllm serve Qwen/Qwen3-30B-A3B-Instruct-2507-FP8'
+sees "the part of the memory, sequences" '^limits: {memory: 85%, sequences: 7}' \
+    vllm 'vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 0.85 --max-num-seqs 7'
+sees "tokens by blocks" '^limits: {memory: 90%, sequences: 256, tokens: 64000}' \
+    vllm 'vllm serve Qwen/Qwen3-8B --num-gpu-blocks-override 2000 --block-size 32 --max-model-len 8000'
+says out 'batch: {size: 8, seq: 7999}' "tokens by blocks: as many sequences as they are for"
+sees "a limit in bytes of caches is told" '^# Otherwise than there, --kv-cache-memory-bytes' \
+    vllm 'vllm serve Qwen/Qwen3-8B --kv-cache-memory-bytes 8G'
+sees "the part of SGLang, tokens" '^limits: {memory: 75%, tokens: 100000}' \
+    sglang "$serve Qwen/Qwen3-8B --mem-fraction-static 0.75 --max-total-tokens 100000 --context-length 8000"
+says out 'batch: {size: 12, seq: 7999}' "the part of SGLang, tokens: sequences"
+sees "the part that SGLang takes on eight devices" '^limits: {memory: 81%}' sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8"
+says out '^# It takes as many sequences as have room: 256 of each part' "SGLang has no number of sequences: told"
+# Plans and searches keep to it.
+printf 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 8 --max-model-len 8193 --max-num-seqs 16\n' >command.sh
+"$shardsim" import --from vllm command.sh --force -o limits.yaml
+shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.sequences=0
+first=$(awk '$1 == "sequences" {print $2}' "$tmp/out")
+shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.sequences=0 -s limits.memory=100%
+[ "$first" -gt 0 ] && [ "$(awk '$1 == "sequences" {print $2}' "$tmp/out")" -gt "$first" ]
+ok $? "fewer sequences fit in a part of the memory"
+shardsim plan -q limits.yaml -s hardware=h100-sxm
+says out '^  sequences   16 of 8193 tokens' "no more than the server takes"
+shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.tokens=100000
+is 2 "more than there are tokens for: status"
+says err 'error: 16 sequences of 8193 tokens, and limits.tokens is 100000; expected at most 12' "more than there are tokens for"
+shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.tokens=100000 -s batch.size=4
+says out '^  sequences   12 of 8193 tokens' "no more than there are tokens for"
+shardsim search limits.yaml --serve -q -s hardware=h100-sxm
+says out ' with 16 sequences: ' "a search keeps to the server's number"
+! grep -Eq '^[ *]+tp=8 +(17|18|20|24|32)' "$tmp/out"
+ok $? "a search keeps to the server's number: no more"
+
+# One command a node is one server.
+one() {
+    printf '%s\n' "$4" "$5" >command.sh
+    shardsim import --from "$2" command.sh --allow-unknown
+    is 0 "$1: one server"
+    says out "$3" "$1: its layout"
+}
+node='vllm serve deepseek-ai/DeepSeek-V3 --tensor-parallel-size 8'
+one "nodes by their rank" vllm 'mesh: {tp: 16}' \
+    'vllm serve deepseek-ai/DeepSeek-V3 -tp 16 --nnodes 2 --node-rank 0 --master-addr 10.0.0.1' \
+    'vllm serve deepseek-ai/DeepSeek-V3 -tp 16 --nnodes 2 --node-rank 1 --master-addr 10.0.0.1 --headless'
+one "replicas by their first rank" vllm 'mesh: {dp: 2, tp: 8}' "$node -dp 2 -ep --data-parallel-size-local 1 --data-parallel-address 10.0.0.1" \
+    "$node --headless -dp 2 --data-parallel-start-rank=1 -ep --data-parallel-size-local 1 --data-parallel-address 10.0.0.1"
+one "nodes of SGLang" sglang 'mesh: {tp: 16}' "$serve deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --dist-init-addr 10.0.0.1:5000 --node-rank 0" \
+    "docker run --gpus all lmsysorg/sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --dist_init_addr 10.0.0.1:5000 --node_rank 1 --host 0.0.0.0"
 sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
     vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
 is 1 "speculation is told: status"
@@ -210,6 +263,13 @@ refuses "two servers" 'a second command with options of vLLM' \
 vllm serve Qwen/Qwen3-8B -tp 4'
 refuses "two words of no option" "^command.sh:1:26: error: 'other' belongs to no option, and --model was given" \
     vllm 'vllm serve Qwen/Qwen3-8B other'
+refuses "nodes of two servers" 'a second command with options of vLLM' \
+    vllm 'vllm serve Qwen/Qwen3-8B -tp 16 --nnodes 2 --node-rank 0
+vllm serve Qwen/Qwen3-8B -tp 8 --nnodes 2 --node-rank 1'
+refuses "more than all of the memory" "^command.sh:1:51: error: the part of the memory that the server takes is '1.5'" \
+    vllm 'vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 1.5'
+refuses "fewer tokens than a sequence has" '1000 tokens are kept at once, and a sequence has 40960' \
+    sglang "$serve Qwen/Qwen3-8B --max-total-tokens 1000"
 refuses "another program's command" 'no command with options of SGLang' sglang 'vllm serve Qwen/Qwen3-8B'
 refuses "a model of images" 'a scenario serves a model that generates text' vllm 'vllm serve Qwen/Qwen3-8B --omni'
 
@@ -227,7 +287,7 @@ cannot "experts over data parallelism alone" 'has whole experts dealt out over a
 cannot "copies of experts whose widths are cut" 'has copies of experts only where these are dealt out' \
     's/\[\[dp, tp\], null, null/[null, null, [dp, tp]/; s/\[\[dp, tp\], null/[null, [dp, tp]/; s/^step:/moe: {redundant: 8}\nstep:/'
 cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
-cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/'
+cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/; /^limits/d'
 cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \
     's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
 cannot "weights in other types than the published ones" 'types in which it was published; expected products.recipe blockwise' \

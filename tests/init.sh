@@ -366,4 +366,23 @@ shardsim init --serve --model llama3.1-405b --devices 8 --seq 1k
 is 0 "a server that does not fit: written"
 says out '^# IT DOES NOT FIT' "a server that does not fit: told"
 says out "^# 'shardsim search --serve' looks for" "a server that does not fit: what to do"
+
+# What init writes is planned, of every known model, in training and served.
+shardsim show options model.size
+models=$(sed -n '/one of custom/,/; for models/p' "$tmp/out" | sed 's/.*one of custom,//; s/;.*//' | tr -d ',\n' | tr -s ' ')
+[ "$(echo "$models" | wc -w)" -gt 100 ]
+ok $? "the known models are listed"
+for model in $models; do
+    for use in '' --serve; do
+        sampled 24 || continue
+        case $model$use in t5*--serve) continue ;; esac # an encoder is not served
+        shardsim init $use --model "$model" --devices 16 --hardware h200-sxm --force -o known.yaml
+        is 0 "$model $use: written"
+        fits=0
+        ! grep -q 'DOES NOT FIT' known.yaml || fits=1
+        shardsim plan -q known.yaml
+        is $fits "$model $use: planned, and fits as init says"
+        silent err "$model $use: planned without a word"
+    done
+done
 done_testing

@@ -86,7 +86,7 @@ static void test_defaults(void)
     ok(s->step.forward && s->step.backward && s->nparams == 0 && s->nlogical == 0 &&
            s->nconstraints == 0 && s->nalgorithms == 0,
        "defaults: both phases, no rules");
-    ok(s->memory_limit_bytes == 0 && s->tolerance == 0 && s->seed == 0,
+    ok(s->limits.memory.bytes == 0 && s->tolerance == 0 && s->seed == 0,
        "defaults: limits, tolerance, seed");
     ok(s->transfers.bytes_per_s == UINT64_C(200000000000) && s->transfers.latency_ns == 5000,
        "defaults: transfers");
@@ -168,7 +168,7 @@ static void test_full(void)
     ok(algorithm && !strcmp(algorithm->name, "ring") && algorithm->place.line == 20 &&
            !scenario_find_algorithm(s, "all-gather"),
        "find_algorithm");
-    ok(s->memory_limit_bytes == 1536 * 1024 && s->tolerance == 0.5 && s->seed == INT64_MAX,
+    ok(s->limits.memory.bytes == 1536 * 1024 && s->tolerance == 0.5 && s->seed == INT64_MAX,
        "limits, tolerance, seed");
     ok(s->transfers.bytes_per_s == 1500000 && s->transfers.latency_ns == 0, "transfers");
     scenario_file_destroy(file);
@@ -322,7 +322,7 @@ static void test_strategies(void)
     ok(s[0].nparams == 2 && s[0].model.d_ff == 1024 && s[0].seed == 3,
        "strategies: one without overrides is the base");
     ok(s[1].model.d_ff == 4096 && s[1].model.d_model == 256 && s[1].batch.seq == 32 &&
-           s[1].batch.size == 8 && s[1].memory_limit_bytes == 1024 && s[1].nparams == 2,
+           s[1].batch.size == 8 && s[1].limits.memory.bytes == 1024 && s[1].nparams == 2,
        "strategies: sections merge by key");
     ok(s[2].nmesh == 1 && s[2].mesh[0].size == 8 && s[2].nparams == 1 && s[2].nlogical == 0 &&
            s[2].seed == 4,
@@ -677,7 +677,7 @@ static void test_sets(void)
     ok(s->nlogical == 2 && s->logical[0].naxes == 0 && s->logical[1].naxes == 1 &&
            s->nalgorithms == 1,
        "set: an entry is replaced or added");
-    ok(s->nparams == 1 && s->memory_limit_bytes == 1 << 30 && !s->step.backward &&
+    ok(s->nparams == 1 && s->limits.memory.bytes == 1 << 30 && !s->step.backward &&
            !strcmp(s->name, "new") && s->tolerance == 1e-3,
        "set: whole values");
     ok(file->scenarios[1].model.d_ff == 128 && !strcmp(file->scenarios[1].strategy, "b"),
@@ -759,6 +759,7 @@ static void test_print(void)
            "cluster\n"
            "  pairs: cluster\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
+           "  sequences: 0\n  tokens: 0\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
        "print: canonical text");
@@ -792,6 +793,11 @@ static const struct {
      "'memory'?"},
     {"section is a list", HEAD "limits: []\n", "5:9: error: limits is a list; expected a map"},
     {"section is null", HEAD "limits:\n", "5:8: error: limits is null; expected a map"},
+    {"a memory of more than all", HEAD "limits: {memory: 120%}\n", "5:18: error: limits.memory: "},
+    {"a memory of nothing", HEAD "limits: {memory: 0%}\n", "5:18: error: limits.memory: "},
+    {"a server's sequences in training", HEAD "limits: {sequences: 4}\n",
+     "5:21: error: the most sequences of a server in a step that serves nobody; expected none, or "
+     "step: [prefill] or [decode]"},
     {"no mesh", "version: 1\n" MODEL BATCH, "1:1: error: no 'mesh'; expected a map of axis names"},
     {"no model", "version: 1\n" MESH BATCH, "1:1: error: no 'model.kind'; expected one of mlp"},
     {"a price in time of no cluster", HEAD "price: time\n",

@@ -79,7 +79,7 @@ static int draw(const struct request *o, struct memory_film *film)
     const struct scenario *s = o->chosen.trial.scenario;
     bool named = strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0;
     const struct memory_wish wish = {s->name, named ? s->strategy : "", o->rank < 0,
-                                     s->memory_limit_bytes, o->max_bytes};
+                                     o->chosen.trial.memory_limit_bytes, o->max_bytes};
     struct stack stack;
 
     memory_film_stack(&stack, film, &wish);

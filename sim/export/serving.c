@@ -304,13 +304,10 @@ static int find_model(struct export_serving *e)
 /* The options of the step that no command says; those of the model are compared with its own. */
 static int check_option(void *arg, const char *option, const char *value)
 {
-    static const char *const said[] = {"model.",         "moe.",
-                                       "mla.",           "products.",
-                                       "batch.size",     "batch.seq",
-                                       "decode.tokens",  "decode.page",
-                                       "decode.context", "decode.cache",
-                                       "decode.block",   "context.axis",
-                                       "context.order",  NULL};
+    static const char *const said[] = {
+        "model.",       "moe.",          "mla.",          "products.",      "batch.size",
+        "batch.seq",    "decode.tokens", "decode.page",   "decode.context", "decode.cache",
+        "decode.block", "context.axis",  "context.order", "limits.",        NULL};
     const struct export_serving *e = arg;
 
     for (size_t i = 0; said[i]; i++)
@@ -397,6 +394,20 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
                   "# Sequences of %" PRId64 " tokens were planned, and the model has %" PRId64
                   " positions: shorter ones are served.\n",
                   scenario_sequence_tokens(s), scenario_sequence_tokens(s) - beyond_model(s));
+}
+
+void export_serving_add_memory(struct text *out, const char *option, const struct scenario *s)
+{
+    if (s->limits.memory.part > 0)
+        text_addf(out, " \\\n    %s %.6g", option, s->limits.memory.part);
+}
+
+void export_serving_add_sequences(struct text *out, const char *option, const struct scenario *s,
+                                  int64_t each, int64_t parts)
+{
+    int64_t most = s->limits.sequences * parts;
+
+    export_serving_add_number(out, option, most > each ? most : each, 0);
 }
 
 void export_serving_add_types(struct text *out, const struct export_serving *serving)

@@ -76,6 +76,15 @@ void export_serving_add_types(struct text *out, const struct export_serving *ser
 void export_serving_add_number(struct text *out, const char *option, int64_t value,
                                int64_t standard);
 
+/* Add the part of a device's memory that the server takes, if the scenario limits it so. */
+void export_serving_add_memory(struct text *out, const char *option,
+                               const struct scenario *scenario);
+
+/* Add the most sequences at once of a scheduler with so many parts of the batch: those of the
+ * scenario's limits, or of its step. */
+void export_serving_add_sequences(struct text *out, const char *option,
+                                  const struct scenario *scenario, int64_t each, int64_t parts);
+
 /* Add --kv-cache-dtype of a cache of 8 or 4 bits. */
 void export_serving_add_cache(struct text *out, const struct scenario *scenario);
 

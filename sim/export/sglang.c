@@ -100,9 +100,12 @@ static void add_load(struct text *out, const struct server *v)
         export_serving_add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
         text_add(out, " \\\n    --disaggregation-mode prefill");
     } else {
-        export_serving_add_number(out, "--max-running-requests", each, 0);
+        export_serving_add_sequences(out, "--max-running-requests", s, each,
+                                     export_serving_size(&v->axes, v->parts));
     }
     export_serving_add_number(out, "--page-size", s->decode.page, 0);
+    export_serving_add_memory(out, "--mem-fraction-static", s);
+    export_serving_add_number(out, "--max-total-tokens", s->limits.tokens, 0);
     export_serving_add_cache(out, s);
 }
 

@@ -9,6 +9,8 @@
 #include "export/serving.h"
 #include "export/targets.h"
 
+#define PAGE 16 /* tokens of a page of the cache, by default */
+
 /* Experts are on all devices, whole or in parts of their widths. */
 static int check(const struct export_serving *e)
 {
@@ -36,9 +38,12 @@ static void add_load(struct text *out, const struct export_serving *e)
         text_add(out, " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "
                       "\"kv_role\": \"kv_producer\"}'");
     } else {
-        export_serving_add_number(out, "--max-num-seqs", each, 0);
+        export_serving_add_sequences(out, "--max-num-seqs", s, each, 1);
     }
     export_serving_add_number(out, "--block-size", s->decode.page, 0);
+    export_serving_add_memory(out, "--gpu-memory-utilization", s);
+    export_serving_add_number(out, "--num-gpu-blocks-override",
+                              s->limits.tokens / (s->decode.page > 0 ? s->decode.page : PAGE), 0);
     export_serving_add_cache(out, s);
 }
 

@@ -61,18 +61,18 @@ void import_job_init(struct import_job *job)
 
 void import_job_fini(struct import_job *job)
 {
-    const struct import_text *const texts[] = {&job->layer_freq,      &job->window_size,
-                                               &job->every_layer,     &job->converters,
-                                               &job->fp8_filter,      &job->modules,
-                                               &job->rampup,          &job->batches,
-                                               &job->tokenizer,       &job->tokenizer_model,
-                                               &job->merge_file,      &job->model_name,
-                                               &job->flavor,          &job->schedule_name,
-                                               &job->stage_layout,    &job->stage_modules,
-                                               &job->split_points,    &job->offload_modules,
-                                               &job->server.model,    &job->server.length,
-                                               &job->server.transfer, &job->server.quantization,
-                                               &job->server.balancing};
+    const struct import_text *const texts[] = {&job->layer_freq,       &job->window_size,
+                                               &job->every_layer,      &job->converters,
+                                               &job->fp8_filter,       &job->modules,
+                                               &job->rampup,           &job->batches,
+                                               &job->tokenizer,        &job->tokenizer_model,
+                                               &job->merge_file,       &job->model_name,
+                                               &job->flavor,           &job->schedule_name,
+                                               &job->stage_layout,     &job->stage_modules,
+                                               &job->split_points,     &job->offload_modules,
+                                               &job->server.model,     &job->server.length,
+                                               &job->server.transfer,  &job->server.quantization,
+                                               &job->server.balancing, &job->server.memory};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]->text);

@@ -60,9 +60,12 @@ struct import_server {
     int64_t sequences;   /* at once */
     int64_t step_tokens; /* the most of a step */
     int64_t page;        /* tokens of a page of the cache; 0: not given */
+    int64_t tokens;      /* kept at once by a scheduler; 0: not given */
+    int64_t blocks;      /* pages of the cache; 0: not given */
     int64_t copies;      /* of experts beside these */
     bool balances;       /* experts are moved and copied so that devices have even loads */
     struct import_text model, length, transfer, quantization;
+    struct import_text memory; /* the part of a device's that the server takes */
     struct import_text balancing; /* vLLM: JSON with `copies`, or something else of it */
 };
 

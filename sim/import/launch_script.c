@@ -15,7 +15,7 @@
 struct script {
     struct import_job *job;
     const struct launch_system *system;
-    struct text launched; /* words of the command, a line each */
+    struct text launched; /* words of the command, a line each, behind an empty line */
     struct place place;
     bool offered;   /* options come from variables that no command uses */
     size_t doubted; /* the last word that follows an option which is not known; 0: none */
@@ -440,26 +440,56 @@ static void read_doubted(struct script *script, const struct shell *s)
         set_value(script, s, option, option->name, script->doubted, 0);
 }
 
-static void add_words(struct text *out, const struct shell *s)
+/* The word after an option that the nodes of a server have each in their own way; the same word: it
+ * is no such option. */
+static size_t skip_by_node(const struct script *script, const struct shell *s, size_t word)
 {
-    for (size_t i = 0; i < s->words.count; i++)
-        text_addf(out, "%s\n", shell_words_text(&s->words, i));
+    const struct launch_system *system = script->system;
+    const char *text = shell_words_text(&s->words, word);
+    size_t length = strcspn(text, "="), next = word;
+    struct text name = TEXT_INIT;
+    const struct import_option *option;
+
+    if (!system->by_node || !launch_script_is_option(system, s, word))
+        return word;
+    text_add_bytes(&name, text, length);
+    option = find_option(system, &name);
+    if (words_has(system->by_node, text_get(&name)))
+        next = end_of_option(script, s, word, length, arity_of(system, option, text_get(&name)));
+    text_fini(&name);
+    return next;
 }
 
-/* A script may launch one command, even twice; of two different commands the right one is
- * unknown. */
-static bool is_first(struct script *script, const struct shell *s)
+/* Add the words of a command, a line each, by which it is compared with others: those of a server's
+ * nodes, from the program on, without the options in which nodes differ. */
+static void add_words(struct text *out, const struct script *script, const struct shell *s,
+                      size_t program)
+{
+    for (size_t i = script->system->by_node ? program : 0; i < s->words.count;) {
+        size_t next = skip_by_node(script, s, i);
+
+        if (next == i)
+            text_addf(out, "%s\n", shell_words_text(&s->words, next++));
+        i = next;
+    }
+}
+
+/* A script may launch one command, even twice, or once a node; of two different commands the right
+ * one is unknown. */
+static bool is_first(struct script *script, const struct shell *s, size_t program)
 {
     struct place place = shell_place_at(s, shell_words_at(&s->words, 0, 0));
     struct text words = TEXT_INIT;
     bool same;
 
     if (script->offered || script->launched.length == 0) {
-        add_words(&script->launched, s);
+        text_add(&script->launched, "\n");
+        add_words(&script->launched, script, s, program);
         script->place = script->offered ? script->place : place;
         return true;
     }
-    add_words(&words, s);
+    text_add(&words, "\n");
+    add_words(&words, script, s, program);
     same = !strcmp(text_get(&words), text_get(&script->launched));
     text_fini(&words);
     if (!same)
@@ -477,7 +507,7 @@ static void read_command(void *context, struct shell *s)
     const struct launch_system *system = script->system;
     size_t program;
 
-    if (!system->find(s, &program) || !is_first(script, s))
+    if (!system->find(s, &program) || !is_first(script, s, program))
         return;
     script->job->launched |= !script->offered;
     if (system->read_words)

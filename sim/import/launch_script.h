@@ -25,6 +25,8 @@ struct launch_system {
     const char *bare, *valued, *lists;
     const char *positional; /* option whose value is the one word that belongs to no option; NULL:
                                such words have no meaning */
+    const char *by_node; /* options in which the commands of a server's nodes differ, words; NULL:
+                            none */
     /* Whether the words of a command are of the system; *program becomes the word from which on
      * options are the system's. */
     bool (*find)(const struct shell *shell, size_t *program);

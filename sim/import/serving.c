@@ -20,6 +20,7 @@
 #define SEQUENCES 256    /* at once, where nothing says how many: vLLM's own on small devices */
 #define STEP_TOKENS 8192 /* of a prefill */
 #define TOKENS 1024      /* of a sequence, where nothing says how long it may be */
+#define PAGE 16          /* tokens of a page of the cache, by default */
 #define ROUNDING 1e-6    /* of whole tokens: 32.3 times 1000 is not 32300 in binary */
 
 /* ---- the program ---- */
@@ -208,6 +209,21 @@ static int64_t read_length(const struct import_text *length, struct diag *diag)
     return 0;
 }
 
+/* Without a length, a sequence may have as many tokens as the model has positions. */
+static void take_seq(struct import_job *job, const struct serving *v)
+{
+    int64_t longest = serving_model_longest(&v->model, job->server.model.text);
+
+    if (longest > 0)
+        take(job, "tokens of a sequence, the model's longest", longest);
+    else
+        text_addf(&job->notes,
+                  "# The model's longest sequence is not known here: %d tokens are planned; "
+                  "batch.seq has yours.\n",
+                  TOKENS);
+    job->seq = longest > 0 ? longest - !v->prefill : TOKENS;
+}
+
 /* The tokens of a sequence: those of the longest, a decode's last token not counted. */
 static void find_seq(struct import_job *job, const struct serving *v, struct diag *diag)
 {
@@ -217,8 +233,7 @@ static void find_seq(struct import_job *job, const struct serving *v, struct dia
         job->seq = longest - !v->prefill;
         text_add(&job->notes, "# Each sequence is as long as it may get; batch.seq has yours.\n");
     } else if (job->seq == 0) {
-        job->seq = TOKENS;
-        take(job, "tokens of a sequence", TOKENS);
+        take_seq(job, v);
     } else if (longest > 0 && job->seq + !v->prefill > longest) {
         diag_error(diag, job->end,
                    "--seq %" PRId64 ": a sequence has at most %" PRId64 " tokens there", job->seq,
@@ -253,31 +268,85 @@ static int64_t prompts(const struct import_job *job, int64_t ways, int64_t parts
     return parts * (each > 0 ? each : 1);
 }
 
-void serving_find_load(struct import_job *job, const struct serving *v, int64_t ways,
-                       struct diag *diag)
+/* The part of a device's memory that is asked for, or that the system takes by itself. */
+static void find_memory(struct serving *v, struct import_job *job, double standard,
+                        struct diag *diag)
 {
-    const char *cache = job->server.cache_type;
-    int64_t parts = v->copies * v->parts;
+    const struct import_text *asked = &job->server.memory;
+    char *end = asked->text;
+    double part = asked->text ? strtod(asked->text, &end) : standard;
 
-    find_seq(job, v, diag);
-    if (job->batch == 0 && v->prefill) {
-        job->batch = prompts(job, ways, parts);
-        text_add(&job->notes, "# As many prompts as the tokens of a step; batch.size has yours.\n");
-    } else if (job->batch == 0 && job->server.sequences > 0) {
-        job->batch = job->server.sequences * ways;
+    if (!asked->text)
+        text_addf(&job->taken, ", %g of the memory", part);
+    else if (end == asked->text || *end || !(part >= 0.01 && part <= 1))
+        diag_error(diag, asked->place,
+                   "the part of the memory that the server takes is '%.40s'; expected a number "
+                   "from 0.01 to 1",
+                   asked->text);
+    v->memory = part;
+}
+
+/* Sequences of a decode: as many as are taken at once, or as have room in the tokens of a cache. */
+static void find_batch(struct serving *v, struct import_job *job, int64_t ways, struct diag *diag)
+{
+    int64_t parts = v->copies * v->parts, asked = job->server.sequences;
+    int64_t room = v->tokens > 0 ? v->tokens / (job->seq + 1) : INT64_MAX;
+
+    v->sequences = asked > 0 ? (asked * ways + parts - 1) / parts : v->fills ? 0 : SEQUENCES;
+    if (job->batch > 0)
+        return;
+    job->batch = asked > 0 ? asked * ways : SEQUENCES * parts;
+    if (room == 0)
+        diag_error(diag, job->end,
+                   "%" PRId64 " tokens are kept at once, and a sequence has %" PRId64
+                   "; expected --seq N with fewer",
+                   v->tokens, job->seq + 1);
+    if (room < job->batch / parts) {
+        job->batch = room * parts;
+        text_add(&job->notes, "# As many sequences as its caches have tokens for; batch.size has "
+                              "yours.\n");
+    } else if (asked > 0) {
         text_add(&job->notes, "# As many sequences as it takes at once; batch.size has yours.\n");
-    } else if (job->batch == 0) {
-        job->batch = SEQUENCES * parts;
+    } else if (v->fills) {
+        text_addf(&job->notes,
+                  "# It takes as many sequences as have room: %d of each part of the batch are "
+                  "planned; batch.size has yours.\n",
+                  SEQUENCES);
+    } else {
         take(job, "sequences at once", job->batch);
     }
+}
+
+/* Tell of a cache in another type than can be planned. */
+static void check_cache(struct import_job *job, const struct serving *v)
+{
+    const char *cache = job->server.cache_type;
+
+    if (!cache || serving_cache_code(cache) || is_computed(cache, v->model.dtype))
+        return;
+    text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
+                           "model.dtype.\n");
+    import_job_unplanned(job, "--kv-cache-dtype", "the cache is planned in model.dtype");
+}
+
+void serving_find_load(struct import_job *job, struct serving *v, int64_t ways, double memory,
+                       struct diag *diag)
+{
+    int64_t parts = v->copies * v->parts, page = job->server.page > 0 ? job->server.page : PAGE;
+
+    v->tokens = job->server.blocks > 0 ? job->server.blocks * page : job->server.tokens;
+    find_seq(job, v, diag);
+    if (!v->prefill) {
+        find_batch(v, job, ways, diag);
+    } else if (job->batch == 0) {
+        job->batch = prompts(job, ways, parts);
+        text_add(&job->notes, "# As many prompts as the tokens of a step; batch.size has yours.\n");
+    }
+    find_memory(v, job, memory, diag);
     if (job->batch % parts)
         diag_error(diag, job->end,
                    "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
                    "expected --batch N that does",
                    job->batch, parts);
-    if (cache && !serving_cache_code(cache) && !is_computed(cache, v->model.dtype)) {
-        text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
-                               "model.dtype.\n");
-        import_job_unplanned(job, "--kv-cache-dtype", "the cache is planned in model.dtype");
-    }
+    check_cache(job, v);
 }

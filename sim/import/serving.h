@@ -55,6 +55,9 @@ struct serving {
     bool from_config; /* the model is that of a config.json, not of a published size */
     struct scenario_model model;
     const char *products; /* options of that section, not owned; "": none */
+    double memory;        /* the part of a device's that the server takes; 0: all */
+    int64_t sequences, tokens; /* the most at once in each part of the batch; 0: any */
+    bool fills; /* a server without a number of sequences takes as many as have room */
 };
 
 /* Find the program in a command: behind the word `program` and "serve", or behind -m and one of
@@ -78,13 +81,18 @@ void serving_read(struct serving *out, struct import_job *job, const struct laun
 void serving_refuse_cuts(const struct import_job *job, const char *stages, const char *prompts,
                          struct diag *diag);
 
+/* The most tokens of a sequence that a published model has, as it is called by the name (NULL: by its
+ * size); 0: not known. */
+int64_t serving_model_longest(const struct scenario_model *model, const char *name);
+
 /* The published size that a name stands for, which may be a repository's or a path's, of other
  * types or versions; NULL: none. */
 const char *serving_model_size(const char *name);
 
 /* Find the sequences of a step and their tokens, where `ways` schedulers have as many each as the
- * options say; a fault is reported. */
-void serving_find_load(struct import_job *job, const struct serving *serving, int64_t ways,
+ * options say, and the limits of the server, which takes the part `memory` of a device's memory
+ * where no option says another; a fault is reported. */
+void serving_find_load(struct import_job *job, struct serving *serving, int64_t ways, double memory,
                        struct diag *diag);
 
 /* The type of cache that a server calls `type`, as decode.cache has it, and its block, if it has

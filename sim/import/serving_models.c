@@ -124,6 +124,24 @@ const char *serving_model_size(const char *name)
     return find_plain(name, plain_length(name));
 }
 
+int64_t serving_model_longest(const struct scenario_model *model, const char *name)
+{
+    /* Ends of versions that were trained on longer sequences than the first ones. */
+    static const char longer[] = "-2507 -0905";
+    size_t length = name ? strlen(name) : 0, before;
+
+    if (name && !strcasecmp(file_name(name), "Kimi-K2-Thinking"))
+        return 262144;
+    do {
+        before = length;
+        if (length > 0 && without(name, length, longer) < length)
+            return 262144;
+        for (size_t i = 0; i < NTYPES && length > 0; i++)
+            length = without(name, length, types[i].ends);
+    } while (length < before);
+    return scenario_model_longest(model);
+}
+
 /* Whether a row of types is of the owner whose model it is. */
 static bool is_of_owner(size_t row, const char *name)
 {

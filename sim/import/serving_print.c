@@ -314,6 +314,22 @@ static void add_step(struct text *out, const struct import_job *job, const struc
     text_fini(&decode);
 }
 
+static void add_limits(struct text *out, const struct serving *v)
+{
+    struct text limits = TEXT_INIT;
+
+    if (v->memory > 0)
+        text_addf(&limits, ", memory: %.6g%%", 100 * v->memory);
+    if (v->sequences > 0)
+        text_addf(&limits, ", sequences: %" PRId64, v->sequences);
+    if (v->tokens > 0)
+        text_addf(&limits, ", tokens: %" PRId64, v->tokens);
+    if (limits.length > 0)
+        text_addf(out, "limits: {%s}\n", text_get(&limits) + 2);
+    out->failed |= limits.failed;
+    text_fini(&limits);
+}
+
 void serving_print(struct import_job *job, const struct serving *v, struct diag *diag)
 {
     struct text *out = &job->scenario;
@@ -329,6 +345,7 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
     text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
     if (v->products && *v->products)
         text_addf(out, "products: {%s}\n", v->products);
+    add_limits(out, v);
     if (job->server.copies > 0)
         text_addf(out, "moe: {redundant: %" PRId64 "}\n", job->server.copies);
     add_step(out, job, v);

@@ -30,6 +30,8 @@ static const struct launch_system sglang_system = {
     .valued = "",
     .lists = sglang_lists,
     .positional = "--model-path",
+    .by_node = "--node-rank --dist-init-addr --nccl-init-addr --host --port --nccl-port "
+               "--disaggregation-bootstrap-port --disaggregation-ib-device --base-gpu-id",
     .find = find};
 
 static bool sends(const struct import_server *o)
@@ -101,9 +103,19 @@ static void check(const struct import_job *job, struct diag *diag)
                    o->dense_devices);
 }
 
+/* --mem-fraction-static by default on devices of 80 GB: less where more devices work together. */
+static double memory_of(int64_t devices)
+{
+    return devices >= 16  ? 0.79
+           : devices >= 8 ? 0.81
+           : devices >= 4 ? 0.85
+           : devices >= 2 ? 0.87
+                          : 0.88;
+}
+
 void import_sglang(struct import_job *job, struct place first, const char *text, struct diag *diag)
 {
-    struct serving v = {.copies = 1};
+    struct serving v = {.copies = 1, .fills = true};
 
     serving_read(&v, job, &sglang_system, check, first, text, diag);
     if (diag->nerrors > 0)
@@ -111,7 +123,7 @@ void import_sglang(struct import_job *job, struct place first, const char *text,
     find_layout(&v, job);
     check_sizes(job, &v, diag);
     if (diag->nerrors == 0)
-        serving_find_load(job, &v, v.copies, diag);
+        serving_find_load(job, &v, v.copies, memory_of(v.devices), diag);
     if (diag->nerrors == 0)
         serving_print(job, &v, diag);
 }

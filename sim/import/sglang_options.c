@@ -29,6 +29,8 @@ const struct import_option sglang_options[] = {
     TEXT("--context-length", server.length),
     TEXT("--quantization", server.quantization),
     NUMBER("--max-running-requests", server.sequences),
+    NUMBER("--max-total-tokens", server.tokens),
+    TEXT("--mem-fraction-static", server.memory),
     FIELD("--chunked-prefill-size", IMPORT_INT, server.step_tokens, .min = -1),
     NUMBER("--tp-size", server.tensor),
     NUMBER("--tensor-parallel-size", server.tensor),
@@ -202,7 +204,7 @@ const struct import_option sglang_options[] = {
           "--language-model-only --language-only --limit-mm-data-per-request "
           "--lmcache-config-file --max-ep-size --max-loaded-loras --max-lora-chunk-size "
           "--max-lora-rank --max-loras-per-batch --max-mamba-cache-size --max-micro-batch-size "
-          "--max-prefill-tokens --max-queued-requests --max-total-tokens --mem-fraction-static "
+          "--max-prefill-tokens --max-queued-requests "
           "--min-free-slots-delay --mlx-enable-sampling --model-checksum --model-config-parser "
           "--model-impl --model-loader-extra-config --modelexpress-config "
           "--modelopt-checkpoint-restore-path --modelopt-checkpoint-save-path "

@@ -13,6 +13,8 @@
 #include "base/yaml.h"
 #include "import/serving.h"
 
+#define MEMORY 0.9 /* --gpu-memory-utilization by default; 0.92 in releases of 2026 */
+
 static bool find(const struct shell *s, size_t *program)
 {
     static const struct serving_program vllm = {
@@ -24,16 +26,21 @@ static bool find(const struct shell *s, size_t *program)
     return serving_find_program(s, &vllm, program);
 }
 
-static const struct launch_system vllm_system = {.name = "vLLM",
-                                                 .options = vllm_options,
-                                                 .example = "vllm serve MODEL",
-                                                 .printed = LAUNCH_PRINTED("vllm"),
-                                                 .argparse = true,
-                                                 .bare = vllm_bare,
-                                                 .valued = vllm_valued,
-                                                 .lists = vllm_lists,
-                                                 .positional = "--model",
-                                                 .find = find};
+static const struct launch_system vllm_system = {
+    .name = "vLLM",
+    .options = vllm_options,
+    .example = "vllm serve MODEL",
+    .printed = LAUNCH_PRINTED("vllm"),
+    .argparse = true,
+    .bare = vllm_bare,
+    .valued = vllm_valued,
+    .lists = vllm_lists,
+    .positional = "--model",
+    .by_node =
+        "--node-rank -r --headless --data-parallel-start-rank -dpr --data-parallel-rank -dpn "
+        "--data-parallel-size-local -dpl --data-parallel-address -dpa --master-addr --host "
+        "--port --api-server-count -asc",
+    .find = find};
 
 /* A server that hands its caches on does the prefill, one that is given them the decode. */
 static void find_phase(struct serving *v, const struct import_job *job)
@@ -108,7 +115,7 @@ void import_vllm(struct import_job *job, struct place first, const char *text, s
         return;
     find_layout(&v, &job->server);
     find_phase(&v, job);
-    serving_find_load(job, &v, v.copies * v.parts, diag);
+    serving_find_load(job, &v, v.copies * v.parts, MEMORY, diag);
     if (diag->nerrors == 0)
         serving_print(job, &v, diag);
 }

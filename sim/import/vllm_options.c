@@ -41,6 +41,11 @@ const struct import_option vllm_options[] = {
     TEXT("--max-model-len", server.length),
     NUMBER("--max-num-seqs", server.sequences),
     NUMBER("--max-num-batched-tokens", server.step_tokens),
+    TEXT("--gpu-memory-utilization", server.memory),
+    TEXT("--device-memory-utilization", server.memory),
+    NUMBER("--num-gpu-blocks-override", server.blocks),
+    UNSAID("--kv-cache-memory --kv-cache-memory-bytes",
+           "caches are planned in the memory that --gpu-memory-utilization leaves"),
     NUMBER("--tensor-parallel-size", server.tensor),
     NUMBER("-tp", server.tensor),
     NUMBER("--pipeline-parallel-size", server.stages),
@@ -113,7 +118,7 @@ const struct import_option vllm_options[] = {
           "--cpu-distributed-timeout-seconds --cuda-graph-sizes --cudagraph-capture-sizes "
           "--cudagraph-metrics --custom-histogram-buckets --dcp-comm-backend "
           "--default-chat-template-kwargs --default-mm-loras --device --device-ids "
-          "--device-memory-utilization --disable-access-log-for-endpoints "
+          "--disable-access-log-for-endpoints "
           "--disable-async-output-proc --disable-cascade-attn --disable-chunked-mm-input "
           "--disable-custom-all-reduce --disable-fastapi-docs "
           "--disable-frontend-multiprocessing --disable-log-requests --disable-log-stats "
@@ -140,11 +145,11 @@ const struct import_option vllm_options[] = {
           "--enforce-eager --engram-config --exclude-tools-when-tool-choice-none "
           "--expert-placement-strategy --fail-on-environ-validation --fault-tolerance-config "
           "--fingerprint-mode --fingerprint-value --gdn-prefill-backend --generation-config "
-          "--generation-tokens-only --gpu-memory-utilization --grpc-port "
+          "--generation-tokens-only --grpc-port "
           "--guided-decoding-backend --headless --hf-token --host --ignore-patterns "
           "--interleave-mm-strings --io-processor-plugin --ir-op-priority --jit-monitor-mode "
           "--jit-monitor-verbose --kda-decode-backend --kda-prefill-backend --kernel-config "
-          "--kv-cache-memory --kv-cache-memory-bytes --kv-cache-metrics "
+          "--kv-cache-metrics "
           "--kv-cache-metrics-sample --kv-events-config --kv-sharing-fast-prefill "
           "--language-model-only --limit-mm-per-prompt --linear-backend --load-format "
           "--logging-config --logits-processor-pattern --logits-processors --logprobs-mode "
@@ -155,7 +160,7 @@ const struct import_option vllm_options[] = {
           "--max-num-queued-tokens --max-num-scheduled-tokens --max-parallel-loading-workers "
           "--max-seq-len-to-capture --media-io-kwargs --middleware --model-impl "
           "--model-loader-extra-config --moe-backend --monokernel --multi-step-stream-outputs "
-          "--nnodes --no-enable-log-requests --node-rank --num-gpu-blocks-override "
+          "--nnodes --no-enable-log-requests --node-rank "
           "--num-lookahead-slots --num-scheduler-steps --optimization-level "
           "--override-attention-dtype --override-generation-config "
           "--per-request-spec-decode-metrics --performance-mode --port --preemption-mode "

@@ -121,7 +121,7 @@ static void find_wrong_numbers(struct check_strategy *c, const struct work_item 
 static void find_unfit(struct check_strategy *c, const struct work_item *item,
                        const struct record *modelled)
 {
-    uint64_t limit = item->scenario->memory_limit_bytes;
+    uint64_t limit = item->trial.memory_limit_bytes;
     struct units_text needs = units_print_bytes(program_peak_bytes(item->trial.program));
 
     if (!trial_fits(&item->trial))

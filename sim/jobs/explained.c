@@ -21,7 +21,7 @@
 static int run_for_values(struct trial *trial, struct values *values, struct shd_error *err)
 {
     struct walk_opts opts = {.stop_request = &cmd_stop_request,
-                             .memory_bytes = trial->scenario->memory_limit_bytes,
+                             .memory_bytes = trial->memory_limit_bytes,
                              .observe = values_observe,
                              .observe_arg = values};
     struct record *record;

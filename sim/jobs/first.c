@@ -241,6 +241,15 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* ---- figures of a layout ---- */
 
+/* The memory of a device, or what limits.memory leaves of it beside what the runtime keeps. */
+static double room_of(const struct trial *trial)
+{
+    const struct hardware *h = trial->hardware;
+    double limit = (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes;
+
+    return trial->memory_limit_bytes > 0 && limit < h->memory_bytes ? limit : h->memory_bytes;
+}
+
 int first_plan_text(struct first_figures *out, struct scenario_model *model,
                     const struct first_asked *asked, const struct text *text, int64_t layers,
                     struct diag *diag)
@@ -270,8 +279,7 @@ int first_plan_text(struct first_figures *out, struct scenario_model *model,
     }
     if (status == SHD_OK && out) {
         modelled_figures_of(&figures, trial.record, 0);
-        *out = (struct first_figures){figures.step_s, figures.memory_bytes,
-                                      trial.hardware->memory_bytes};
+        *out = (struct first_figures){figures.step_s, figures.memory_bytes, room_of(&trial)};
     }
     trial_fini(&trial);
     scenario_file_destroy(file);

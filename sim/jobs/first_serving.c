@@ -10,6 +10,7 @@
 #include "import/serving.h"
 
 #define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
+#define MEMORY 0.9         /* of a device, that servers take by default */
 #define SEQUENCES_MOST 256 /* of a replica: more than servers take by default on small devices */
 
 struct tried {
@@ -93,6 +94,7 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
     job.size = asked->from ? asked->from : asked->model;
     v.from_config = asked->from != NULL;
     v.products = text_get(&m->products);
+    v.memory = MEMORY;
     job.batch = batch;
     job.seq = asked->seq;
     job.end = (struct place){asked->file, 1, 1};

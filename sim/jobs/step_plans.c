@@ -109,10 +109,10 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
                             .kept_tokens = (double)scenario_cache_tokens(s),
                             .handoff_s = trial->record->handoff.seconds,
                             .ndevices = trial->record->ndevices};
-    if (s->memory_limit_bytes > 0)
+    if (trial->memory_limit_bytes > 0)
         out->room_bytes =
             fmin(out->room_bytes,
-                 (double)s->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes);
+                 (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes);
     if (!point->hands_over)
         (point->decodes ? &plans->decode : &plans->prefill)->together |=
             groups_communicate(s, trial->program);

@@ -339,7 +339,7 @@ bool work_describe(struct work_item *item, struct result *result)
                               .strategy = s->strategy,
                               .file = s->place.file,
                               .what = text_get(&item->what),
-                              .memory_limit_bytes = s->memory_limit_bytes,
+                              .memory_limit_bytes = item->trial.memory_limit_bytes,
                               .tokens = (uint64_t)s->batch.size * (uint64_t)scenario_new_tokens(s),
                               .serves = scenario_serves(s),
                               .decodes = s->step.decode,
@@ -406,7 +406,7 @@ int work_tell_fit(struct work *work, const struct work_item *item)
 
     if (status == SHD_OK) {
         fit_sentence(&fit, &line);
-        fit_unit(item->scenario->memory_limit_bytes, &unit);
+        fit_unit(item->trial.memory_limit_bytes, &unit);
         if (line.failed || unit.failed)
             status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
     }

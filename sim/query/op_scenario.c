@@ -18,7 +18,6 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
     struct result result = {.scenario = scenario->name,
                             .strategy = scenario->strategy,
                             .what = scenario_kind_name(scenario->model.kind),
-                            .memory_limit_bytes = scenario->memory_limit_bytes,
                             .tokens =
                                 (uint64_t)scenario->batch.size * (uint64_t)scenario->batch.seq};
     struct trial trial;
@@ -34,6 +33,7 @@ static int try_one(const struct scenario *scenario, enum record_mode mode, struc
     }
     status = mode == RECORD_PLANNED ? handoff_plan(&trial, err) : serve_execute(&trial, NULL, err);
     result.record = trial.record;
+    result.memory_limit_bytes = trial.memory_limit_bytes;
     if (status == SHD_OK)
         status = result_json(&result, out, err);
     trial_fini(&trial);

@@ -17,6 +17,10 @@ void published_apply(struct reader *r);
 /* The config of model n of the table, as the inside of a map in YAML. */
 const char *published_text(size_t n);
 
+/* The most tokens of a sequence (max_position_embeddings) with which model n of the table was
+ * published, where its config here does not say it; 0: not known. */
+int64_t published_longest(size_t n);
+
 /* Model n of the table at full size, for sequences of `seq` tokens, by its config.json.  False
  * after an error, which is reported: memory ran out. */
 bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct diag *diag);

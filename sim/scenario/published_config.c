@@ -117,6 +117,8 @@ int64_t scenario_model_longest(const struct scenario_model *model)
     if (node && node->kind == YAML_TEXT)
         longest = strtoll(node->text, NULL, 10);
     yaml_doc_destroy(doc);
+    if (longest == 0 && !model->from && model->size > 0)
+        longest = published_longest((size_t)model->size - 1);
     return longest > 0 ? longest : model->positions;
 }
 

@@ -483,6 +483,49 @@ const char *published_text(size_t n)
     return models[n].config;
 }
 
+int64_t published_longest(size_t n)
+{
+    static const struct {
+        const char *models;
+        int64_t tokens;
+    } longest[] = {
+        {"falcon-7b falcon-40b falcon-180b pythia-160m pythia-1.4b pythia-6.9b pythia-12b "
+         "gpt-neox-20b gpt-j-6b phi-1.5 phi-2 olmo-1b olmo-7b",
+         2048},
+        {"olmo2-1b olmo2-7b olmo2-13b olmo2-32b olmoe-1b-7b nemotron4-15b nemotron4-340b "
+         "minitron-8b granite-3.0-2b granite-3.0-8b granite-3.0-1b-a400m granite-3.0-3b-a800m "
+         "phi3-mini phi3-medium",
+         4096},
+        {"gemma-2b gemma-7b gemma2-2b gemma2-9b gemma2-27b qwen1.5-moe-a2.7b smollm2-1.7b "
+         "command-r7b",
+         8192},
+        {"phi4 starcoder2-3b starcoder2-7b starcoder2-15b", 16384},
+        {"mistral-7b mistral-7b-v0.3 mistral-small-24b mixtral-8x7b qwen2.5-0.5b qwen2.5-1.5b "
+         "qwen2.5-3b qwen2.5-7b qwen2.5-14b qwen2.5-32b qwen2.5-72b gemma3-1b glm4-9b glm4-32b "
+         "dots1",
+         32768},
+        {"qwen3-0.6b qwen3-1.7b qwen3-4b qwen3-8b qwen3-14b qwen3-32b qwen3-30b-a3b "
+         "qwen3-235b-a22b",
+         40960},
+        {"mixtral-8x22b mixtral-8x22b-instruct smollm3-3b olmo3-7b olmo3-32b", 65536},
+        {"qwen2-0.5b qwen2-1.5b qwen2-7b qwen2-72b qwen2-57b-a14b gemma3-4b gemma3-12b "
+         "gemma3-27b gpt-oss-20b gpt-oss-120b glm4.5 glm4.5-air kimi-k2 mistral-large-123b "
+         "ernie4.5-21b-a3b command-r command-r-plus",
+         131072},
+        {"deepseek-v2-lite deepseek-v2 deepseek-v3", 163840},
+        {"minimax-m2", 196608},
+        {"seed-oss-36b", 524288},
+        {"mistral-nemo-12b", 1024000},
+        {"llama4-maverick", 1048576},
+        {"llama4-scout", 10485760},
+    };
+
+    for (size_t i = 0; i < sizeof longest / sizeof *longest; i++)
+        if (words_has(longest[i].models, models[n].name))
+            return longest[i].tokens;
+    return 0;
+}
+
 const char *scenario_model_name(size_t n)
 {
     return n < NMODELS ? models[n].name : NULL;

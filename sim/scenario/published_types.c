@@ -161,7 +161,7 @@ static void add_method(struct types *t, const struct yaml_node *config)
         text_add(t->out, OF_TOKENS);
     else if (is(config, "quant_method", "compressed-tensors"))
         add_groups(t, config);
-    else if (is(config, "quant_method", "modelopt modelopt_fp4"))
+    else if (is(config, "quant_method", "modelopt modelopt_fp4") || find(config, "quant_algo"))
         add_modelopt(t, config);
     else if (is(config, "quant_method", "gptq gptq_marlin awq awq_marlin moe_wna16 auto-round"))
         add_integers(t, number(config, "bits", number(config, "w_bit", 4)),

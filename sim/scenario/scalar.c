@@ -160,8 +160,7 @@ static void print_amount(const struct scenario *scenario, const struct option *o
                                         *(const double *)const_field_of(scenario, option)));
 }
 
-static void read_number(struct reader *r, const struct option *option,
-                        const struct yaml_node *node)
+static void read_number(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     double value = 0;
 
@@ -239,20 +238,44 @@ static bool parse(struct reader *r, const struct option *option, const struct ya
     return false;
 }
 
-static void read_bytes(struct reader *r, const struct option *option, const struct yaml_node *node)
+/* Read "90%" of a memory, from 1 to 100; false: it is no such text. */
+static bool read_percent(double *part, const struct yaml_node *node)
 {
-    uint64_t value = 0;
+    const char *text = node->kind == YAML_TEXT ? node->text : "";
+    size_t n = strspn(text, "0123456789."), whole = strspn(text, "0123456789");
+    double percent = strtod(text, NULL);
 
-    if (yaml_is_null(node) || parse(r, option, node, units_parse_bytes, &value))
-        memcpy(field_of(r->scenario, option), &value, sizeof(value));
+    if (n == 0 || strcmp(text + n, "%") != 0 || *text == '0' || text[n - 1] == '.' ||
+        strchr(text + whole, '.') != strrchr(text, '.') || percent < 1 || percent > 100)
+        return false;
+    *part = percent / 100;
+    return true;
 }
 
-static void print_bytes(const struct scenario *scenario, const struct option *option,
-                        struct text *out)
+static void read_memory(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    uint64_t value = *(const uint64_t *)const_field_of(scenario, option);
+    struct scenario_memory_limit limit = {.bytes = 0};
 
-    text_add(out, value ? units_print_bytes_exact(value).text : "null");
+    if (yaml_is_null(node) || read_percent(&limit.part, node) ||
+        parse(r, option, node, units_parse_bytes, &limit.bytes))
+        memcpy(field_of(r->scenario, option), &limit, sizeof(limit));
+}
+
+static void print_memory(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    const struct scenario_memory_limit *limit = const_field_of(scenario, option);
+
+    if (limit->part > 0)
+        text_addf(out, "%.6g%%", 100 * limit->part);
+    else
+        text_add(out, limit->bytes ? units_print_bytes_exact(limit->bytes).text : "null");
+}
+
+static void print_memory_pattern(struct text *out)
+{
+    units_print_bytes_pattern(out);
+    text_add(out, "|^(100([.]0+)?|[1-9][0-9]?([.][0-9]+)?)%$");
 }
 
 static void add_pattern(struct json_out *out, void (*print)(struct text *out))
@@ -264,10 +287,10 @@ static void add_pattern(struct json_out *out, void (*print)(struct text *out))
     json_out_join(out, &pattern);
 }
 
-static void schema_bytes(const struct option *option, struct json_out *out)
+static void schema_memory(const struct option *option, struct json_out *out)
 {
     (void)option;
-    add_pattern(out, units_print_bytes_pattern);
+    add_pattern(out, print_memory_pattern);
     json_out_key_int(out, "minimum", 0);
 }
 
@@ -400,9 +423,10 @@ const struct value_type value_axis_list = {
     .keywords = SCHEMA_KEYWORDS({"allOf", "[" SCHEMA_REF(SCHEMA_LOGICAL) "]"})};
 const struct value_type value_bool = {TYPE(bool), .size = sizeof(bool), .expected = "true or false",
                                       OF_TYPE("\"boolean\"")};
-const struct value_type value_bytes = {TYPE(bytes), .expected = "a size such as 64MiB, or null",
-                                       OF_TYPE("[\"string\", \"integer\", \"null\"]"),
-                                       .schema = schema_bytes};
+const struct value_type value_memory = {
+    TYPE(memory), .size = sizeof(struct scenario_memory_limit),
+    .expected = "a size such as 64MiB, a part of the cluster's such as 90%, or null",
+    OF_TYPE("[\"string\", \"integer\", \"null\"]"), .schema = schema_memory};
 const struct value_type value_rate = {TYPE(rate), .expected = "a rate such as 200GB/s, above 0",
                                       OF_TYPE("\"string\""), .schema = schema_rate};
 const struct value_type value_time = {TYPE(time), .expected = "a time such as 5us",

@@ -510,6 +510,19 @@ struct scenario_products {
     struct scenario_patterns except;
 };
 
+/* The most memory of a device: bytes, or a part of what the cluster's devices have; both 0: all. */
+struct scenario_memory_limit {
+    uint64_t bytes;
+    double part;
+};
+
+/* What a device, or a server, may take.  The most of the sequences and of the tokens that are kept
+ * at once are those of each part of the batch; 0: any. */
+struct scenario_limits {
+    struct scenario_memory_limit memory;
+    int64_t sequences, tokens;
+};
+
 enum scenario_loss_scale_kind {
     SCENARIO_NO_LOSS_SCALE,
     SCENARIO_STATIC_LOSS_SCALE,
@@ -781,7 +794,7 @@ struct scenario {
     struct scenario_rule *constraints;
     size_t nalgorithms;
     struct scenario_algorithm *algorithms;
-    uint64_t memory_limit_bytes; /* for each device; 0: none */
+    struct scenario_limits limits;
     struct scenario_transfers transfers;
     double tolerance; /* additional tolerance of the verification, relative to the largest value;
                          0: none */
@@ -936,6 +949,8 @@ bool scenario_is_called(const char *strategy, const char *name);
 bool scenario_serves(const struct scenario *scenario);
 int64_t scenario_new_tokens(const struct scenario *scenario); /* of other steps: batch.seq */
 int64_t scenario_kept_tokens(const struct scenario *scenario);
+/* The most sequences of each part of the batch by the limits of the server; INT64_MAX: any. */
+int64_t scenario_most_sequences(const struct scenario *scenario);
 int64_t scenario_sequence_tokens(const struct scenario *scenario);
 int64_t scenario_cache_tokens(const struct scenario *scenario);
 

@@ -49,6 +49,16 @@ int64_t scenario_kept_tokens(const struct scenario *scenario)
                                                                   : scenario->decode.context;
 }
 
+int64_t scenario_most_sequences(const struct scenario *scenario)
+{
+    const struct scenario_limits *limits = &scenario->limits;
+    int64_t most = limits->sequences > 0 ? limits->sequences : INT64_MAX;
+    int64_t room =
+        limits->tokens > 0 ? limits->tokens / scenario_cache_tokens(scenario) : INT64_MAX;
+
+    return room < most ? room : most;
+}
+
 static int64_t size_of_axis(const struct scenario *scenario, const char *axis)
 {
     for (size_t i = 0; i < scenario->nmesh; i++)

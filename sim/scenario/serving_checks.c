@@ -128,6 +128,22 @@ static void check_copies(struct reader *r)
               copies, noun);
 }
 
+/* A batch is of as many sequences as the server takes at once. */
+static void check_limits(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    int64_t parts = scenario_batch_shards(s), each = (s->batch.size + parts - 1) / parts;
+    int64_t most = scenario_most_sequences(s);
+
+    if (each > most)
+        WRONG(r, "batch.size",
+              "%" PRId64 " sequences of %" PRId64 " tokens, and limits.%s is %" PRId64
+              "; expected at most %" PRId64 " sequences",
+              s->batch.size, scenario_cache_tokens(s),
+              most == s->limits.sequences ? "sequences" : "tokens",
+              most == s->limits.sequences ? most : s->limits.tokens, most * parts);
+}
+
 void check_serving(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -139,6 +155,11 @@ void check_serving(struct reader *r)
               "served; expected step: [prefill] or [decode] and products.recipe tensorwise");
 
     check_copies(r);
+    if (!scenario_serves(s) && s->limits.sequences + s->limits.tokens > 0)
+        WRONG(r, s->limits.sequences > 0 ? "limits.sequences" : "limits.tokens",
+              "the most %s of a server in a step that serves nobody; expected none, or step: "
+              "[prefill] or [decode]",
+              s->limits.sequences > 0 ? "sequences" : "tokens");
     if (!scenario_serves(s))
         return;
     check_refused(r);
@@ -152,6 +173,7 @@ void check_serving(struct reader *r)
     if (!s->step.decode && is_given(s, "decode", "draft"))
         WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
     check_pages(r);
+    check_limits(r);
     if (scenario_cache_bits(s) == 8 && s->model.dtype == SHD_F64)
         WRONG(r, "decode.cache",
               "keys in float64 are not rounded to 8 bits; expected a model.dtype of at most 32 "

@@ -337,6 +337,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_offload offload
 #define IN_pipeline pipeline
 #define IN_overlap overlap
+#define IN_limits limits
 #define IN_straggler straggler
 #define TOP(name, kind) .key = #name, .type = &value_##kind
 #define OPTION(in, name, kind) .section = #in, .key = #name, .type = &value_##kind
@@ -899,8 +900,15 @@ const struct option option_table[] = {
     {FIELD(straggler, links, number), .max = 1000000, .standard = "null",
      .help = "How many times as long the transfers take that it takes part in; null means no "
              "longer."},
-    {OPTION(limits, memory, bytes), .offset = AT(memory_limit_bytes), .standard = "null",
-     .help = "The memory of one device; null means no limit."},
+    {FIELD(limits, memory, memory), .standard = "null",
+     .help = "The memory of one device, without what its runtime keeps: bytes, or, as servers have "
+             "it, a part of what the cluster's devices have (90%); null means no limit."},
+    {INT(limits, sequences, 0, INT32_MAX), .standard = "0", .unit = "sequences",
+     .help = "The most sequences that devices which share them take at once, as a server's "
+             "--max-num-seqs; 0 means any number."},
+    {INT(limits, tokens, 0, INT32_MAX), .standard = "0", .unit = "tokens",
+     .help = "The most tokens that devices which share sequences keep of them, as a server's "
+             "--max-total-tokens; 0 means any number."},
     {OPTION(transfers, rate, rate), .offset = AT(transfers.bytes_per_s), .standard = "200GB/s",
      .help = "The rate of transfers into each device, by default about that of one "
              "accelerator's links to its neighbours."},

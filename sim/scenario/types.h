@@ -17,7 +17,7 @@ extern const struct value_type value_amount; /* double, 0 to max */
 extern const struct value_type value_axis;   /* char *, owned: a mesh axis; null is NULL */
 extern const struct value_type value_axis_list; /* struct scenario_axis_list: one, several, none */
 extern const struct value_type value_bool;
-extern const struct value_type value_bytes; /* uint64_t; null is 0 */
+extern const struct value_type value_memory; /* struct scenario_memory_limit; null is none */
 extern const struct value_type value_rate;  /* uint64_t bytes a second, at least 1 */
 extern const struct value_type value_time;  /* int64_t ns */
 extern const struct value_type value_word;  /* an enum: the position in `words` */

@@ -633,7 +633,7 @@ static int set_up(struct tensors *t, const struct trial *trial, const struct ten
 
     t->scenario = trial->scenario;
     t->memory_bytes =
-        opts->memory_bytes > 0 ? opts->memory_bytes : trial->scenario->memory_limit_bytes;
+        opts->memory_bytes > 0 ? opts->memory_bytes : trial->memory_limit_bytes;
     if (status == SHD_OK)
         status = add_axes(t, trial->mesh, err);
     if (status == SHD_OK)

@@ -33,7 +33,8 @@ struct ladder {
 
 struct search {
     const struct scenario *scenario;
-    struct text text; /* the scenario as text */
+    uint64_t limit_bytes; /* of a device */
+    struct text text;     /* the scenario as text */
     struct fit *fit;
     struct ladder ladders[LADDERS_MAX];
     uint32_t nladders;
@@ -212,7 +213,7 @@ static int try_change(struct search *s, struct fit_change *change, bool *planned
 
 static bool fits(const struct search *s, const struct fit_change *change)
 {
-    return change->totals.peak_bytes <= s->scenario->memory_limit_bytes;
+    return change->totals.peak_bytes <= s->limit_bytes;
 }
 
 static void keep(struct search *s, const struct fit_change *change)
@@ -398,6 +399,7 @@ int trial_fit(struct fit *out, const struct trial *trial, struct shd_error *err)
     if (!s)
         return shd_error_set(err, SHD_ENOMEM, "no memory to look for what would fit");
     s->scenario = trial->scenario;
+    s->limit_bytes = trial->memory_limit_bytes;
     s->fit = out;
     s->err = err;
     out->least.totals.peak_bytes = program_peak_bytes(trial->program);

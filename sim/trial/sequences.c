@@ -24,6 +24,7 @@ struct search {
     int64_t unit;                  /* groups of devices: a batch is a multiple */
     double room;                   /* bytes of the program on a device */
     int64_t most;                  /* that is tried, in units */
+    bool limited;                  /* one less than `most` is what the server takes */
     int64_t fits, fails;           /* in units: 0: none is known to fit; `most`: none not to */
     double last[2], last_bytes[2]; /* the two last plans */
 };
@@ -32,7 +33,7 @@ struct search {
 static double room_of(const struct trial *trial)
 {
     const struct hardware *h = trial->hardware;
-    double limit = (double)trial->scenario->memory_limit_bytes;
+    double limit = (double)trial->memory_limit_bytes;
     double room = h ? (h->memory_bytes - h->reserved_bytes) / (1 + h->fragmentation) : INFINITY;
 
     return limit > 0 && limit < room ? limit : room;
@@ -137,13 +138,17 @@ int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *e
     if (!scenario_serves(trial->scenario) || isinf(s.room))
         return SHD_OK;
     s.most = TOKENS_MAX / scenario_new_tokens(trial->scenario) + 1;
+    if (scenario_most_sequences(trial->scenario) < s.most) {
+        s.most = scenario_most_sequences(trial->scenario) + 1;
+        s.limited = true;
+    }
     s.fails = s.most;
     scenario_print(trial->scenario, &s.text);
     if (s.text.failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory to plan other batches");
     else
         status = look(&s, err);
-    if (s.fails - s.fits == 1 && s.fails < s.most)
+    if (s.fails - s.fits == 1 && (s.limited || s.fails < s.most))
         *out = s.fits * s.unit;
     text_fini(&s.text);
     return status;

@@ -117,7 +117,7 @@ struct partition_request trial_request(const struct trial *trial)
         .placement =
             trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH : PARTITION_FOLLOW,
         .algos = trial->algos,
-        .memory_bytes = trial->scenario->memory_limit_bytes,
+        .memory_bytes = trial->memory_limit_bytes,
         .values =
             trial->scenario->gathered == SCENARIO_GATHER_AGAIN ? PARTITION_AGAIN : PARTITION_KEPT,
         .params = kept_params(trial),
@@ -137,7 +137,7 @@ struct partition_request trial_request(const struct trial *trial)
 static int find_seconds(double *out, const struct trial *t, const struct program *program,
                         struct shd_error *err)
 {
-    uint64_t limit = t->scenario->memory_limit_bytes;
+    uint64_t limit = t->memory_limit_bytes;
     struct record *record;
     int status = plan_create(&record, program, err);
 
@@ -283,12 +283,16 @@ static int find_hardware(struct trial *t, struct diag *diag)
     struct shd_error err;
     int status;
 
+    t->memory_limit_bytes = t->scenario->limits.memory.bytes;
     if (!t->scenario->hardware)
         return SHD_OK;
     status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
     if (status != SHD_OK)
         return status;
     choose_overlaps(&t->hardware->software, &t->scenario->overlap);
+    if (t->scenario->limits.memory.part > 0)
+        t->memory_limit_bytes =
+            (uint64_t)(t->scenario->limits.memory.part * t->hardware->memory_bytes);
     status = check_host(t, diag);
     if (status != SHD_OK)
         return status;
@@ -412,7 +416,7 @@ static uint32_t repeats_of(const struct trial *trial)
 
 static struct walk_opts walk_options(const struct trial *trial, const int *stop_request)
 {
-    return (struct walk_opts){.memory_bytes = trial->scenario->memory_limit_bytes,
+    return (struct walk_opts){.memory_bytes = trial->memory_limit_bytes,
                               .stop_request = stop_request,
                               .nthreads = trial->nthreads,
                               .memory = trial->memory,
@@ -568,8 +572,8 @@ int trial_make_plan(const struct trial *trial, struct record **out, struct shd_e
     int status = plan_create(out, trial->program, err);
 
     if (status == SHD_OK && trial->hardware)
-        status = modelled_run(*out, trial->hardware, find_straggler(&straggler, trial->scenario),
-                              err);
+        status =
+            modelled_run(*out, trial->hardware, find_straggler(&straggler, trial->scenario), err);
     return status;
 }
 
@@ -600,7 +604,7 @@ void trial_find_worst(struct trial *trial)
 
 bool trial_fits(const struct trial *trial)
 {
-    uint64_t limit = trial->scenario->memory_limit_bytes;
+    uint64_t limit = trial->memory_limit_bytes;
 
     return limit == 0 || program_peak_bytes(trial->program) <= limit;
 }

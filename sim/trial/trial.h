@@ -37,6 +37,7 @@ struct trial {
     const struct coll_algo *algos[COLL_NKINDS]; /* the scenario's; NULL entries: the default */
     struct program *program;
     struct hardware *hardware; /* the cluster that the scenario names; NULL: none */
+    uint64_t memory_limit_bytes; /* of a device, as limits.memory says; 0: none */
     bool *offloads; /* by node of `graph`: what lies on the host (partition.h); NULL: nothing */
     bool has_nodes;            /* moe.node_axis is an axis of `mesh`: ... */
     uint8_t node_axis;         /* ... this one */
