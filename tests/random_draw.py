@@ -98,8 +98,8 @@ class Draw:
         return axes[0] if len(axes) == 1 and self.chance(0.5) else axes
 
     def draw_mesh(self, pipelined):
-        """A mesh of at most nine devices, or sixteen with a pipeline; each axis has a role."""
-        mesh = mesh_of(self.rng, NAMES, self.choice([4, 4, 8]) if pipelined else 8)
+        """A mesh of at most twelve devices, each axis with a role, and stages of a pipeline over two or four."""
+        mesh = mesh_of(self.rng, NAMES, self.choice([2, 4, 4] if pipelined else [4, 4, 8]))
         if len(mesh) < 3 and self.chance(0.1):
             mesh[self.choice(list(mesh))] = 3
         names = list(mesh)
@@ -107,7 +107,7 @@ class Draw:
             self.roles.setdefault(self.choice(ROLES), []).append(name)
         if pipelined:
             names.insert(self.rng.randint(0, len(names)), "pp")
-            mesh["pp"] = 2 if self.chance(0.85) or product(mesh.values()) > 4 else 4
+            mesh["pp"] = 2 if self.chance(0.9) or product(mesh.values()) > 2 else 4
             self.roles["stage"] = ["pp"]
         self.out["mesh"] = {name: mesh[name] for name in names}
         for role, axes in self.roles.items():

@@ -84,7 +84,7 @@ MODEL = (
     ("model.d_ff", 1, cut([16, 32, 48])),
     ("model.activation", 0.8, ["gelu", "swiglu", "relu", "silu", "geglu", "gelu-exact", "geglu-exact", "relu-squared",
                                "swiglu-clamped", "swiglu-clamped"]),
-    ("model.layers", 1, lambda d: d.stages * d.choice([1, 1, 1, 2]) if d.stages > 1 else d.choice([1, 1, 2, 3])),
+    ("model.layers", 1, lambda d: d.stages * d.choice([1, 1, 1, 2]) if d.stages > 1 else d.choice([1, 1, 1, 2, 3])),
     ("model.bias", 0.35, [True, True, False]),
     ("model.heads", 1, lambda d: d.size("tensor") * d.choice([1, 1, 2] if d.size("tensor") > 1 else [2, 4])),
     ("model.kv_heads", 0.6, kv_heads),

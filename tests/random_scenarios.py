@@ -37,7 +37,10 @@ def ask(program, command, path, *more):
     words = [program, command, "-q", "--json", path, *more]
     if command == "run":
         words.insert(2, "--repeat=1")
-    return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, -1, "", f"no end after {SECONDS} seconds\n")
 
 
 def crashed(answer):
