@@ -45,6 +45,8 @@ WEIGHTS_KEPT = (  # as codes
 OTHER = (
     ("seed", 0.3, [0, 7, 2 ** 40]),
     ("types.reduce", 0.1, TYPES),
+    ("limits.sequences", 0.1, [8, 100]),
+    ("limits.tokens", 0.1, [1 << 16, 1 << 20]),
 )
 
 

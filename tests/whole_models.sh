@@ -319,7 +319,7 @@ same mixtral-8x7b <<JSON
  "num_local_experts": 8, "num_experts_per_tok": [$(seq -s ', ' 32 | sed 's/[0-9][0-9]*/2/g')],
  "rope_theta": 1000000.0, "rms_norm_eps": 1e-05, "sliding_window": null, "tie_word_embeddings": [false, false]}
 JSON
-refused lists "3:26: error: num_experts_per_tok is '3' of layer 1 and '2' of layer 0; expected one value" "layers with other choices" <<'JSON'
+refused lists "3:27: error: num_experts_per_tok is '3' of layer 1 and '2' of layer 0; expected one value" "layers with other choices" <<'JSON'
 {"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
  "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
 "num_experts_per_tok": [2,3]}
