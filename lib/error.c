@@ -74,6 +74,7 @@ const char *shd_status_name(int status)
         [-SHD_EMISMATCH] = "mismatch",
         [-SHD_ESTUCK] = "stuck",
         [-SHD_ESYSTEM] = "system",
+        [-SHD_EINTERNAL] = "internal",
     };
     const int nnames = (int)(sizeof(names) / sizeof(names[0]));
 

@@ -903,6 +903,8 @@ libsim_la_SOURCES = \
 	%D%/program/shard.c \
 	%D%/program/shard.h \
 	%D%/program/step_memory.c \
+	%D%/program/valid.c \
+	%D%/program/valid.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/layer_question.c \

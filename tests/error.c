@@ -45,14 +45,15 @@ static void test_names(void)
         {SHD_EREGEX, "regex"},
         {SHD_ENOMESH, "no-mesh"},
         {SHD_ESYSTEM, "system"},
-        {SHD_ESYSTEM - 1, "unknown"},
+        {SHD_EINTERNAL, "internal"},
+        {SHD_EINTERNAL - 1, "unknown"},
         {1, "unknown"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         ok(!strcmp(shd_status_name(cases[i].status), cases[i].name), "name of %d is %s",
            cases[i].status, cases[i].name);
-    for (int status = SHD_ESYSTEM; status <= 0; status++)
+    for (int status = SHD_EINTERNAL; status <= 0; status++)
         ok(strcmp(shd_status_name(status), "unknown") != 0, "status %d has a name", status);
 }
 

@@ -134,6 +134,7 @@ check_PROGRAMS += \
 	%D%/turns \
 	%D%/uint128 \
 	%D%/units \
+	%D%/valid \
 	%D%/wait \
 	%D%/walk \
 	%D%/yaml

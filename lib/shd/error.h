@@ -45,7 +45,8 @@ enum shd_status {
     SHD_ESTOPPED = -14,     /* ended because another device failed, or by request */
     SHD_EMISMATCH = -15,    /* members of a group disagree on what they call */
     SHD_ESTUCK = -16,       /* devices wait for each other, or for one that has ended */
-    SHD_ESYSTEM = -17       /* the operating system refused (threads, files) */
+    SHD_ESYSTEM = -17,      /* the operating system refused (threads, files) */
+    SHD_EINTERNAL = -18     /* a mistake of this program: what it made contradicts itself */
 };
 
 /* Bytes of the detail with its end: room for a sentence of 160 characters and a long name in it. */

@@ -165,6 +165,7 @@ void diag_failure(struct diag *diag, struct place place, int status, const char 
         diag_no_memory(diag);
         return;
     }
+    diag->internal |= status == SHD_EINTERNAL;
     va_start(args, fmt);
     add_error(diag, place, fmt, args);
     va_end(args);
@@ -189,6 +190,7 @@ void diag_append(struct diag *diag, const struct diag *more)
             diag->messages[before].nalike += m->nalike;
     }
     diag->nerrors += more->nerrors - more->nmessages; /* errors that were counted, but not kept */
+    diag->internal |= more->internal;
     diag->no_memory |= more->no_memory;
 }
 

@@ -44,13 +44,14 @@ struct diag {
     struct diag_message *messages;
     size_t nmessages;
     size_t nerrors; /* reported errors, stored or not; 0: no error */
+    bool internal;  /* a mistake of this program is among the errors, not only of the input */
     bool no_memory; /* memory ran out, so that the messages are incomplete and not to be relied
                        on */
 };
 
 #define DIAG_INIT         \
     {                     \
-        NULL, 0, 0, false \
+        NULL, 0, 0, false, false \
     }
 
 void diag_init(struct diag *diag);

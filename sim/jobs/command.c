@@ -287,14 +287,14 @@ int cmd_exit_of(int status)
         return CMD_INTERRUPTED;
     if (status == SHD_OK)
         return CMD_OK;
-    if (status == SHD_ENOMEM || status == SHD_ESYSTEM)
+    if (status == SHD_ENOMEM || status == SHD_ESYSTEM || status == SHD_EINTERNAL)
         return CMD_CANNOT;
     return CMD_FAILED;
 }
 
 int cmd_exit_of_input(const struct diag *diag)
 {
-    if (diag->no_memory)
+    if (diag->no_memory || diag->internal)
         return CMD_CANNOT;
     return diag->nerrors ? CMD_USAGE : CMD_OK;
 }

@@ -13,6 +13,7 @@
 #include "partition/overlap.h"
 #include "partition/place.h"
 #include "partition/refine.h"
+#include "program/valid.h"
 #include "timetable/timetable.h"
 
 /* A request to build: on the mesh asked for, or on a mesh with axes split. */
@@ -120,6 +121,8 @@ static int build(struct program **out, const struct target *target, struct place
     }
     if (status == SHD_OK)
         status = program_update_in_place(program, err);
+    if (status == SHD_OK)
+        status = program_check(program, err);
     if (status == SHD_OK)
         *out = program;
     else
