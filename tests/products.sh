@@ -29,6 +29,22 @@ for recipe in $recipes; do
     diag <"$tmp/wrong"
 done
 
+# A token that sees itself alone has no gradient by its query and key: 0 in exact arithmetic, and
+# otherwise a rest of rounding errors, from which a scale and codes are made.
+cat >"$tmp/alone.yaml" <<'END'
+version: 1
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 16, d_ff: 32, layers: 2, heads: 4, vocab: 32, window: 1, attention: fused}
+batch: {size: 4, seq: 8}
+step: [forward, backward]
+axes: {batch: dp}
+params: [[.*, []]]
+END
+for recipe in $recipes; do
+    shardsim run -s products="{recipe: $recipe, block: 8}" "$tmp/alone.yaml"
+    is 0 "$recipe: a window of one token is verified"
+done
+
 # ---- sharded ----
 
 # A small decoder in training, with strategies of all kinds.

@@ -86,6 +86,15 @@ struct kern_scale kern_scale_of(enum shd_dtype code, enum kern_scaling scaling, 
     }
 }
 
+double kern_decoded_variance(double code, double from, double amax, double code_variance,
+                             double amax_variance)
+{
+    double value = code * from;
+
+    return code_variance * from * from +
+           (amax > 0 ? value * value * amax_variance / (amax * amax) : amax_variance);
+}
+
 int64_t kern_grid_width(const struct kern_grid *grid)
 {
     return grid->ndims ? grid->extent[grid->ndims - 1] : 1;

@@ -96,6 +96,12 @@ struct kern_scale {
 struct kern_scale kern_scale_of(enum shd_dtype code, enum kern_scaling scaling, float amax,
                                 float whole);
 
+/* The variance of a code times the `from` of its scale, given those of the code and of its amax,
+ * from which the scale follows.  Where amax is 0, what is decoded is no larger than an amax that is
+ * off. */
+double kern_decoded_variance(double code, double from, double amax, double code_variance,
+                             double amax_variance);
+
 /* Set at[i] to the index of the amax of element `first` + i of row `row`, for n elements; rows are
  * those of the innermost dimension. */
 void kern_grid_find(const struct kern_grid *grid, const int64_t *offsets, int64_t row,

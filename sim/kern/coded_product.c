@@ -275,15 +275,10 @@ static double *decoded_variances(const struct side *s, const double *codes, cons
     double *out = malloc((size_t)(n + 1) * sizeof *out);
 
     for (uint64_t i = 0; i < n && out; i++) {
-        double scale, amax, value;
-
         kern_grid_find(s->grid, s->offsets, (int64_t)i / width, (int64_t)i % width, 1, &at);
-        scale = (double)scale_at(s, at);
-        amax = ((const double *)s->amax)[at];
-        value = codes[i] * scale;
-        out[i] = vc ? vc[i] * scale * scale : 0;
-        if (va && amax > 0)
-            out[i] += value * value * va[at] / (amax * amax);
+        out[i] =
+            kern_decoded_variance(codes[i], (double)scale_at(s, at), ((const double *)s->amax)[at],
+                                  vc ? vc[i] : 0, va ? va[at] : 0);
     }
     return out;
 }

@@ -95,9 +95,8 @@ static double variance(const struct kern_encode *e, double x, double x_off, stru
                        float amax, double amax_off)
 {
     double t = x * (double)scale.to, code = kern_code_round(e->grid.code, t), off, low, high, step;
+    double jump = may_jump(e, amax, KERN_ERROR_ALLOWED * amax_off) ? code * code : 0;
 
-    if (may_jump(e, amax, KERN_ERROR_ALLOWED * amax_off))
-        return code * code;
     off = x_off * (double)scale.to + (amax > 0 ? fabs(t) * amax_off / amax : 0);
     if (e->grid.scaling == KERN_SCALE_DOUBLE && amax_off > 0)
         off += fabs(t) * 0x1p-4; /* the inner scale may be the next number of e4m3 */
@@ -106,9 +105,9 @@ static double variance(const struct kern_encode *e, double x, double x_off, stru
     high = kern_code_round(e->grid.code, t + KERN_ERROR_ALLOWED * off);
     step = fmax(fabs(low - code), fabs(high - code));
     if (step == 0)
-        return 0;
+        return jump;
     step = fmin(step, 2 * kern_store_loss(e->grid.code, code));
-    return off * off + step * step / 4;
+    return jump + off * off + step * step / 4;
 }
 
 static bool error(const union kern_desc *desc, struct kern_error *out)
@@ -165,7 +164,6 @@ static uint64_t restore(const union kern_desc *desc, const struct kern_args *arg
     return 0;
 }
 
-/* A value is off by its code and by its scale, as its amax is. */
 static bool restore_error(const union kern_desc *desc, struct kern_error *out)
 {
     const struct kern_encode *e = &desc->encode;
@@ -174,14 +172,9 @@ static bool restore_error(const union kern_desc *desc, struct kern_error *out)
     int64_t width = kern_grid_width(&e->grid), at;
 
     for (int64_t i = 0; i < (int64_t)kern_grid_elements(&e->grid); i++) {
-        double from, value;
-
         kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
-        from = (double)scale_at(e, out->args, at).from;
-        value = codes[i] * from;
-        out->out[0][i] = vc ? vc[i] * from * from : 0;
-        if (va && amax[at] > 0)
-            out->out[0][i] += value * value * va[at] / (amax[at] * amax[at]);
+        out->out[0][i] = kern_decoded_variance(codes[i], (double)scale_at(e, out->args, at).from,
+                                               amax[at], vc ? vc[i] : 0, va ? va[at] : 0);
     }
     return true;
 }
