@@ -65,7 +65,34 @@ says out 'unknown with room for all tokens at each expert' "says that it is not 
 shardsim plan --json "$tmp/wide.yaml"
 says out '"worst_routing_peak_bytes": *null' "and is null"
 
+# ---- another placement ----
+# A search of placements would shard the tokens over more axes, as it may not with an axis of nodes.
+cat >"$tmp/stored.yaml" <<'YAML'
+version: 1
+mesh: {sp: 2, node: 2, dp: 2}
+model: {kind: mixtral, d_model: 16, d_ff: 32, heads: 2, vocab: 64}
+batch: {size: 8, seq: 16, microbatches: 2}
+step: [forward, backward, update]
+axes: {batch: node}
+optimizer: {kind: adamw}
+moe: {experts: 2, shared: 1, node_axis: node}
+params: [[moe/(up|gate|down), [node]], [.*, []]]
+zero: {stage: 3, axis: [dp, sp, node]}
+YAML
+shardsim plan "$tmp/stored.yaml"
+is 0 "ZeRO 3 over the axis of nodes and others is planned"
+says out 'stored' "and told"
+shardsim plan --json -s placement=search "$tmp/stored.yaml"
+is 2 "with placement: search it is refused: status 2"
+says err 'stored.yaml:8:.*last of the axes' "at the axis of nodes"
+
 # ---- refusals ----
+shardsim plan -s 'mesh={pp: 2, node: 8, ep: 8}' -s hardware=h100-sxm -s moe.experts=64 -s batch.size=512 \
+    -s 'axes={batch: [node, ep]}' -s moe.node_axis=ep "$tmp/nodes.yaml"
+is 2 "an axis inside the nodes of the cluster: status 2"
+says err "set:6:15: error: devices 0 and 1, neighbours along 'ep', are in one node" "the error says where and what"
+shardsim plan -s 'mesh={pp: 2, node: 8, ep: 8}' -s hardware=h100-sxm -s moe.experts=64 -s batch.size=512 "$tmp/nodes.yaml"
+is 0 "an axis between them is planned"
 shardsim plan -s moe.node_axis=tp "$tmp/nodes.yaml"
 is 2 "no such axis: status 2"
 shardsim plan -s 'axes={batch: [node, ep]}' "$tmp/nodes.yaml"

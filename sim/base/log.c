@@ -92,6 +92,12 @@ void log_error(struct log *log, const char *fmt, ...)
     va_end(args);
 }
 
+void log_diag(struct log *log, const struct diag *diag)
+{
+    wipe(log);
+    diag_write(diag, log->file);
+}
+
 void log_progress_begin(struct log *log)
 {
     log->began_ns = log->now();

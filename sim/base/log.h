@@ -17,6 +17,8 @@
 
 #include <shd/export.h>
 
+#include "base/diag.h"
+
 typedef int64_t (*log_clock_fn)(void); /* monotonic nanoseconds */
 
 /* Fields are private except `quiet`. */
@@ -36,6 +38,9 @@ void log_init(struct log *log, FILE *file);
 void log_note(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
 void log_warning(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
 void log_error(struct log *log, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* Print errors of input, each with its place (diag_write()). */
+void log_diag(struct log *log, const struct diag *diag);
 
 /* Write a message to a file without a progress line: "shardsim: ", the kind and the text, escaped
  * by base/escape.h. */

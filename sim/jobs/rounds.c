@@ -27,13 +27,10 @@ static int64_t elapsed_ns(const struct rounds *r)
     return r->work->log.now() - r->began_ns;
 }
 
-static int failed(const struct rounds *r, const struct work_item *item, int status,
+static int failed(const struct rounds *r, struct work_item *item, int status,
                   const struct shd_error *err)
 {
-    if (!cmd_is_stopped(status))
-        log_error(&r->work->log, "%s: %s: %s", item->scenario->place.file,
-                  item->scenario->strategy, err->text);
-    return cmd_exit_of(status);
+    return cmd_is_stopped(status) ? cmd_exit_of(status) : work_failed(r->work, item, err);
 }
 
 /* Execute every strategy once more.  *whole is false when time ran out before all were: such a

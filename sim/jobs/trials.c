@@ -128,11 +128,8 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
         status = trial_fit(&fit, &item->trial, &err);
         result.fit = &fit;
     }
-    if (status != SHD_OK) {
-        log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy,
-                  err.text);
-        return cmd_exit_of(status);
-    }
+    if (status != SHD_OK)
+        return work_failed(&o->work, item, &err);
     result.verbose = o->verbose;
     result.columns = o->screen.columns;
     saved = save_result(&o->save, &result, &o->work.log);
@@ -145,8 +142,25 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
     if (status == SHD_OK)
         return exit;
     text->length = whole; /* keep the earlier reports */
-    log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
-    return cmd_exit_of(status);
+    return work_failed(&o->work, item, &err);
+}
+
+/* In place of the result of a strategy that was refused after the others had begun. */
+static void put_refused(struct json_out *json, const struct work_item *item)
+{
+    const struct place *place = &item->scenario->place;
+
+    json_out_begin_object(json);
+    json_out_key_string(json, "schema", "shardsim.result/2");
+    json_out_key_string(json, "scenario", item->scenario->name);
+    json_out_key_string(json, "strategy", item->scenario->strategy);
+    json_out_key_object(json, "error");
+    json_out_key_string(json, "file", place->file);
+    json_out_key_int(json, "line", place->line);
+    json_out_key_int(json, "column", place->column);
+    json_out_key_string(json, "message", item->error.text);
+    json_out_end_object(json);
+    json_out_end_object(json);
 }
 
 /* The reports of several strategies as JSON are an array. */
@@ -180,7 +194,11 @@ static int try_all(struct trials *o)
     begin_reports(o, &json, &text);
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
-        exit = cmd_worse(exit, try_item(o, &w->items[i], &text, o->json ? &json : NULL));
+        int own = try_item(o, &w->items[i], &text, o->json ? &json : NULL);
+
+        if (own == CMD_USAGE && o->json && w->items[i].error.status != SHD_OK)
+            put_refused(&json, &w->items[i]);
+        exit = cmd_worse(exit, own);
         trial_fini(&w->items[i].trial);
     }
     log_progress_end(&w->log);

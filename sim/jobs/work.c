@@ -352,6 +352,26 @@ bool work_describe(struct work_item *item, struct result *result)
     return !item->what.failed;
 }
 
+int work_failed(struct work *w, struct work_item *item, const struct shd_error *err)
+{
+    const struct scenario *s = item->scenario;
+    struct diag diag = DIAG_INIT;
+
+    item->error = *err;
+    diag_failure(&diag, s->place, err->status, "%s: %s", s->strategy, err->text);
+    log_diag(&w->log, &diag);
+    diag_fini(&diag);
+    switch (err->status) {
+    case SHD_EINVAL:
+    case SHD_ERANGE:
+    case SHD_EINDIVISIBLE:
+    case SHD_EUNSUPPORTED:
+        return CMD_USAGE;
+    default:
+        return cmd_exit_of(err->status);
+    }
+}
+
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
 {
     struct trial *trial = &item->trial;
@@ -382,10 +402,8 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     progress_stop(progress);
     if (cmd_is_stopped(status))
         return CMD_INTERRUPTED;
-    if (status != SHD_OK) {
-        log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err.text);
-        return cmd_exit_of(status);
-    }
+    if (status != SHD_OK)
+        return work_failed(w, item, &err);
     if (!work_describe(item, result)) {
         log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
         return CMD_CANNOT;

@@ -17,7 +17,8 @@
 struct work_item {
     const struct scenario *scenario;
     struct trial trial;
-    struct text what; /* the model in words, once it was tried */
+    struct text what;       /* the model in words, once it was tried */
+    struct shd_error error; /* why it could not be tried to the end; status SHD_OK: it could */
 };
 
 /* A strategy of a sweep whose sizes do not divide. */
@@ -78,8 +79,13 @@ bool work_reads_input(const struct work *work);
 /* Describe an item that was tried in a result, which points into the item.  False: no memory. */
 bool work_describe(struct work_item *item, struct result *result);
 
+/* Print a failure of an item that was loaded, at the strategy's place, and keep it in the item.
+ * Returns the exit status: CMD_USAGE for what no step of these sizes can do, as if the reader had
+ * refused it. */
+int work_failed(struct work *work, struct work_item *item, const struct shd_error *err);
+
 /* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the
- * item.  Otherwise the error is logged.  Returns the exit status. */
+ * item.  Otherwise work_failed() is called.  Returns the exit status. */
 int work_try(struct work *work, struct work_item *item, enum record_mode mode,
              struct result *result);
 

@@ -31,8 +31,8 @@ int trial_saving(struct saving *out, const struct trial *trial, struct shd_error
         return SHD_OK;
     request.placement = PARTITION_SEARCH;
     status = partition_build(&program, &request, err);
-    if (status != SHD_OK)
-        return status;
+    if (status != SHD_OK) /* a remark on another placement does not refuse the one asked for */
+        return status == SHD_ENOMEM || status == SHD_EINTERNAL ? status : SHD_OK;
     status = plan_create(&planned, program, err);
     if (status == SHD_OK) {
         out->known = true;

@@ -315,6 +315,26 @@ static int pad(struct trial *t, struct diag *diag)
     return status;
 }
 
+/* Check that the node axis numbers nodes of the cluster.  Consecutive devices are in one node, so
+ * neighbours along the axis must be as many devices apart as the innermost domain has.  A mesh that
+ * fits into one domain may still stand for a larger one. */
+static int check_nodes(const struct trial *t, struct diag *diag)
+{
+    const struct hardware *h = t->hardware;
+    int64_t inside = h && h->ntiers > 1 ? h->tiers[0].devices : 1, apart = 1;
+
+    for (size_t a = t->node_axis + 1u; a < shd_mesh_naxes(t->mesh); a++)
+        apart *= shd_mesh_axis_size(t->mesh, a);
+    if (shd_mesh_axis_size(t->mesh, t->node_axis) == 1 || apart >= inside ||
+        shd_mesh_size(t->mesh) <= inside)
+        return SHD_OK;
+    diag_error(diag, scenario_place(t->scenario, "moe.node_axis"),
+               "devices 0 and %" PRId64 ", neighbours along '%s', are in one node of %" PRId64
+               " devices of %s; expected an axis between nodes, or null",
+               apart, shd_mesh_axis_name(t->mesh, t->node_axis), inside, h->name);
+    return SHD_EINVAL;
+}
+
 static void find_node_axis(struct trial *t)
 {
     const char *name = t->scenario->model.moe.node_axis;
@@ -336,6 +356,8 @@ static int lay(struct trial *t, struct diag *diag)
         find_node_axis(t);
         status = find_hardware(t, diag);
     }
+    if (status == SHD_OK && t->has_nodes)
+        status = check_nodes(t, diag);
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
     if (status == SHD_OK && scenario->uneven == SCENARIO_PADDED)
