@@ -87,9 +87,10 @@ static bool topk_agrees(const struct kern_topk *k, const void *all, const int32_
             int64_t rank = 0;
 
             for (int64_t j = 0; j < kept; j++)
-                rank += k->smallest ? j != i && !before(scores[place[j]], -place[j],
-                                                         scores[place[i]], -place[i])
-                                    : before(scores[place[j]], place[j], scores[place[i]], place[i]);
+                rank += k->smallest
+                            ? j != i &&
+                                  !before(scores[place[j]], -place[j], scores[place[i]], -place[i])
+                            : before(scores[place[j]], place[j], scores[place[i]], place[i]);
             if (rank >= k->choices)
                 continue;
             seen++;
@@ -113,9 +114,8 @@ static void test_topk(void)
             uint32_t groups = 1 + random_below(4), kept = 1 + random_below(groups);
             int64_t each = 1 + random_below(12), tokens = random_below(70);
             int64_t choices = 1 + random_below((uint32_t)each * kept);
-            union kern_desc d = {
-                .topk = {dtype, tokens, each * groups, choices, groups, kept, random_below(2),
-                         groups == 1 && random_below(2)}};
+            union kern_desc d = {.topk = {dtype, tokens, each * groups, choices, groups, kept,
+                                          random_below(2), groups == 1 && random_below(2)}};
             int64_t n = tokens * each * groups;
             void *scores = random_array(dtype, n + 1, 1 + (int)random_below(4));
             int32_t *ids = malloc((size_t)(tokens * choices + 1) * sizeof *ids);

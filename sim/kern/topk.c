@@ -24,11 +24,11 @@ struct topk_run {
     double *room; /* [tasks][classes + groups]: scores of a token, and of groups */
 };
 
-/* What is chosen by its size.  NaN is above infinity, as in PyTorch and JAX, whose largest scores begin
- * with it and whose sorted ones end so. */
+/* What is chosen by its size.  NaN is above infinity, as in PyTorch and JAX, whose largest scores
+ * begin with it and whose sorted ones end so. */
 static double comparable(double score, bool smallest)
 {
-    double size = isnan(score)     ? INFINITY
+    double size = isnan(score)       ? INFINITY
                   : score > DBL_MAX  ? DBL_MAX
                   : score < -DBL_MAX ? -DBL_MAX
                                      : score;

@@ -386,8 +386,8 @@ const struct lines_function lines_functions[] = {
      "lacks number several elements of a place",
      lines_build_pick_add},
     {"topk", 3, 3, "x, dim, choice, smallest=false",
-     "ids of the largest along a dim, the first of equals first and NaN before all numbers; or of the "
-     "smallest, with NaN behind all",
+     "ids of the largest along a dim, the first of equals first and NaN before all numbers; or of "
+     "the smallest, with NaN behind all",
      lines_build_topk},
     {"constraint", 2, 2, "name, x", "a place where a sharding may be asked for", build_constraint},
     {"stop_gradient", 1, 1, "x", "no gradient passes", build_stop_gradient},

@@ -210,6 +210,5 @@ uint32_t lines_build_topk(struct lines *l, const struct expr *call, const struct
     if (!call_args(l, call, NULL, "adn", args) || !call_flag(l, call, "smallest", &limits.smallest))
         return GRAPH_NONE;
     scores = lines_checked(l, call->at, call_with_dim(l, args[0], args[1], true));
-    return graph_topk(l->graph, lines_node_name(l, "topk"), scores, args[1], args[2],
-                      &limits);
+    return graph_topk(l->graph, lines_node_name(l, "topk"), scores, args[1], args[2], &limits);
 }
