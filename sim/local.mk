@@ -18,6 +18,7 @@ libsim_la_SOURCES = \
 	%D%/base/array.h \
 	%D%/base/array_file.c \
 	%D%/base/array_file.h \
+	%D%/base/decimal.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
 	%D%/base/diag_pack.c \

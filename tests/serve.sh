@@ -229,6 +229,9 @@ refused 2 "expected s, ms, us or ns" "$small" --trace "$tmp/bad.csv" --time-unit
 refused 2 "goes with --trace" "$small" --time-unit ms
 refused 2 "did you mean 'chunked'?" "$small" -p chunk
 refused 2 "expected requests a second above 0" "$small" --rate -1
+refused 2 "expected requests a second above 0" "$small" --rate 0x10
+refused 2 "expected such as 512" "$small" --prompt-tokens 0x10
+refused 2 "expected such as 512\|expected a mean" "$small" --prompt-tokens lognormal:512,0x10
 refused 2 "expected such as 512" "$small" --prompt-tokens many
 refused 2 "expected some that decode" "$small" --replicas 2 --prefill-replicas 2
 refused 2 "goes with --policy disaggregated" "$small" --replicas 2 --prefill-replicas 1 -p static -p chunked

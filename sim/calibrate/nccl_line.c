@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "calibrate/nccl_line.h"
+#include "base/decimal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -60,7 +61,7 @@ static bool number(double *out, const struct words *words, int column)
 
     if (column < 0 || column >= words->n)
         return false;
-    *out = strtod(words->at[column], &end);
+    *out = decimal_read(words->at[column], &end);
     return end != words->at[column] && !*end && isfinite(*out) && *out >= 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "jobs/command.h"
@@ -15,7 +16,7 @@
 static void take_percent(const struct args_value *v)
 {
     char *end;
-    double percent = strtod(v->arg, &end);
+    double percent = decimal_read(v->arg, &end);
 
     if (end == v->arg || *end || !(percent >= 0 && percent <= 1e6))
         args_error(v->line, "--%s is '%s'; expected percent, from 0 on", v->row->name, v->arg);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "cmd/cmd.h"
 #include "base/units.h"
 #include "cmd/common.h"
@@ -67,7 +68,7 @@ static void take_devices(const struct args_value *v)
 static void take_above_0(const struct args_value *v)
 {
     char *end;
-    double value = strtod(v->arg, &end);
+    double value = decimal_read(v->arg, &end);
 
     if (end == v->arg || *end || !(value > 0) || value > 1e9)
         args_error(v->line, "--%s is '%s'; expected a number above 0", v->row->name, v->arg);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -24,7 +25,7 @@ static void take_rate(const struct args_value *v)
     double *rate = v->at;
     char *end;
 
-    *rate = strtod(v->arg, &end);
+    *rate = decimal_read(v->arg, &end);
     if (end == v->arg || *end || !(*rate > 0))
         args_error(v->line, "--rate is '%s'; expected requests a second above 0, or inf", v->arg);
 }

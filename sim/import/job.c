@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/decimal.h"
 #include "base/nearest.h"
 #include "base/words.h"
 
@@ -175,7 +176,7 @@ static void set_fraction(void *at, const struct import_option *o, const char *va
                          struct place place, struct diag *diag)
 {
     char *end;
-    double number = strtod(value, &end);
+    double number = decimal_read(value, &end);
 
     if (end == value || *end || !isfinite(number) || number < 0)
         diag_error(diag, place, "%s is '%.60s'; expected a number of at least 0", o->name, value);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/decimal.h"
 #include "base/escape.h"
 #include "base/hash.h"
 #include "serving/trace_fields.h"
@@ -240,7 +241,7 @@ int trace_parse_lengths(struct trace_lengths *out, const char *text, struct shd_
     struct trace_lengths lengths = {0, 0};
     char *end;
 
-    lengths.mean = strtod(at, &end);
+    lengths.mean = decimal_read(at, &end);
     if (end == at || (random && *end != ','))
         return shd_error_set(err, SHD_EINVAL,
                              "'%s' is no number of tokens; expected such as 512, or "
@@ -248,7 +249,7 @@ int trace_parse_lengths(struct trace_lengths *out, const char *text, struct shd_
                              text);
     if (random) {
         at = end + 1;
-        lengths.deviation = strtod(at, &end);
+        lengths.deviation = decimal_read(at, &end);
     }
     if (end == at || *end || !(lengths.mean >= 1 && lengths.mean <= TRACE_TOKENS_MAX) ||
         !(lengths.deviation >= 0 && lengths.deviation <= TRACE_TOKENS_MAX) ||

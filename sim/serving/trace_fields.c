@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/decimal.h"
 #include "base/hash.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -147,15 +148,13 @@ static bool parse_date(int64_t *out_ns, const char *text)
     return true;
 }
 
-/* A decimal number; strtod() reads 0x10, too. */
 static bool parse_number(double *out, const char *text)
 {
     char *end;
 
-    if ((!isdigit((unsigned char)text[0]) && text[0] != '.') || strchr(text, 'x') ||
-        strchr(text, 'X'))
+    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
         return false;
-    *out = strtod(text, &end);
+    *out = decimal_read(text, &end);
     return end != text && !*end && isfinite(*out);
 }
 
