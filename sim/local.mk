@@ -822,6 +822,8 @@ libsim_la_SOURCES = \
 	%D%/partition/layer_groups.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
+	%D%/partition/masks.c \
+	%D%/partition/masks.h \
 	%D%/partition/mend.c \
 	%D%/partition/mend.h \
 	%D%/partition/op_ways.c \

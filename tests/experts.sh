@@ -147,6 +147,74 @@ is 2 "copies that do not divide: an error"
 says err '^--set:1:15: error: 16 experts and 3 copies beside them do not divide over 4 devices' \
     "copies that do not divide: its place"
 
+# A bias of a product with sharded rows is added on one device of each group where its sums are then
+# combined as less: nothing more is received than without biases.
+cat >"$tmp/dense.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1, ep: 1, tp: 2}
+model: {kind: transformer, layers: 2, d_model: 16, d_ff: 16, heads: 4, vocab: 32}
+batch: {size: 4, seq: 8}
+step: [forward, backward]
+axes: {batch: [dp, ep]}
+params:
+#bias  - [(attn/(q|k|v)|mlp/up)/bias, [tp]]
+  - [(attn/(q|k|v)|mlp/up|head)/kernel, [null, tp]]
+  - [(attn/o|mlp/down)/kernel, [tp]]
+  - [.*, []]
+strategies:
+  - {name: serial}
+  - {name: beside, model: {residual: beside}}
+  - {name: sequences, constraints: [['(attn|mlp)/out', [null, tp]]]}
+YAML
+cat >"$tmp/mixture.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1, ep: 1, tp: 2}
+model: {kind: transformer, layers: 2, d_model: 16, d_ff: 16, heads: 4, vocab: 32}
+moe: {experts: 4, top_k: 2, routing: uniform}
+batch: {size: 4, seq: 8}
+step: [forward, backward]
+axes: {batch: [dp, ep]}
+params:
+#bias  - [attn/(q|k|v)/bias, [tp]]
+#bias  - [moe/up/bias, [ep, tp]]
+#bias  - [moe/down/bias, [ep]]
+  - [(attn/(q|k|v)|head)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [moe/up/kernel, [ep, null, tp]]
+  - [moe/down/kernel, [ep, tp]]
+  - [.*, []]
+strategies:
+  - {name: experts}
+  - {name: over-ranks, mesh: {dp: 1, ep: 2, tp: 2}}
+  - {name: replicas, mesh: {dp: 2, ep: 1, tp: 2}}
+  - {name: capacity, moe: {capacity: 1}}
+  - {name: hot, moe: {routing: zipf}}
+  - {name: half, model: {dtype: bfloat16}}
+  - {name: sequences, constraints: [['(attn|moe)/out', [null, tp]]]}
+YAML
+received() {
+    python3 -c 'import json, sys
+for r in json.load(open(sys.argv[1])):
+    print(r["strategy"], sum(c["received_bytes"] for c in r["collectives"]
+                             if c["phase"] == "forward"))' "$tmp/out"
+}
+while read -r of set; do
+    sed 's/^#bias//' "$tmp/$of.yaml" >"$tmp/biased.yaml"
+    for what in plan run; do
+        shardsim $what -q --json "$tmp/$of.yaml"
+        is 0 "$what, $of: without biases"
+        received >"$tmp/without"
+        shardsim $what -q --json "$tmp/biased.yaml" -s model.attention_bias=all -s "$set"
+        is 0 "$what, $of: with biases, right"
+        received | diff "$tmp/without" - >"$tmp/wrong"
+        ok $? "$what, $of: biases bring no bytes into devices"
+        diag <"$tmp/wrong"
+    done
+done <<'END'
+mixture moe.expert_bias=true
+dense model.bias=true
+END
+
 # Workloads find the number of ranks from the sharding.
 shardsim plan --json -s moe.routing=hot-rank -s moe.capacity=0 -s batch.seq=256 "$tmp/moe.yaml"
 holds "a hot rank: as many ranks as experts are cut into, the first with half of all rows" <<'PY'

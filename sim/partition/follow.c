@@ -8,6 +8,7 @@
 
 #include "graph/ops.h"
 #include "partition/batch.h"
+#include "partition/masks.h"
 
 struct claim {
     enum follow_claim strength;
@@ -331,8 +332,7 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                add_claim(f,
-                          weight_claim(f, node, n->gradient_of, s->dims[e].axes[a], strength),
+                add_claim(f, weight_claim(f, node, n->gradient_of, s->dims[e].axes[a], strength),
                           s->dims[e].axes[a], factor, n->gradient_of, 0);
         }
 }
@@ -433,14 +433,23 @@ static void pass_sums(struct follow *f, uint32_t node)
 {
     const struct graph_node *n = &f->p->graph->nodes[node];
     uint32_t axes = UINT32_MAX;
+    bool masked = false;
 
     if (!passes_sums(n))
         return;
     if (n->fn == KERN_CONVERT && kern_is_whole(f->p->graph->nodes[n->inputs[0]].dtype))
         return;
-    for (uint32_t k = 0; k < n->ninputs; k++)
-        if (!kern_is_whole(f->p->graph->nodes[n->inputs[k]].dtype)) /* never passed on */
-            axes &= waiting_axes(f->p, n->inputs[k]);
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        if (kern_is_whole(f->p->graph->nodes[n->inputs[k]].dtype)) /* never passed on */
+            continue;
+        masked |= masks_weight(f->p->graph, f->weight, node, k);
+        axes &=
+            masks_weight(f->p->graph, f->weight, node, k)
+                ? ~shd_sharding_axes(price_sharding(f->p->price, f->p->nodes[n->inputs[k]].home))
+                : waiting_axes(f->p, n->inputs[k]);
+    }
+    if (masked && (axes == 0 || !masks_pay(f->p, f->weight, node, axes)))
+        return;
     for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
         if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
             f->assign.place[a] = ASSIGN_PARTIAL;

@@ -19,9 +19,10 @@
  * of distances; the gradient of a mean), and makes a larger array that meets the batch later, the
  * weight is gathered over the batch's axes first.
  *
- * A partial sum is combined before it is read, with two exceptions: ops that only add such sums up
- * (the gradients of an input that q, k and v share), and products and look-ups whose results are
- * partial anyway or together no larger than the sum.  All readers of a sum decide together: once
+ * A partial sum is combined before it is read, with three exceptions: ops that only add such sums up
+ * (the gradients of an input that q, k and v share); products and look-ups whose results are
+ * partial anyway or together no larger than the sum; and biases, which one device adds for all
+ * where sums are combined as less by then (masks.h).  All readers of a sum decide together: once
  * combined, all read the combined sum.
  *
  * GSPMD (arXiv 2105.04663, section 3.5) and Shardy propagate along the same edges; here the kind of
