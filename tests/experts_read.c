@@ -183,11 +183,70 @@ static void test_codes(void)
        "codes of 4 bits: those of the experts that tokens name");
 }
 
+/* ---- kernels on experts' rows ---- */
+
+/* Bytes that kernels of a device move which read experts' rows, but for products: biases, limits,
+ * activations, codes and their magnitudes, forward and backward. */
+static double bytes_inside(const char *devices, int sequences, const char *routing,
+                           const char *more)
+{
+    struct text text = TEXT_INIT;
+    struct scenario_file *file;
+    struct op_seconds s;
+    struct trial t;
+    double bytes = 0;
+
+    text_addf(&text,
+              "version: 1\nhardware: h100-sxm\nmesh: {ep: %s}\n"
+              "model: {kind: transformer, dtype: bfloat16, layers: 1, d_model: 64, d_ff: 64,\n"
+              "        heads: 2, vocab: 64, activation: swiglu-clamped}\n"
+              "moe: {experts: 16, top_k: 2, expert_bias: true, routing: %s}\n"
+              "batch: {size: %d, seq: 64}\nstep: [forward, backward]\n"
+              "params: [[moe/(up|gate|down)/(kernel|bias), [ep]], [.*, []]]\naxes: {batch: ep}\n%s",
+              devices, routing, sequences, more);
+    init(&t, &file, &text);
+    text_fini(&text);
+    if (op_seconds_init(&s, t.program, t.hardware, NULL) != SHD_OK)
+        exit(99);
+    for (uint32_t i = 0; i < t.program->nops; i++) {
+        const struct program_op *op = &t.program->ops[i];
+        struct hardware_work work;
+
+        if (op->kind == PROGRAM_KERNEL && op->kernel->uneven != KERN_BY_ROUTING &&
+            t.program->buffers[op->inputs[0]].routing && op_seconds_timed(&work, &s, i, 0))
+            bytes += work.bytes;
+    }
+    op_seconds_fini(&s);
+    end(&t, file);
+    return bytes;
+}
+
+/* Rows that come are moved: neither the room for those that might, nor the rows of other
+ * devices. */
+static void test_rows(void)
+{
+    static const char *const recipes[] = {"", "products: {recipe: mxfp8}\n",
+                                          "products: {recipe: blockwise, block: 16}\n"};
+
+    for (size_t k = 0; k < COUNT(recipes); k++) {
+        double two = bytes_inside("2", 4, "uniform", recipes[k]);
+        double eight = bytes_inside("8", 16, "uniform", recipes[k]);
+        double roomy = bytes_inside("2", 4, "learned", recipes[k]);
+
+        ok(two > 0 && fabs(eight / two - 1) < 0.1,
+           "'%.20s': as many rows for each of more devices take as many bytes: %.0f, %.0f",
+           recipes[k], two, eight);
+        ok(fabs(roomy / two - 1) < 0.1, "'%.20s': room for more rows is not moved: %.0f, %.0f",
+           recipes[k], two, roomy);
+    }
+}
+
 int main(void)
 {
     plan(0);
     for (size_t m = 0; m < COUNT(mixtures); m++)
         test_mixture(m);
     test_codes();
+    test_rows();
     return done();
 }

@@ -54,6 +54,28 @@ static bool sums_parts(const struct graph *graph, const struct graph_node *r,
            reads_attention_grad(graph, n);
 }
 
+/* Whether a node is a constant that only maps of its type read.  Each of them computes with the
+ * number, in any sharding but as a part of a sum, and no array of it is written. */
+static bool is_constant(const struct placement *p, uint32_t node)
+{
+    const struct graph_node *n = &p->graph->nodes[node];
+    const struct placement_node *c = &p->nodes[node];
+
+    if (n->op != GRAPH_MAP || n->fn != KERN_FILL || c->output != GRAPH_NONE)
+        return false;
+    for (uint32_t r = 0; r < c->nreaders; r++) {
+        const struct graph_node *reader = &p->graph->nodes[c->readers[r].node];
+        uint32_t need = p->nodes[c->readers[r].node].needs[c->readers[r].operand];
+
+        if (!p->nodes[c->readers[r].node].live)
+            continue;
+        if (price_sharding(p->price, need)->partial || reader->op != GRAPH_MAP ||
+            reader->fn == KERN_CONVERT || reader->stored != n->stored || reader->dtype != n->dtype)
+            return false;
+    }
+    return true;
+}
+
 bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
 {
     const struct graph_node *r = &placement->graph->nodes[node];
@@ -81,10 +103,11 @@ void fuse_mark_inputs(bool *inlined, const struct placement *placement, uint32_t
 
     if (!placement->nodes[node].live || n->op != GRAPH_MAP)
         return;
+    inlined[node] |= is_constant(placement, node);
     for (uint32_t k = 0; k < n->ninputs; k++) {
         struct size size;
 
-        if (!can_inline(placement, node, k))
+        if (inlined[n->inputs[k]] || !can_inline(placement, node, k))
             continue;
         inlined[n->inputs[k]] = true;
         size = size_of(placement, inlined, node);

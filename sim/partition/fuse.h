@@ -3,7 +3,8 @@
  *
  * A map whose only reader is a map over the same dimensions in the same sharding is inlined: both
  * become one expression, evaluated block by block (kern_map).  Chains fuse up to the expression's
- * limits.
+ * limits.  A constant that only maps read is inlined into each of them, whatever their number,
+ * dimensions, phases and shardings.
  *
  * Thread class: pure functions.
  *
