@@ -1,5 +1,6 @@
 /* Tests model/rotation.h against inverse frequencies of transformers 5.24 (ROPE_INIT_FUNCTIONS on a
- * LlamaConfig with heads of 16), which computes in float32.
+ * LlamaConfig with heads of 16), which computes in float32; where llama3's factors are equal by its
+ * formula.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,6 +88,17 @@ static const struct {
      1.3540064,
      {1, 0.158113882, 0.0333333351, 0.00790569466, 0.00200000009, 0.00052704633, 0.000142857141,
       3.72032664e-05}},
+    {"llama3, with equal factors, and a wave just as long as the step (vLLM: stretched)",
+     {.theta = 500000,
+      .scaling = {.kind = SCENARIO_ROPE_LLAMA3,
+                  .factor = 8,
+                  .original = 8,
+                  .low = 1.2732395447351628, /* 8 / (2 pi) */
+                  .high = 1.2732395447351628}},
+     32,
+     1,
+     {0.125, 0.0242403448, 0.00470075384, 0.000911583135, 0.000176776695, 3.42810235e-05,
+      6.64786967e-06, 1.28917316e-06}},
 };
 
 static bool near(double got, double want)

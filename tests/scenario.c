@@ -1226,7 +1226,7 @@ static const struct {
     {"llama3's factors",
      "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
      "{kind: llama3, factor: 8, original: 8, low: 4, high: 1}}}\n",
-     "4:65: error: low is 4 and high 1; expected less than high"},
+     "4:65: error: low is 4 and high 1; expected at most high"},
     {"types of layers",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
      "[full, ful]}\n",

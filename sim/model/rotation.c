@@ -29,11 +29,12 @@ static double grown_theta(const struct scenario_rope *rope, double width, int64_
 /* ---- frequencies ---- */
 
 /* A frequency by llama3: waves longer than original / low are stretched, those shorter than
- * original / high are not, and between the two it goes over. */
+ * original / high are not, and between the two it goes over.  With low equal to high it is a step,
+ * and a wave of just that length is stretched, as by vLLM. */
 static double by_llama3(const struct scenario_rope_scaling *s, double frequency)
 {
     double original = (double)s->original, wave = 2 * PI / frequency;
-    double smooth = (original / wave - s->low) / (s->high - s->low);
+    double smooth = s->high > s->low ? (original / wave - s->low) / (s->high - s->low) : 0;
 
     if (wave < original / s->high)
         return frequency;

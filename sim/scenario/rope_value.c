@@ -176,8 +176,8 @@ static void check_scaling(struct reader *r, struct scenario_rope_scaling *out,
         if (scaling_fields[i].needed & OF(out->kind) && !item_of(map, scaling_fields[i].key))
             diag_error(r->diag, map->place, "no '%s' in a scaling of kind %s; expected %s",
                        scaling_fields[i].key, kinds[out->kind], expected[scaling_fields[i].form]);
-    if (out->kind == SCENARIO_ROPE_LLAMA3 && out->high > 0 && out->low >= out->high)
-        diag_error(r->diag, map->place, "low is %g and high %g; expected less than high", out->low,
+    if (out->kind == SCENARIO_ROPE_LLAMA3 && out->high > 0 && out->low > out->high)
+        diag_error(r->diag, map->place, "low is %g and high %g; expected at most high", out->low,
                    out->high);
     if (list && other && list->nitems != other->nitems)
         diag_error(r->diag, list->place, "%zu long_factors and %zu short_factors; expected as many",
