@@ -1217,6 +1217,8 @@ libsim_la_SOURCES = \
 	%D%/search/plan_batch.c \
 	%D%/search/recompute_choice.c \
 	%D%/search/recompute_choice.h \
+	%D%/search/refusals.c \
+	%D%/search/refusals.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/search_picture.c \

@@ -471,7 +471,7 @@ static bool adds_up(const struct search *s, const struct all *a)
         nqueued += n > 0 ? n : 1;
     }
     return s->nlayouts == a->n && nout + nleft + s->nplans == a->n && nleft == nqueued &&
-           s->ntoo_big + s->ntoo_slow + s->nrefused == nout + nlost &&
+           s->ntoo_big + s->ntoo_slow + s->refusals.n == nout + nlost &&
            s->nlevels[SEARCH_ROUGH] == a->n;
 }
 

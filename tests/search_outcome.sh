@@ -281,4 +281,24 @@ refused 'ranges of ep, microbatch, virtual, zero or shards divide nothing' --ran
 refused 'tp, pp, cp and dp cannot be as the ranges ask' --range pp=5
 refused "'80' has no unit; expected 80GiB, 80GB" --memory 80
 refused 'goes without --memory' --sensitivity --memory 3GiB
+# Where every layout is refused, the reason comes first.
+cat >"$tmp/refused.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1}
+hardware: h100-sxm
+model: {kind: llama3, d_model: 64, d_ff: 64, layers: 2, heads: 4, vocab: 64, dtype: bfloat16}
+batch: {size: 4, seq: 64}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [[.*, []]]
+axes: {batch: dp}
+YAML
+shardsim search -q --devices 2 --range recompute=moe "$tmp/refused.yaml"
+is 1 "a search whose layouts are all refused"
+tr -s ' \n' ' ' <"$tmp/out" | grep -q "^best none: \([0-9]*\) of \1 layouts are refused, most because: recompute.modules: the model has no 'moe'"
+ok $? "says why, first"
+shardsim search -q --json --devices 2 --range recompute=moe "$tmp/refused.yaml"
+holds "also in JSON" <<'PY'
+assert r["refused"] == r["layouts"] and "has no 'moe'" in r["refused_most_because"]
+PY
 done_testing

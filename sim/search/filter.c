@@ -95,6 +95,6 @@ int search_filter(struct search *s, struct search_item *item)
         return SHD_ENOMEM;
     item->out = known ? known->refused : kind.refused;
     if (item->out)
-        search_note_refusal(s, 1, known ? known->why : kind.why);
+        refusals_add(&s->refusals, 1, known ? known->why : kind.why);
     return SHD_OK;
 }

@@ -193,7 +193,9 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "too_big", s->ntoo_big);
     if (s->within_s > 0)
         json_out_key_uint(out, "too_slow", s->ntoo_slow);
-    json_out_key_uint(out, "refused", s->nrefused);
+    json_out_key_uint(out, "refused", s->refusals.n);
+    if (s->refusals.n > 0)
+        json_out_key_string(out, "refused_most_because", refusals_commonest(&s->refusals));
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
     write_proof(out, r);

@@ -11,13 +11,6 @@
 #include "search/search_work.h"
 #include "search/task.h"
 
-void search_note_refusal(struct search *s, size_t n, const char *why)
-{
-    s->nrefused += n;
-    if (!s->why[0])
-        memcpy(s->why, why, sizeof s->why - 1);
-}
-
 double search_goal_of(const struct search *s, const struct plan *plan)
 {
     return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
@@ -107,7 +100,7 @@ static void note_plan(struct search *s, uint32_t plan_id, const char *why)
     else if (p->plan.state == PLAN_FITS)
         add_best(s, plan_id);
     else if (p->plan.state == PLAN_REFUSED)
-        search_note_refusal(s, 1, why);
+        refusals_add(&s->refusals, 1, why);
     else
         s->ntoo_big++;
 }

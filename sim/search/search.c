@@ -128,7 +128,7 @@ static void note_bound(struct search *s, const struct search_item *item)
     if (!item->out)
         return;
     if (why)
-        search_note_refusal(s, n, why);
+        refusals_add(&s->refusals, n, why);
     else if (is_too_big(s, item))
         s->ntoo_big += n;
     else

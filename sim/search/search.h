@@ -24,6 +24,7 @@
 #include "search/layout_pieces.h"
 #include "search/layout_plan.h"
 #include "search/least_pieces.h"
+#include "search/refusals.h"
 
 /* How closely a layout, or all layouts of a set, were looked at. */
 enum search_level {
@@ -110,14 +111,14 @@ struct search {
     struct map kind_numbers; /* by hash */
     /* What was done. */
     size_t nlayouts, npieces;
-    size_t ntoo_big, ntoo_slow, nrefused; /* layouts found to be so */
+    size_t ntoo_big, ntoo_slow;           /* layouts found to be so */
+    struct refusals refusals;             /* of layouts that cannot be laid out */
     size_t nlevels[SEARCH_TIMED + 1];     /* how many layouts were bounded at each level, those of
                                              sets, too */
     double pieces_s, bounds_s, plans_s;   /* wall time */
     bool over;                            /* the search was not ended by `stop` */
     double proven; /* lower bound on all layouts without a plan, in seconds or, with `within_s`, in
                       bytes; infinite: no layout is left */
-    char why[160]; /* why the first refused layout was refused */
 };
 
 /* On success free it with search_fini().  SHD_ENOMEM; SHD_ENOTFOUND: the space is empty. */

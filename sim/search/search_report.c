@@ -507,21 +507,27 @@ static void print_done(struct text *out, const struct search *s)
               seconds > 0 ? (double)s->nlayouts / seconds : 0,
               units_print_seconds(s->bounds_s).text, s->nlevels[SEARCH_LAYERS],
               s->nlevels[SEARCH_TIMED], s->npieces, units_print_seconds(s->pieces_s).text,
-              s->nplans, units_print_seconds(s->plans_s).text, s->ntoo_big, s->nrefused);
+              s->nplans, units_print_seconds(s->plans_s).text, s->ntoo_big, s->refusals.n);
     if (s->within_s > 0)
         text_addf(out, "  too slow    %zu\n", s->ntoo_slow);
-    if (s->nrefused > 0)
-        text_addf(out, "  refused     the first: %s\n", s->why);
+    if (s->refusals.n > 0)
+        text_addf(out, "  refused     most because: %s\n", refusals_commonest(&s->refusals));
 }
 
 /* Say why no layout is best. */
 static void print_none(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
+    const char *why = refusals_commonest(&s->refusals);
 
-    if (s->subject->filter.system && s->nrefused == s->nlayouts)
+    if (s->subject->filter.system && s->refusals.n == s->nlayouts)
         text_addf(out, "best          none: %s can say none of %zu layouts: %s\n",
-                  s->subject->filter.system, s->nlayouts, s->why);
+                  s->subject->filter.system, s->nlayouts, why);
+    else if (s->refusals.n > 0 && s->ntoo_big + s->ntoo_slow == 0)
+        text_addf(out,
+                  "best          none: %zu of %zu layouts are refused, most because:\n"
+                  "              %s\n",
+                  s->refusals.n, s->nlayouts, why);
     else if (!r->cut_short)
         text_add(out,
                  "best          none: no layout that was planned fits; try more --devices, or a\n"

@@ -59,9 +59,6 @@ static inline size_t search_count(const struct search_item *item)
 SHD_MUST_CHECK int search_plan_batch(struct search *s, const uint32_t *items, size_t n,
                                      struct farm *farm, int nthreads, struct shd_error *err);
 
-/* Note that n layouts were refused. */
-void search_note_refusal(struct search *s, size_t n, const char *why);
-
 /* ---- filter.c ---- */
 
 /* Drop an item that the subject's filter leaves out.  SHD_ENOMEM. */

@@ -91,7 +91,7 @@ static int plan_anew(enum outcome *outcome, struct serving_layout *out, struct f
     } else if (diag.no_memory) {
         status = shd_error_set(f->err, SHD_ENOMEM, "no memory to plan layouts");
     } else {
-        snprintf(s->refused, sizeof s->refused, "%s", diag_first(&diag, ""));
+        refusals_add(&s->refusals, 1, diag_first(&diag, ""));
         status = SHD_OK;
     }
     scenario_file_destroy(file);

@@ -12,6 +12,7 @@
 #ifndef SEARCH_SERVING_H
 #define SEARCH_SERVING_H
 
+#include "search/refusals.h"
 #include "trial/trial.h"
 
 /* What devices do: a decode; the prefill, whose step is the first token; or both, so that between
@@ -50,7 +51,7 @@ struct serving_search {
     struct serving_layout *layouts; /* those that fit: the most tokens a second and device first */
     size_t nlayouts, nwithin;
     size_t nmeshes, nrefused; /* meshes in all, and meshes on which the model cannot be laid out */
-    char refused[160];        /* why the last of the latter cannot */
+    struct refusals refusals; /* why the latter cannot */
     int64_t batch_max;        /* the most sequences that are tried */
     size_t nlarge;            /* meshes on which batch_max fit, so that more may */
     size_t nplans;            /* steps planned, those that do not fit and prefills included */

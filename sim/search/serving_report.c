@@ -82,7 +82,7 @@ static void print_counts(struct text *out, const struct serving_search *s)
     if (s->nrefused == 0)
         return;
     text_addf(&line, "%zu mesh%s that the model cannot have: %s", s->nrefused,
-              s->nrefused == 1 ? "" : "es", s->refused);
+              s->nrefused == 1 ? "" : "es", refusals_commonest(&s->refusals));
     para_print_titled(out, 0, VALUE_COLUMN, "without", &line);
 }
 
