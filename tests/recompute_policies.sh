@@ -78,6 +78,21 @@ assert s["parts"] > s["mlp"]
 assert (s["last-of-two"] - s["none"]) * 2 == s["full"] - s["none"]
 PY
 
+# Products keep their results in whatever type they are multiplied: by each recipe the same are done again.
+for recipe in tensorwise rowwise blockwise mxfp8 nvfp4; do
+    shardsim plan --json -s model.dtype=bfloat16 -s products.recipe=$recipe -s products.block=8 -s products.amax=all \
+        "$tmp/policies.yaml"
+    cp "$tmp/out" "$tmp/rounded"
+    holds "$recipe: the products of a policy are kept as without rounding" <<PY
+exec(open("$tmp/policies.py").read())
+wide = s
+s = {x["strategy"]: x["work"]["unsharded_flops"] for x in json.load(open("$tmp/rounded"))}
+more("selective_op", "products", "k o up")
+for name in "full", "minimal", "selective_op":
+    assert s[name] - s["none"] == wide[name] - wide["none"], name
+PY
+done
+
 # Held, the product that ends a layer takes memory from its forward phase on, though nobody reads it.
 cat >"$tmp/hold.yaml" <<'YAML'
 version: 1
@@ -138,6 +153,62 @@ def sums(s):
     return sum(c["count"] for c in s["collectives"] if c["axes"] == ["tp"])
 n = {s["strategy"]: sums(s) for s in r}
 assert n["op"] == n["none"] and n["without-sums"] == n["none"] + 2, n
+PY
+
+shardsim plan --json -s products.recipe=tensorwise "$tmp/sums.yaml"
+holds "sums of rounded products, too" <<'PY'
+def sums(s):
+    return sum(c["count"] for c in s["collectives"] if c["axes"] == ["tp"] and c["op"] == "all-reduce" and "amax" not in c["why"])
+n = {s["strategy"]: sums(s) for s in r}
+assert n["op"] == n["none"] and n["without-sums"] == n["none"] + 2, n
+PY
+
+# torchtitan's list has all-to-alls and no products of experts.
+cat >"$tmp/experts.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, ep: 2}
+model: {kind: transformer, d_model: 32, d_ff: 48, layers: 2, heads: 4, vocab: 64, activation: swiglu, norm: rms}
+moe: {experts: 4, top_k: 2, shared: 1, routing: uniform}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+axes: {batch: [dp, ep]}
+params: [['moe/(up|gate|down)/kernel', [ep]], [.*, []]]
+strategies:
+  - {name: none}
+  - {name: full, recompute: full}
+  - {name: op, recompute: selective_op}
+  - {name: without-exchanges, recompute: {keep: ['op:dense/2', 'op:attention', 'op:sum', 'op:choice']}}
+  - {name: with-experts, recompute: {keep: ['op:product', 'op:attention', 'op:exchange']}}
+  - {name: dense, recompute: {keep: ['op:dense', 'op:attention', 'op:exchange']}}
+  - {name: replicated, recompute: selective_op, params: [[.*, []]]}
+  - {name: replicated-dense, recompute: {keep: ['op:dense/2', 'op:attention']}, params: [[.*, []]]}
+  - {name: coded, recompute: selective_op, products: {recipe: mxfp8, block: 8, dispatch: true}}
+  - {name: coded-full, recompute: full, products: {recipe: mxfp8, block: 8, dispatch: true}}
+tolerance: 0.05
+YAML
+shardsim run -q --json "$tmp/experts.yaml"
+is 0 "experts, by op: executed, numbers as without sharding"
+cp "$tmp/out" "$tmp/executed"
+shardsim plan --json "$tmp/experts.yaml"
+holds "experts: bytes and memory as planned" <<PY
+for p, s in zip(r, json.load(open("$tmp/executed"))):
+    assert s["memory"]["peak_bytes"] == p["memory"]["peak_bytes"], s["strategy"]
+    assert s["received_bytes"]["total"] == p["received_bytes"]["total"], s["strategy"]
+PY
+holds "experts: by op rows travel as often as without recomputation, and else again" <<'PY'
+n = {s["strategy"]: sum(c["count"] for c in s["collectives"] if c["op"] == "all-to-all-v") for s in r}
+assert n["op"] == n["none"] == n["dense"], n
+assert n["without-exchanges"] == n["full"] > n["none"], n
+assert n["coded"] < n["coded-full"], n
+PY
+holds "experts: their products are done again by op, and kept as op:product" <<'PY'
+s = {x["strategy"]: x for x in r}
+flops = {name: x["work"]["unsharded_flops"] for name, x in s.items()}
+rows, layers, shared_and_attention = 2 * 8 * 16, 2, {"up", "gate"}
+experts = layers * 2 * rows * 32 * 48 * len(shared_and_attention)   # what ends a layer is not read again
+assert flops["dense"] - flops["with-experts"] == experts, (flops, experts)
+assert s["replicated"]["memory"]["peak_bytes"] == s["replicated-dense"]["memory"]["peak_bytes"]
 PY
 
 # Megatron's block and uniform count layers in each stage.

@@ -19,25 +19,41 @@
 
 /* ---- ops that are kept ---- */
 
-/* Whether a node is the product of an activation with a parameter, other than a router's:
- * torchtitan computes that again in any case, and does not count it. */
-static bool is_product(const struct graph *graph, const struct graph_node *node)
+/* The parameter that an operand of a product is made of by unpacking, converting, gathering or
+ * rounding alone; GRAPH_NONE: the operand is an activation. */
+static uint32_t param_of(const struct graph *graph, uint32_t operand)
+{
+    const struct graph_node *node = &graph->nodes[operand];
+
+    while (node->op == GRAPH_ENCODE || node->op == GRAPH_CONSTRAINT || graph_op(node->op)->unpacks ||
+           (node->op == GRAPH_MAP && (node->fn == KERN_CONVERT || node->fn == KERN_COPY))) {
+        operand = node->inputs[0];
+        node = &graph->nodes[operand];
+    }
+    return node->op == GRAPH_PARAM ? operand : GRAPH_NONE;
+}
+
+/* Whether a node is the product of an activation with a parameter that all tokens share, in
+ * whatever type the two are multiplied.  The router's is none: torchtitan recomputes it in any case,
+ * and does not count it. */
+static bool is_dense_product(const struct graph *graph, const struct graph_node *node)
 {
     uint32_t experts = graph_find_dim(graph, "expert");
     bool of_param = false;
 
-    for (uint32_t k = 0; k < node->ninputs && k < 2; k++)
-        of_param |= graph_is_weight(graph, node->inputs[k]);
-    return node->op == GRAPH_EINSUM && of_param &&
-           (experts == GRAPH_NONE || !graph_has_dim(node, experts));
+    if (node->op != GRAPH_EINSUM && node->op != GRAPH_CODED)
+        return false;
+    for (uint32_t k = 0; k < 2; k++)
+        of_param |= param_of(graph, node->inputs[k]) != GRAPH_NONE;
+    return of_param && (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }
 
-/* Mesh axes that shard a dimension which is one of a node's, or none of them.  An unpacked weight
- * is sharded as its codes, whose dimensions are as many and in the same order. */
+/* Mesh axes that shard a dimension which is one of a node's, or none of them, as rules shard `leaf`.
+ * A weight that is unpacked or rounded has dimensions as many as its parameter, in the same order.
+ */
 static uint32_t axes_of(const struct model_shardings *shardings, const struct graph *graph,
-                        uint32_t of, const struct graph_node *node, bool shared)
+                        uint32_t of, uint32_t leaf, const struct graph_node *node, bool shared)
 {
-    uint32_t leaf = graph->nodes[of].ninputs ? graph->nodes[of].inputs[0] : of;
     const struct shd_sharding *sharding = shardings->nodes[leaf];
     uint32_t axes = 0;
 
@@ -55,10 +71,12 @@ static bool is_partial_product(const struct graph *graph, const struct model_sha
 {
     const struct graph_node *node = &graph->nodes[product];
 
-    for (uint32_t k = 0; k < 2 && is_product(graph, node); k++)
-        if (graph_is_weight(graph, node->inputs[k]) &&
-            axes_of(shardings, graph, node->inputs[k], node, false) & ~batch)
+    for (uint32_t k = 0; k < 2 && is_dense_product(graph, node); k++) {
+        uint32_t of = node->inputs[k], leaf = param_of(graph, of);
+
+        if (leaf != GRAPH_NONE && axes_of(shardings, graph, of, leaf, node, false) & ~batch)
             return true;
+    }
     return false;
 }
 
@@ -74,23 +92,44 @@ static bool passes_partial(const bool *partial, const struct graph *graph, uint3
     return false;
 }
 
-/* Mark the values of which devices have partial sums. */
-static void mark_partial(bool *partial, const struct graph *graph,
-                         const struct model_shardings *shardings)
+/* What shardings say of ops that communicate. */
+struct communicated {
+    bool *partial;  /* by node: devices have partial sums of the value */
+    bool exchanged; /* tokens are sharded over axes that shard experts, and so go to other devices */
+};
+
+/* Axes that shard a dimension, of any array that rules or constraints shard. */
+static uint32_t axes_of_dim(const struct model_shardings *shardings, const struct graph *graph,
+                            uint32_t dim)
 {
-    uint32_t batch = 0;
+    uint32_t axes = 0;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t d = 0; shardings->nodes[n] && d < graph->nodes[n].rank; d++)
+            for (uint8_t i = 0; i < shardings->nodes[n]->dims[d].naxes; i++)
+                if (graph->nodes[n].dims[d] == dim)
+                    axes |= UINT32_C(1) << shardings->nodes[n]->dims[d].axes[i];
+    return axes;
+}
+
+static void mark_communicated(struct communicated *out, const struct graph *graph,
+                              const struct model_shardings *shardings)
+{
+    uint32_t batch = 0, experts = graph_find_dim(graph, "expert");
 
     for (uint32_t n = 0; n < graph->nnodes; n++)
         if (graph->nodes[n].op == GRAPH_INPUT && graph->nodes[n].state_of == GRAPH_NONE)
-            batch |= axes_of(shardings, graph, n, &graph->nodes[n], true);
+            batch |= axes_of(shardings, graph, n, n, &graph->nodes[n], true);
     for (uint32_t n = 0; n < graph->nnodes; n++)
-        partial[n] =
-            is_partial_product(graph, shardings, n, batch) || passes_partial(partial, graph, n);
+        out->partial[n] = is_partial_product(graph, shardings, n, batch) ||
+                          passes_partial(out->partial, graph, n);
+    out->exchanged =
+        experts != GRAPH_NONE && (axes_of_dim(shardings, graph, experts) & batch) != 0;
 }
 
 /* The same from the scenario; false: an error was reported. */
-static bool find_partial(bool *partial, const struct graph *graph, const struct scenario *scenario,
-                         struct diag *diag)
+static bool find_communicated(struct communicated *out, const struct graph *graph,
+                              const struct scenario *scenario, struct diag *diag)
 {
     struct model_shardings shardings;
     struct shd_mesh *mesh;
@@ -103,7 +142,7 @@ static bool find_partial(bool *partial, const struct graph *graph, const struct 
     }
     status = model_shardings_asked(&shardings, graph, mesh, scenario, diag);
     if (status == SHD_OK) {
-        mark_partial(partial, graph, &shardings);
+        mark_communicated(out, graph, &shardings);
         model_shardings_fini(&shardings);
     }
     shd_mesh_destroy(mesh);
@@ -111,15 +150,20 @@ static bool find_partial(bool *partial, const struct graph *graph, const struct 
 }
 
 static bool is_op(const struct graph *graph, const struct graph_node *node, enum recompute_op op,
-                  const bool *partial)
+                  const struct communicated *c)
 {
     switch (op) {
     case RECOMPUTE_OP_PRODUCT:
-        return is_product(graph, node) || node->op == GRAPH_GROUPED;
+        return is_dense_product(graph, node) || node->op == GRAPH_GROUPED ||
+               node->op == GRAPH_CODED_GROUPED;
+    case RECOMPUTE_OP_DENSE:
+        return is_dense_product(graph, node);
     case RECOMPUTE_OP_ATTENTION:
         return node->op == GRAPH_ATTENTION;
     case RECOMPUTE_OP_SUM:
-        return node->op == GRAPH_CONSTRAINT && partial[node->inputs[0]];
+        return node->op == GRAPH_CONSTRAINT && c->partial[node->inputs[0]];
+    case RECOMPUTE_OP_EXCHANGE:
+        return c->exchanged && (node->op == GRAPH_DISPATCH || node->op == GRAPH_COMBINE);
     case RECOMPUTE_OP_CHOICE:
         return node->op == GRAPH_TOPK;
     case RECOMPUTE_NOPS:
@@ -138,7 +182,7 @@ static bool same_layer(const char *a, const char *b)
 
 /* Mark results of an op, counted from the first of each layer on. */
 static void keep_op(bool *kept, const struct graph *graph, const struct recompute_kept_op *op,
-                    const bool *partial)
+                    const struct communicated *c)
 {
     const char *before = "";
     uint32_t count = 0;
@@ -146,7 +190,7 @@ static void keep_op(bool *kept, const struct graph *graph, const struct recomput
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
 
-        if (node->phase != GRAPH_FORWARD || !is_op(graph, node, op->op, partial))
+        if (node->phase != GRAPH_FORWARD || !is_op(graph, node, op->op, c))
             continue;
         count = same_layer(before, node->name) ? count + 1 : 0;
         before = node->name;
@@ -160,19 +204,19 @@ static void keep_op(bool *kept, const struct graph *graph, const struct recomput
 
 /* Keep the ops of an entry, or list it as a pattern. */
 static void add_entry(bool *kept, struct scenario_rule *patterns, size_t *npatterns,
-                      const struct graph *graph, const bool *partial, struct scenario_rule entry)
+                      const struct graph *graph, const struct communicated *c, struct scenario_rule entry)
 {
     struct recompute_kept_op op;
 
     if (!recompute_is_op(entry.pattern))
         patterns[(*npatterns)++] = entry;
     else if (recompute_read_op(&op, entry.pattern)) /* checked when the scenario was read */
-        keep_op(kept, graph, &op, partial);
+        keep_op(kept, graph, &op, c);
 }
 
 /* Mark what the scenario's own entries keep. */
 static bool keep_entries(bool *kept, const struct graph *graph,
-                         const struct scenario_recompute *recompute, const bool *partial,
+                         const struct scenario_recompute *recompute, const struct communicated *c,
                          struct diag *diag)
 {
     struct scenario_rule *patterns = calloc(recompute->nkept + 1, sizeof *patterns);
@@ -182,7 +226,7 @@ static bool keep_entries(bool *kept, const struct graph *graph,
     if (!good)
         diag_no_memory(diag);
     for (size_t i = 0; good && i < recompute->nkept; i++)
-        add_entry(kept, patterns, &n, graph, partial, recompute->kept[i]);
+        add_entry(kept, patterns, &n, graph, c, recompute->kept[i]);
     good = good && value_marks_add(kept, graph, "recompute.keep", patterns, n, diag);
     free(patterns);
     return good;
@@ -190,7 +234,7 @@ static bool keep_entries(bool *kept, const struct graph *graph,
 
 /* Mark what a policy keeps; a model may lack some of it. */
 static bool keep_policy(bool *kept, const struct graph *graph,
-                        const struct recompute_policy *policy, const bool *partial,
+                        const struct recompute_policy *policy, const struct communicated *c,
                         struct diag *diag)
 {
     const char *at = policy->keep;
@@ -207,21 +251,22 @@ static bool keep_policy(bool *kept, const struct graph *graph,
         else if (!recompute_is_op(entry))
             good = value_marks_try(kept, &found, graph, entry, diag);
         else if (recompute_read_op(&op, entry))
-            keep_op(kept, graph, &op, partial);
+            keep_op(kept, graph, &op, c);
         free(entry);
     }
     return good;
 }
 
-/* Whether sums of devices are kept, for which shardings must be known. */
-static bool keeps_sums(const struct scenario_recompute *recompute)
+/* Whether results of collectives are kept, for which shardings must be known. */
+static bool keeps_communicated(const struct scenario_recompute *recompute)
 {
     struct recompute_kept_op op;
     bool keeps = recompute->policy && strstr(recompute->policy->keep, "op:sum");
 
     for (size_t i = 0; i < recompute->nkept; i++)
         keeps |= recompute_is_op(recompute->kept[i].pattern) &&
-                 recompute_read_op(&op, recompute->kept[i].pattern) && op.op == RECOMPUTE_OP_SUM;
+                 recompute_read_op(&op, recompute->kept[i].pattern) &&
+                 (op.op == RECOMPUTE_OP_SUM || op.op == RECOMPUTE_OP_EXCHANGE);
     return keeps;
 }
 
@@ -229,17 +274,17 @@ static bool mark_kept(bool *kept, const struct graph *graph, const struct scenar
                       struct diag *diag)
 {
     const struct scenario_recompute *recompute = &scenario->recompute;
-    bool *partial = calloc((size_t)graph->nnodes + 1, sizeof *partial);
-    bool good = partial != NULL;
+    struct communicated c = {.partial = calloc((size_t)graph->nnodes + 1, sizeof *c.partial)};
+    bool good = c.partial != NULL;
 
     if (!good)
         diag_no_memory(diag);
-    else if (keeps_sums(recompute))
-        good = find_partial(partial, graph, scenario, diag);
-    good = good && keep_entries(kept, graph, recompute, partial, diag);
+    else if (keeps_communicated(recompute))
+        good = find_communicated(&c, graph, scenario, diag);
+    good = good && keep_entries(kept, graph, recompute, &c, diag);
     if (good && recompute->policy)
-        good = keep_policy(kept, graph, recompute->policy, partial, diag);
-    free(partial);
+        good = keep_policy(kept, graph, recompute->policy, &c, diag);
+    free(c.partial);
     return good;
 }
 

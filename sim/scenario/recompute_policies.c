@@ -9,8 +9,10 @@
 #define OP_PREFIX "op:"
 
 static const char *const ops[RECOMPUTE_NOPS] = {[RECOMPUTE_OP_PRODUCT] = "product",
+                                                [RECOMPUTE_OP_DENSE] = "dense",
                                                 [RECOMPUTE_OP_ATTENTION] = "attention",
                                                 [RECOMPUTE_OP_SUM] = "sum",
+                                                [RECOMPUTE_OP_EXCHANGE] = "exchange",
                                                 [RECOMPUTE_OP_CHOICE] = "choice"};
 
 bool recompute_is_op(const char *entry)
@@ -49,13 +51,15 @@ bool recompute_read_op(struct recompute_kept_op *out, const char *entry)
 #define WIDE "mlp/(gate|up)$"
 #define NARROW "mlp/(down|out)$"
 
-/* torchtitan's function decides op by op: results of products (torch.mm) are kept but for every
- * second one, and all of attention, of reduce-scatters, and, since 2025, of top-k; a router's
- * product is not counted.  MaxText's are names of jax.checkpoint: query_proj, key_proj, value_proj;
+/* torchtitan's function decides op by op.  Results of products (aten.mm) are kept but for every
+ * second one, and all of attention, of reduce-scatters, since September 2025 (#1672) of
+ * all-to-alls, and since May 2026 (#3146) of top-k.  A router's product is not counted, and experts'
+ * (aten._grouped_mm) have never been in its lists: torchtitan/distributed/activation_checkpoint.py,
+ * until March 2026 (#2357) one list a model in models/NAME/infra/parallelize.py.  MaxText's are names of jax.checkpoint: query_proj, key_proj, value_proj;
  * context, the result of attention; out_proj; mlpwi and mlpwo, the products into the mlp and out of
  * it. */
 const struct recompute_policy recompute_policies[] = {
-    {"selective_op", "torchtitan", "op:product/2 op:attention op:sum op:choice"},
+    {"selective_op", "torchtitan", "op:dense/2 op:attention op:sum op:exchange op:choice"},
     {"minimal", "MaxText", QKV " " OUT " " WIDE " " NARROW},
     {"minimal_with_context", "MaxText", QKV " attn/heads$ " OUT " " WIDE " " NARROW},
     {"save_dot_with_context_except_mlp", "MaxText", QKV " attn/heads$ " OUT},

@@ -18,8 +18,10 @@
 
 enum recompute_op {
     RECOMPUTE_OP_PRODUCT,   /* an activation times a parameter */
+    RECOMPUTE_OP_DENSE,     /* the same, but for experts' products */
     RECOMPUTE_OP_ATTENTION, /* fused, or the product of probabilities with values */
     RECOMPUTE_OP_SUM,       /* what tensor parallelism sums over devices */
+    RECOMPUTE_OP_EXCHANGE,  /* tokens' rows that an all-to-all brought to experts, and back */
     RECOMPUTE_OP_CHOICE,    /* which experts a router chose */
     RECOMPUTE_NOPS
 };
@@ -36,7 +38,7 @@ bool recompute_is_op(const char *entry);
 bool recompute_read_op(struct recompute_kept_op *out, const char *entry);
 
 #define RECOMPUTE_OPS_EXPECTED \
-    "op:product, op:attention, op:sum or op:choice, and /N for every N-th"
+    "op:product, op:dense, op:attention, op:sum, op:exchange or op:choice, and /N for every N-th"
 
 struct recompute_policy {
     const char *name;

@@ -804,10 +804,11 @@ const struct option option_table[] = {
              "of so many layers, at offset; first: up to the first so many; count: whether layers "
              "are counted in the model or in each stage; keep: except values that match a pattern, "
              "or results of ops, as op:attention, op:product/2 (every second product of a layer), "
-             "op:sum (sums over devices of tensor parallelism), op:choice (of experts); whole: "
-             "also what nobody reads again, as where a layer is called a second time; hold: kept "
-             "results stay until their layer is computed again, also those that nobody reads then, "
-             "as without a compiler."},
+             "op:dense (products but for those of experts), op:sum (sums over devices of tensor "
+             "parallelism), op:exchange (rows that went to experts and back), op:choice (of "
+             "experts); whole: also what nobody reads again, as where a layer is called a second "
+             "time; hold: kept results stay until their layer is computed again, also those that "
+             "nobody reads then, as without a compiler."},
     {OPTION(offload, activations, values), .offset = AT(offload.activations), .standard = "none",
      .help = "Which values of the forward phase wait in the host's memory for the backward phase: "
              "none, all, or a list of those whose names match a pattern. Only what the backward "
