@@ -235,7 +235,7 @@ refuses 'shards sequences between layers' torchtitan models/llama3-8b.yaml tp-dp
     -s 'constraints=[]' -s zero.stage=3
 for target in megatron torchtitan; do
     refuses 'expected products.amax local' $target models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none \
-        -s products.recipe=tensorwise
+        -s products.recipe=tensorwise -s products.amax=all
 done
 refuses "does not round 'head'" megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
     -s 'products.except=[router]'

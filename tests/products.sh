@@ -76,10 +76,12 @@ strategies:
 END
 for recipe in $recipes; do
     sampled 3 || continue
-    shardsim run --json --set products.recipe="$recipe" --set products.block=8 "$tmp/decoder.yaml"
+    shardsim run -q --json --set products.recipe="$recipe" --set products.block=8 \
+        --set products.amax=all "$tmp/decoder.yaml"
     is 0 "$recipe: sharded steps, each op verified"
     cp "$tmp/out" "$tmp/run.json"
-    shardsim plan --json --set products.recipe="$recipe" --set products.block=8 "$tmp/decoder.yaml"
+    shardsim plan --json --set products.recipe="$recipe" --set products.block=8 \
+        --set products.amax=all "$tmp/decoder.yaml"
     holds "$recipe: the losses of one device, bytes and memory as planned" <<PY
 runs = json.load(open("$tmp/run.json"))
 one = runs[0]["training"]["losses"][0]
@@ -93,6 +95,24 @@ for run, plan in zip(runs, r):
     peaks = [[c for x in m["memory"]["peak_bytes"] for c in ([x["value"]] * x["devices"] if isinstance(x, dict) else [x])]
              for m in (run, plan)]
     assert peaks[0] == peaks[1], (name, peaks)
+PY
+done
+
+# Magnitudes of each device's shards, the default: no collective has one, and every step is that of a reference
+# with the same groups, up to single roundings.
+for recipe in $recipes; do
+    sampled 3 || continue
+    shardsim run -q --json --set products.recipe="$recipe" --set products.block=8 --set tolerance=2e-5 \
+        "$tmp/decoder.yaml"
+    is 0 "$recipe, local: sharded steps, each op and the loss verified"
+    cp "$tmp/out" "$tmp/run.json"
+    shardsim plan --json --set products.recipe="$recipe" --set products.block=8 "$tmp/decoder.yaml"
+    holds "$recipe, local: bytes as planned; no magnitude crosses devices but of weights gathered in 8 bits" <<PY
+runs = json.load(open("$tmp/run.json"))
+for run, plan in zip(runs, r):
+    assert run["received_bytes"]["total"] == plan["received_bytes"]["total"], run["strategy"]
+    amax = [c["why"] for c in plan["collectives"] if "/amax" in c["why"]]
+    assert not amax or run["strategy"] == "gathers", (run["strategy"], amax[0])
 PY
 done
 
@@ -230,7 +250,7 @@ ok $? "blocks come with their largest magnitudes, two bytes for 8 x 8"
 sums=$(received all-reduce)
 # The operands of two bytes of an all-reduce among four, 2 * 3/4 of it to each device: four arrays of the forward
 # phase (each layer's input and hidden values) and four gradients.
-[ "$(received all-reduce --set products.recipe=tensorwise)" = $((sums + 8 * 2 * 2 * 3)) ]
+[ "$(received all-reduce --set products.recipe=tensorwise --set products.amax=all)" = $((sums + 8 * 2 * 2 * 3)) ]
 ok $? "tensorwise: an all-reduce of each array's largest magnitude"
 [ "$(received all-reduce --set products.recipe=tensorwise --set products.amax=local)" = "$sums" ]
 ok $? "tensorwise: none where each device's part has a scale of its own"
@@ -318,8 +338,8 @@ pipeline: {axis: pp}
 strategies:
   - {name: plain-2}
   - {name: plain-4, batch: {microbatches: 4}}
-  - {name: coded-2, products: {recipe: tensorwise}}
-  - {name: coded-4, products: {recipe: tensorwise}, batch: {microbatches: 4}}
+  - {name: coded-2, products: {recipe: tensorwise, amax: all}}
+  - {name: coded-4, products: {recipe: tensorwise, amax: all}, batch: {microbatches: 4}}
 YAML
 shardsim run -q --json "$tmp/once.yaml"
 is 0 "a pipeline: executed, numbers as without sharding"

@@ -742,7 +742,7 @@ static void test_print(void)
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nproducts:\n  recipe: none\n  gradients: recipe\n"
            "  weights: compute\n  block: 0\n"
-           "  amax: all\n  gathers: false\n  dispatch: false\n  kept: recipe\n  except: ['^head$', "
+           "  amax: local\n  gathers: false\n  dispatch: false\n  kept: recipe\n  except: ['^head$', "
            "'router$']\n"
            "loss_scale:\n  kind: none\n  initial: 65536\n"
            "  growth_interval: 2000\nfrozen: []\nlora:\n  rank: 0\n  alpha: null\n  targets: []\n  "
@@ -879,7 +879,7 @@ static const struct {
      "5:15: error: lora.alpha would change nothing; expected lora.rank, from 1"},
     {"a start of no adapters", HEAD "lora: {start: zeros}\n",
      "5:15: error: lora.start would change nothing; expected lora.rank"},
-    {"scales of no recipe", HEAD "products: {amax: local}\n",
+    {"scales of no recipe", HEAD "products: {amax: all}\n",
      "5:18: error: products.amax would change nothing; expected products.recipe"},
     {"codes of weights that learn", HEAD "products: {weights: int4}\n",
      "5:21: error: weights that are kept as codes cannot learn; expected step: [prefill]"},

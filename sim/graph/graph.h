@@ -94,17 +94,22 @@ struct graph_limits {
     bool smallest; /* the smallest scores are chosen, in rising order */
 };
 
+/* A dimension cut into blocks of `each` elements, which begin anew after every `period` elements;
+ * the dimension `blocks` numbers them. */
+struct graph_coarse {
+    uint32_t dim, blocks;
+    int64_t each, period;
+};
+
 /* How an array is rounded to codes (kern/coded.h).  The magnitudes have the dimensions of the
  * groups: of the array's own some, and in place of those cut into blocks of `each` elements the
  * dimension of the blocks.  Blocks begin anew with each `period` elements, as a group's slots. */
 struct graph_coding {
     enum shd_dtype code;
     enum kern_scaling scaling;
-    uint32_t ncoarse;
-    struct {
-        uint32_t dim, blocks;
-        int64_t each, period;
-    } coarse[KERN_COARSE_MAX];
+    uint32_t ncoarse, nparts;
+    struct graph_coarse coarse[KERN_COARSE_MAX]; /* from `ncoarse` on those of the parts that
+                                                    KERN_SCALE_DOUBLE has scales for */
 };
 
 /* How an op has to do with experts. */
@@ -587,8 +592,8 @@ void graph_dispatch_sums(struct graph *graph, uint32_t node);
 uint32_t graph_amax(struct graph *graph, const char *name, uint32_t x,
                     const struct graph_coding *coding, const uint32_t *dims, uint32_t rank);
 
-/* A rounded array: its codes, and the magnitudes of its groups and, with KERN_SCALE_DOUBLE, of the
- * whole (else GRAPH_NONE). */
+/* A rounded array: its codes, and the magnitudes of its groups and, with KERN_SCALE_DOUBLE, of its
+ * parts (else GRAPH_NONE). */
 struct graph_codes {
     uint32_t codes, amax, whole;
     struct graph_coding coding;

@@ -19,10 +19,11 @@ struct product {
     enum role roles[2]; /* of its operands */
 };
 
-/* An array's groups in a product: the dimensions of its magnitudes. */
+/* An array's groups in a product: the dimensions of its magnitudes, and of those of its parts. */
 struct groups {
     struct graph_coding coding;
     uint32_t rank, dims[GRAPH_RANK_MAX];
+    uint32_t part_rank, part_dims[GRAPH_RANK_MAX];
 };
 
 /* A rounded array, and the old node and stage that it is of; for weights that each phase brings
@@ -102,7 +103,9 @@ static void set_blocks(struct graph *g, struct groups *out, uint32_t at, int64_t
 {
     uint32_t dim = out->dims[at], k = out->coding.ncoarse++;
     const struct graph_dim *d = &g->dims[dim];
-    const char *name = graph_text(g, "%s:%" PRId64, d->name, each);
+    const char *name = period < d->size && each < period
+                           ? graph_text(g, "%s:%" PRId64 "/%" PRId64, d->name, each, period)
+                           : graph_text(g, "%s:%" PRId64, d->name, each);
 
     out->dims[at] = graph_dim(g, name, kern_blocks(d->size, each, period));
     out->coding.coarse[k].dim = dim;
@@ -111,16 +114,40 @@ static void set_blocks(struct graph *g, struct groups *out, uint32_t at, int64_t
     out->coding.coarse[k].period = period;
 }
 
-/* Cut a dimension of the groups into blocks; of an expert's slots those of each group of tokens. */
+/* The elements of dimension `d` of an array that a device has, unless they are too many or too few
+ * to be a part of it with magnitudes of its own. */
+static int64_t part_of(const struct rounding *r, const struct graph_node *x, uint32_t d,
+                       enum role role)
+{
+    const struct products_opts *o = r->opts;
+    int64_t size = r->graph->dims[x->dims[d]].size, parts = 1;
+
+    if (role == ROLE_WEIGHT && o->weight_parts)
+        parts = o->weight_parts[x - r->old][d];
+    else if (role != ROLE_WEIGHT && o->data_parts && x->dims[d] < o->ndims)
+        parts = o->data_parts[x->dims[d]];
+    if (parts > 1 && size % parts != 0)
+        graph_fail(r->graph, SHD_EINDIVISIBLE,
+                   "products.amax local: %" PRId64 " parts do not divide dimension '%s' of "
+                   "%" PRId64 "; expected products.amax all",
+                   parts, r->graph->dims[x->dims[d]].name, size);
+    return parts > 1 ? size / parts : size;
+}
+
+/* Cut a dimension of the groups into blocks, which begin anew with a device's part, and of an
+ * expert's slots with each group of tokens.  Blocks of experts' weights that do not divide a part
+ * do not: a device has those of other parts, too. */
 static void coarsen(struct rounding *r, struct groups *out, uint32_t at,
-                    const struct graph_node *product)
+                    const struct graph_node *product, int64_t part)
 {
     struct graph *g = r->graph;
     uint32_t dim = out->dims[at];
-    bool slots = product->op == GRAPH_GROUPED && dim == product->attr.experts.slot_dim;
+    bool grouped = product->op == GRAPH_GROUPED;
+    bool slots = grouped && dim == product->attr.experts.slot_dim;
     int64_t size = g->dims[dim].size;
-    int64_t period = slots ? product->attr.experts.routing->capacity : size;
-    int64_t block = r->opts->block < period ? r->opts->block : period;
+    int64_t all = slots ? product->attr.experts.routing->capacity : part;
+    int64_t block = r->opts->block < all ? r->opts->block : all;
+    int64_t period = slots || (!grouped && block > 0 && part % block != 0) ? all : size;
 
     if (block < 1 || (size % block != 0 && !slots)) {
         graph_fail(g, SHD_EINDIVISIBLE,
@@ -132,29 +159,30 @@ static void coarsen(struct rounding *r, struct groups *out, uint32_t at,
     set_blocks(g, out, at, block, period);
 }
 
-/* Give each part of the data's dimensions magnitudes of its own, where the groups have not. */
-static void group_parts(struct rounding *r, struct groups *out, const struct graph_node *x)
+/* Give each device's part of an array magnitudes of its own, along dimensions that the groups do
+ * not have. */
+static void group_parts(struct rounding *r, struct groups *out, const struct graph_node *x,
+                        enum role role)
 {
     struct graph *g = r->graph;
 
-    for (uint32_t i = 0; i < PRODUCTS_LOCAL_MAX && g->err.status == SHD_OK; i++) {
-        uint32_t dim = r->opts->local[i].dim;
-        int64_t parts = r->opts->local[i].parts;
+    for (uint32_t d = 0; d < x->rank && g->err.status == SHD_OK; d++) {
+        int64_t size = g->dims[x->dims[d]].size, part = part_of(r, x, d, role);
         bool grouped = false;
 
-        for (uint32_t d = 0; d < out->rank; d++)
-            grouped |= out->dims[d] == dim;
-        if (parts < 2 || grouped || !graph_has_dim(x, dim))
+        for (uint32_t i = 0; i < out->rank; i++)
+            grouped |= out->dims[i] == x->dims[d];
+        if (part == size || grouped)
             continue;
-        if (g->dims[dim].size % parts != 0) {
-            graph_fail(g, SHD_EINDIVISIBLE,
-                       "products.amax local: %" PRId64 " parts do not divide dimension '%s' of "
-                       "%" PRId64 "; expected products.amax all",
-                       parts, g->dims[dim].name, g->dims[dim].size);
+        if (out->coding.ncoarse + 1 == KERN_COARSE_MAX) { /* one is for blocks */
+            graph_fail(g, SHD_EUNSUPPORTED,
+                       "products.amax local: '%.60s' is sharded along more than %d dimensions; "
+                       "expected products.amax all",
+                       x->name, KERN_COARSE_MAX - 1);
             return;
         }
-        out->dims[out->rank] = dim;
-        set_blocks(g, out, out->rank++, g->dims[dim].size / parts, g->dims[dim].size);
+        out->dims[out->rank] = x->dims[d];
+        set_blocks(g, out, out->rank++, part, size);
     }
 }
 
@@ -176,11 +204,11 @@ static void group_blocks(struct rounding *r, struct groups *out, const struct gr
     out->rank = x->rank;
     memcpy(out->dims, x->dims, sizeof out->dims);
     if (square && across != GRAPH_NONE && across < along)
-        coarsen(r, out, across, product);
+        coarsen(r, out, across, product, part_of(r, x, across, role));
     if (along != GRAPH_NONE)
-        coarsen(r, out, along, product);
+        coarsen(r, out, along, product, part_of(r, x, along, role));
     if (square && across != GRAPH_NONE && across > along)
-        coarsen(r, out, across, product);
+        coarsen(r, out, across, product, part_of(r, x, across, role));
 }
 
 static struct groups no_groups(const struct rounding *r, enum role role)
@@ -195,27 +223,49 @@ static struct groups no_groups(const struct rounding *r, enum role role)
     return out;
 }
 
+/* Groups of the whole array, or of what is one by itself: an expert's array, a device's part. */
+static void group_whole(struct rounding *r, struct groups *out, const struct graph_node *x,
+                        const struct graph_node *product, enum role role)
+{
+    if (product->op == GRAPH_GROUPED && graph_has_dim(x, product->attr.experts.expert_dim))
+        out->dims[out->rank++] = product->attr.experts.expert_dim;
+    group_parts(r, out, x, role);
+}
+
+/* Note the parts that have a scale above those of the groups. */
+static void add_parts(struct groups *out, const struct groups *parts)
+{
+    for (uint32_t k = 0; k < parts->coding.ncoarse; k++)
+        out->coding.coarse[out->coding.ncoarse + k] = parts->coding.coarse[k];
+    out->coding.nparts = parts->coding.ncoarse;
+    out->part_rank = parts->rank;
+    memcpy(out->part_dims, parts->dims, sizeof out->part_dims);
+}
+
 /* How a product groups an operand. */
 static struct groups groups_of(struct rounding *r, const struct graph_node *x,
                                const struct graph_node *product, enum role role)
 {
-    struct groups out = no_groups(r, role);
+    struct groups out = no_groups(r, role), parts = no_groups(r, role);
 
     switch (r->opts->recipe) {
-    case PRODUCTS_TENSORWISE: /* an expert's array is an array of its own */
-        if (product->op == GRAPH_GROUPED && graph_has_dim(x, product->attr.experts.expert_dim))
-            out.dims[out.rank++] = product->attr.experts.expert_dim;
+    case PRODUCTS_TENSORWISE:
+        group_whole(r, &out, x, product, role);
         break;
     case PRODUCTS_ROWWISE:
         for (uint32_t d = 0; d < x->rank; d++)
             if (graph_has_dim(product, x->dims[d]))
                 out.dims[out.rank++] = x->dims[d];
+        group_parts(r, &out, x, role);
+        break;
+    case PRODUCTS_NVFP4:
+        group_blocks(r, &out, x, product, role);
+        group_whole(r, &parts, x, product, role);
+        add_parts(&out, &parts);
         break;
     default:
         group_blocks(r, &out, x, product, role);
     }
-    if (role != ROLE_WEIGHT && r->opts->recipe <= PRODUCTS_ROWWISE)
-        group_parts(r, &out, x);
     return out;
 }
 
@@ -276,6 +326,36 @@ static uint32_t amax_of(struct rounding *r, uint32_t of, uint32_t x, const struc
                       groups->rank);
 }
 
+/* How the blocks along a dimension of an array, if it has some, are grouped into parts. */
+static struct graph_coarse in_blocks(const struct graph *g, const struct graph_coding *coding,
+                                     struct graph_coarse part)
+{
+    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+        const struct graph_coarse *c = &coding->coarse[k];
+
+        if (c->dim != part.dim)
+            continue;
+        part.dim = c->blocks;
+        part.each = kern_blocks(part.each, c->each, c->period < part.each ? c->period : part.each);
+        part.period = g->dims[c->blocks].size;
+    }
+    return part;
+}
+
+/* The largest magnitudes of the parts of an array, from those of its groups. */
+static uint32_t amax_of_parts(struct rounding *r, uint32_t of, uint32_t amax,
+                              const struct groups *groups)
+{
+    const struct graph_coding *coding = &groups->coding;
+    struct graph_coding parts = {.code = coding->code, .scaling = coding->scaling};
+
+    for (uint32_t k = 0; k < coding->nparts; k++)
+        parts.coarse[parts.ncoarse++] =
+            in_blocks(r->graph, coding, coding->coarse[coding->ncoarse + k]);
+    return graph_amax(r->graph, graph_text(r->graph, "%s/amax", r->old[of].name), amax, &parts,
+                      groups->part_dims, groups->part_rank);
+}
+
 /* Round x, which is the old node `of` as a phase has it, unless it is rounded so already. */
 static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
                                    enum graph_phase phase, const struct groups *groups, bool known)
@@ -289,7 +369,7 @@ static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
         return found->codes;
     codes.amax = amax_of(r, of, x, groups, known);
     if (groups->coding.scaling == KERN_SCALE_DOUBLE)
-        codes.whole = graph_reduce(g, graph_text(g, "%s/amax", name), SHD_MAX, codes.amax, NULL, 0);
+        codes.whole = amax_of_parts(r, of, codes.amax, groups);
     graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
     note_rounded(r, &(struct rounded){of, g->stage, phase, *groups, codes});
     return codes;
@@ -406,7 +486,7 @@ static uint32_t send(struct rounding *r, uint32_t node)
     r->graph->stage = n->stage;
     rows.rank = n->rank;
     memcpy(rows.dims, n->dims, n->rank * sizeof *n->dims);
-    coarsen(r, &rows, 2, n);
+    coarsen(r, &rows, 2, n, r->graph->dims[n->dims[2]].size);
     tokens = rows;
     tokens.rank = src->rank;
     memcpy(tokens.dims, src->dims, src->rank * sizeof *src->dims);

@@ -21,10 +21,8 @@ enum products_recipe {
     PRODUCTS_BLOCKWISE,  /* for 1 x `block` elements, of weights `block` x `block`
                             (DeepSeek-V3, arXiv 2412.19437) */
     PRODUCTS_MXFP8,      /* for `block` elements, a power of two */
-    PRODUCTS_NVFP4,      /* for `block` elements in e4m3, and one for the array; codes of 4 bits */
+    PRODUCTS_NVFP4,      /* for `block` elements in e4m3, and as tensorwise; codes of 4 bits */
 };
-
-#define PRODUCTS_LOCAL_MAX 3 /* batch, sequence; slots */
 
 struct products_opts {
     enum products_recipe recipe;
@@ -34,11 +32,12 @@ struct products_opts {
     bool dispatch;    /* rows go to experts as codes; needs blocks along their width */
     bool gathers; /* weights are rounded as they are stored; else each phase rounds them after it
                      brought them together (attr.gathered) */
-    struct {
-        uint32_t dim;
-        int64_t parts;
-    } local[PRODUCTS_LOCAL_MAX]; /* dimensions of data of which each part has magnitudes of its own
-                                 with PRODUCTS_TENSORWISE and PRODUCTS_ROWWISE; parts 0: none */
+    /* Into how many parts, each with magnitudes of its own, a dimension of data is cut, by dimension,
+     * and of a weight, by node and place: the devices' shards, so that no magnitude needs elements
+     * of another device.  0 and 1: uncut; NULL: no array is.  Not owned. */
+    const int64_t *data_parts;
+    const int64_t (*weight_parts)[GRAPH_RANK_MAX];
+    uint32_t ndims; /* that data_parts has */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
     bool known;       /* the magnitudes of data, one for each array, were found before and are kept

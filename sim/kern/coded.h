@@ -29,11 +29,11 @@
 enum kern_scaling {
     KERN_SCALE_EXACT,  /* largest / amax, in float32 */
     KERN_SCALE_POWER,  /* the largest power of two that does not push amax beyond the largest */
-    KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the whole array's scale, is its amax / (448 * largest), d
-                          is amax / (largest * t) in e4m3 */
+    KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the scale of an array or of a device's part of one, is that
+                          part's amax / (448 * largest), d is amax / (largest * t) in e4m3 */
 };
 
-#define KERN_COARSE_MAX 2 /* dimensions of an array that are cut into blocks */
+#define KERN_COARSE_MAX 6 /* dimensions of an array that are cut into blocks or devices' parts */
 
 /* A dimension cut into blocks of `each` elements, which begin anew after every `period` elements:
  * offsets[at] is the device's first element along it, offsets[at + 1] its first block. */
@@ -61,25 +61,25 @@ struct kern_amax {
     struct kern_grid grid;
 };
 
-/* in: x, amax, and with KERN_SCALE_DOUBLE amax of the whole array; out: codes, float64 if dtype
- * is, else of type `code` */
+/* in: x, amax, and with KERN_SCALE_DOUBLE amax of each part; out: codes, float64 if dtype is, else
+ * of type `code`.  `parts` says where the amax of an element's part lies; a group is in one part. */
 struct kern_encode {
     enum shd_dtype dtype; /* of x and amax */
-    struct kern_grid grid;
+    struct kern_grid grid, parts;
 };
 
 /* A struct kern_encode describes the way back, too: in: codes, amax, ..; out: x, each element a
  * code multiplied by its scale in float32 (float64). */
 
-/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the whole a
- * and of the whole b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
+/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the parts of
+ * a and of b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
  * float32 (float64) and rounded once.  Of experts' arrays offsets[0] is the device's first expert,
  * and those of blocks follow. */
 struct kern_coded {
     enum shd_dtype dtype; /* of c and amax */
     struct kern_grouped
         product; /* of a and b, row-major; but for experts' arrays only its einsum */
-    struct kern_grid a, b;
+    struct kern_grid a, b, a_parts, b_parts;
 };
 
 /* The largest number of a code's type. */
@@ -88,8 +88,8 @@ double kern_code_largest(enum shd_dtype code);
 /* A value rounded to a code's type, saturated; NaN stays NaN. */
 double kern_code_round(enum shd_dtype code, double value);
 
-/* What x is multiplied by to become a code, and what a code is multiplied by.  `whole` is read by
- * KERN_SCALE_DOUBLE only. */
+/* What x is multiplied by to become a code, and what a code is multiplied by.  `whole`, the amax of
+ * the group's part, is read by KERN_SCALE_DOUBLE only. */
 struct kern_scale {
     float to, from;
 };

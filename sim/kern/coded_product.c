@@ -22,7 +22,7 @@
 
 /* One operand with its magnitudes. */
 struct side {
-    const struct kern_grid *grid;
+    const struct kern_grid *grid, *parts;
     enum shd_dtype dtype; /* of the magnitudes */
     const int64_t *offsets;
     const void *codes, *amax, *whole;
@@ -33,15 +33,24 @@ static struct side side_of(const struct kern_coded *c, const struct kern_args *a
     const struct kern_grid *grid = k ? &c->b : &c->a;
     bool twofold = grid->scaling == KERN_SCALE_DOUBLE;
 
-    return (struct side){grid,        c->dtype,        args->offsets,
-                         args->in[k], args->in[2 + k], twofold ? args->in[4 + k] : NULL};
+    return (struct side){grid,          k ? &c->b_parts : &c->a_parts,
+                         c->dtype,      args->offsets,
+                         args->in[k],   args->in[2 + k],
+                         twofold ? args->in[4 + k] : NULL};
 }
 
-static float scale_at(const struct side *s, int64_t at)
+/* The scale of element `i` of a row, whose amax is at `at`. */
+static float scale_at(const struct side *s, int64_t row, int64_t i, int64_t at)
 {
+    double whole = 0;
+    int64_t part;
+
+    if (s->whole) {
+        kern_grid_find(s->parts, s->offsets, row, i, 1, &part);
+        whole = kern_load_one(s->dtype, s->whole, part);
+    }
     return kern_scale_of(s->grid->code, s->grid->scaling,
-                         (float)kern_load_one(s->dtype, s->amax, at),
-                         s->whole ? (float)kern_load_one(s->dtype, s->whole, 0) : 0)
+                         (float)kern_load_one(s->dtype, s->amax, at), (float)whole)
         .from;
 }
 
@@ -57,7 +66,7 @@ static void decode_run(const struct side *s, int64_t row, int64_t first, size_t 
     kern_grid_find(s->grid, s->offsets, row, first, n, at);
     for (size_t i = 0; i < n;) {
         int64_t group = at[i];
-        float scale = scale_at(s, group);
+        float scale = scale_at(s, row, first + (int64_t)i, group);
 
         for (; i < n && at[i] == group; i++)
             out[i] = s->dtype == SHD_F64 ? out[i] * (double)scale : (double)((float)out[i] * scale);
@@ -248,8 +257,8 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     bool rows = c->product.routing && e->c_has >> c->product.slot & 1;
     uint64_t codes = kern_sat_add(touched(c, kern_grid_elements(&c->a), e->a_has, offsets),
                                   touched(c, kern_grid_elements(&c->b), e->b_has, offsets));
-    uint64_t wide = kern_sat_add(touched(c, c->a.count, e->a_has, offsets),
-                                 touched(c, c->b.count, e->b_has, offsets));
+    uint64_t wide = kern_sat_add(touched(c, c->a.count + c->a_parts.count, e->a_has, offsets),
+                                 touched(c, c->b.count + c->b_parts.count, e->b_has, offsets));
 
     wide =
         kern_sat_add(wide, rows ? touched(c, elements_of(e), e->c_has, offsets) : elements_of(e));
@@ -275,10 +284,12 @@ static double *decoded_variances(const struct side *s, const double *codes, cons
     double *out = malloc((size_t)(n + 1) * sizeof *out);
 
     for (uint64_t i = 0; i < n && out; i++) {
+        double scale;
+
         kern_grid_find(s->grid, s->offsets, (int64_t)i / width, (int64_t)i % width, 1, &at);
-        out[i] =
-            kern_decoded_variance(codes[i], (double)scale_at(s, at), ((const double *)s->amax)[at],
-                                  vc ? vc[i] : 0, va ? va[at] : 0);
+        scale = (double)scale_at(s, (int64_t)i / width, (int64_t)i % width, at);
+        out[i] = kern_decoded_variance(codes[i], scale, ((const double *)s->amax)[at],
+                                       vc ? vc[i] : 0, va ? va[at] : 0);
     }
     return out;
 }

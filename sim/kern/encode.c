@@ -20,12 +20,17 @@ static enum shd_dtype code_type(const struct kern_encode *e)
     return e->dtype == SHD_F64 ? SHD_F64 : e->grid.code;
 }
 
+/* The scale of element `i` of a row, whose amax is at `at`. */
 static struct kern_scale scale_at(const struct kern_encode *e, const struct kern_args *args,
-                                  int64_t at)
+                                  int64_t row, int64_t i, int64_t at)
 {
-    double whole =
-        e->grid.scaling == KERN_SCALE_DOUBLE ? kern_load_one(e->dtype, args->in[2], 0) : 0;
+    double whole = 0;
+    int64_t part;
 
+    if (e->grid.scaling == KERN_SCALE_DOUBLE) {
+        kern_grid_find(&e->parts, args->offsets, row, i, 1, &part);
+        whole = kern_load_one(e->dtype, args->in[2], part);
+    }
     return kern_scale_of(e->grid.code, e->grid.scaling,
                          (float)kern_load_one(e->dtype, args->in[1], at), (float)whole);
 }
@@ -36,13 +41,13 @@ static double scaled(const struct kern_encode *e, double x, float to)
     return e->dtype == SHD_F64 ? x * (double)to : (double)((float)x * to);
 }
 
-/* Round n elements, of which neighbours mostly share a scale. */
-static void round_run(const struct kern_encode *e, const struct kern_args *args, const int64_t *at,
-                      double *x, size_t n)
+/* Round n elements of a row from `first` on, of which neighbours mostly share a scale. */
+static void round_run(const struct kern_encode *e, const struct kern_args *args, int64_t row,
+                      int64_t first, const int64_t *at, double *x, size_t n)
 {
     for (size_t i = 0; i < n;) {
         int64_t group = at[i];
-        struct kern_scale scale = scale_at(e, args, group);
+        struct kern_scale scale = scale_at(e, args, row, first + (int64_t)i, group);
 
         for (; i < n && at[i] == group; i++)
             x[i] = kern_code_round(e->grid.code, scaled(e, x[i], scale.to));
@@ -63,7 +68,7 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 
             kern_load_f64(e->dtype, (const char *)args->in[0] + from * in_size, 1, n, x);
             kern_grid_find(&e->grid, args->offsets, row, first, n, at);
-            round_run(e, args, at, x, n);
+            round_run(e, args, row, first, at, x, n);
             kern_store_f64(code_type(e), (char *)args->out[0] + from * out_size, 1, n, x);
         }
     return 0;
@@ -75,8 +80,9 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     uint64_t n = kern_grid_elements(&e->grid);
 
     (void)offsets;
-    return kern_sat_add(kern_sat_mul(kern_sat_add(n, e->grid.count), kern_size(e->dtype)),
-                        kern_sat_mul(n, kern_size(code_type(e))));
+    return kern_sat_add(
+        kern_sat_mul(kern_sat_add(n, e->grid.count + e->parts.count), kern_size(e->dtype)),
+        kern_sat_mul(n, kern_size(code_type(e))));
 }
 
 /* Whether the scale may differ by a power of two, as amax may lie on either side of one. */
@@ -122,7 +128,7 @@ static bool error(const union kern_desc *desc, struct kern_error *out)
         double v;
 
         kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
-        v = variance(e, x[i], sqrt(vx ? vx[i] : 0), scale_at(e, out->args, at), (float)amax[at],
+        v = variance(e, x[i], sqrt(vx ? vx[i] : 0), scale_at(e, out->args, i / width, i % width, at), (float)amax[at],
                      sqrt(va ? va[at] : 0));
         out->out[0][i] = v == v ? v : KERN_ERROR_UNKNOWN;
     }
@@ -131,13 +137,13 @@ static bool error(const union kern_desc *desc, struct kern_error *out)
 
 /* ---- back ---- */
 
-/* What n codes stand for. */
-static void restore_run(const struct kern_encode *e, const struct kern_args *args,
-                        const int64_t *at, double *x, size_t n)
+/* What n codes of a row stand for, from `first` on. */
+static void restore_run(const struct kern_encode *e, const struct kern_args *args, int64_t row,
+                        int64_t first, const int64_t *at, double *x, size_t n)
 {
     for (size_t i = 0; i < n;) {
         int64_t group = at[i];
-        struct kern_scale scale = scale_at(e, args, group);
+        struct kern_scale scale = scale_at(e, args, row, first + (int64_t)i, group);
 
         for (; i < n && at[i] == group; i++)
             x[i] = scaled(e, x[i], scale.from);
@@ -158,7 +164,7 @@ static uint64_t restore(const union kern_desc *desc, const struct kern_args *arg
 
             kern_load_f64(code_type(e), (const char *)args->in[0] + from * in_size, 1, n, x);
             kern_grid_find(&e->grid, args->offsets, row, first, n, at);
-            restore_run(e, args, at, x, n);
+            restore_run(e, args, row, first, at, x, n);
             kern_store_f64(e->dtype, (char *)args->out[0] + from * out_size, 1, n, x);
         }
     return 0;
@@ -172,9 +178,11 @@ static bool restore_error(const union kern_desc *desc, struct kern_error *out)
     int64_t width = kern_grid_width(&e->grid), at;
 
     for (int64_t i = 0; i < (int64_t)kern_grid_elements(&e->grid); i++) {
+        double from;
+
         kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
-        out->out[0][i] = kern_decoded_variance(codes[i], (double)scale_at(e, out->args, at).from,
-                                               amax[at], vc ? vc[i] : 0, va ? va[at] : 0);
+        from = (double)scale_at(e, out->args, i / width, i % width, at).from;
+        out->out[0][i] = kern_decoded_variance(codes[i], from, amax[at], vc ? vc[i] : 0, va ? va[at] : 0);
     }
     return true;
 }

@@ -23,7 +23,7 @@
 #include "kern/select.h"
 
 #define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
-#define KERN_OFFSETS_MAX 8 /* a product of codes in blocks */
+#define KERN_OFFSETS_MAX 40 /* a product of codes in blocks, and of devices' parts */
 
 struct kern_args {
     const void *const *in;

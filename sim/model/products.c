@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/products.h"
+#include "model/model.h"
 #include "model/rule_match.h"
 
 #define RECIPE(kind, of, grad, elements, keeps)                                                \
@@ -22,33 +23,6 @@ static const struct products_opts recipes[SCENARIO_NRECIPES] = {
     [SCENARIO_MXFP8] = RECIPE(PRODUCTS_MXFP8, SHD_F8E4M3, SHD_F8E4M3, 32, true),
     [SCENARIO_NVFP4] = RECIPE(PRODUCTS_NVFP4, SHD_F4E2M1, SHD_F4E2M1, 16, true),
 };
-
-/* The devices along a dimension of the data. */
-static int64_t parts_of(const struct scenario *s, const struct graph *g, const char *name,
-                        uint32_t *dim)
-{
-    const struct scenario_logical *l = scenario_find_logical(s, name);
-    int64_t parts = 1;
-
-    *dim = graph_find_dim(g, name);
-    for (size_t a = 0; l && a < l->naxes; a++)
-        for (size_t m = 0; m < s->nmesh; m++)
-            if (!strcmp(s->mesh[m].name, l->axes[a]))
-                parts *= s->mesh[m].size;
-    return *dim != GRAPH_NONE ? parts : 0;
-}
-
-/* Let each device's part of the data have magnitudes of its own. */
-static void set_local(struct products_opts *out, const struct scenario *s, const struct graph *g)
-{
-    uint32_t groups = graph_find_dim(g, "token_group"); /* none where tokens are one group */
-
-    out->local[0].parts = parts_of(s, g, "batch", &out->local[0].dim);
-    out->local[1].parts = parts_of(s, g, "seq", &out->local[1].dim);
-    out->local[2].dim = graph_find_dim(g, "slot");
-    if (out->local[2].dim != GRAPH_NONE && groups != GRAPH_NONE)
-        out->local[2].parts = g->dims[groups].size;
-}
 
 static struct products_opts opts_of(const struct scenario *s)
 {
@@ -68,15 +42,22 @@ static struct products_opts opts_of(const struct scenario *s)
     return opts;
 }
 
-/* Whether a value is a parameter, perhaps converted or under a name of its own. */
-static bool is_weight(const struct graph *g, uint32_t node)
+/* The value that another is, perhaps converted or under a name of its own. */
+static uint32_t origin_of(const struct graph *g, uint32_t node)
 {
     const struct graph_node *n = &g->nodes[node];
 
     while (n->op == GRAPH_CONSTRAINT ||
-           (n->op == GRAPH_MAP && (n->fn == KERN_CONVERT || n->fn == KERN_COPY)))
-        n = &g->nodes[n->inputs[0]];
-    return n->op == GRAPH_PARAM;
+           (n->op == GRAPH_MAP && (n->fn == KERN_CONVERT || n->fn == KERN_COPY))) {
+        node = n->inputs[0];
+        n = &g->nodes[node];
+    }
+    return node;
+}
+
+static bool is_weight(const struct graph *g, uint32_t node)
+{
+    return g->nodes[origin_of(g, node)].op == GRAPH_PARAM;
 }
 
 /* Whether a product of the forward phase is of one weight; sets which operand that is. */
@@ -139,6 +120,99 @@ static uint32_t choose(struct products_chosen *out, const struct graph *g, struc
     return n;
 }
 
+/* ---- devices' parts ---- */
+
+/* Into how many parts devices cut arrays, as struct products_opts has it. */
+struct parts {
+    int64_t *data;
+    int64_t (*weights)[GRAPH_RANK_MAX];
+    const struct model_shardings *shardings;
+    const struct shd_mesh *mesh;
+    uint32_t batch; /* axes that shard inputs; bit a: axis a */
+};
+
+/* The shards of a dimension over axes but some. */
+static int64_t shards_of(const struct parts *p, const struct shd_sharding *s, uint32_t d,
+                         uint32_t without)
+{
+    uint32_t axes = 0;
+
+    for (uint8_t i = 0; i < s->dims[d].naxes; i++)
+        axes |= UINT32_C(1) << s->dims[d].axes[i];
+    return shd_mesh_size_along(p->mesh, axes & ~without);
+}
+
+/* Cut the dimensions of an array of data, or those that data share with a weight, as it is. */
+static void cut_data(struct parts *p, const struct graph *g, uint32_t like,
+                     const struct shd_sharding *s, uint32_t without)
+{
+    for (uint32_t d = 0; d < g->nodes[like].rank; d++) {
+        int64_t shards = shards_of(p, s, d, without), *parts = &p->data[g->nodes[like].dims[d]];
+
+        *parts = shards > *parts ? shards : *parts;
+    }
+}
+
+/* Data are cut as inputs and as constraints and the weights' rules have it, but for weights over
+ * axes of the batch, over which they are gathered; a weight as its own rule has it. */
+static void find_parts(struct parts *p, const struct graph *g, const struct products_chosen *chosen,
+                       uint32_t nchosen)
+{
+    uint32_t slot = graph_find_dim(g, "slot"), groups = graph_find_dim(g, "token_group");
+
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        const struct shd_sharding *s = p->shardings->nodes[n];
+        bool input = g->nodes[n].op == GRAPH_INPUT && g->nodes[n].state_of == GRAPH_NONE;
+
+        if (s && (input || g->nodes[n].op == GRAPH_CONSTRAINT))
+            cut_data(p, g, n, s, 0);
+        if (s && input)
+            p->batch |= shd_sharding_axes(s);
+    }
+    for (uint32_t c = 0; c < nchosen; c++) {
+        uint32_t weight = g->nodes[chosen[c].node].inputs[chosen[c].weight];
+        const struct shd_sharding *s = p->shardings->nodes[origin_of(g, weight)];
+
+        if (s)
+            cut_data(p, g, weight, s, p->batch);
+        for (uint32_t d = 0; s && d < g->nodes[weight].rank; d++)
+            p->weights[weight][d] = shards_of(p, s, d, 0);
+    }
+    if (slot != GRAPH_NONE && groups != GRAPH_NONE) /* each group of tokens has slots of its own */
+        p->data[slot] = g->dims[groups].size;
+}
+
+/* Round products with magnitudes of each device's part. */
+static void round_local(struct graph *graph, const struct products_chosen *chosen, uint32_t n,
+                        struct products_opts *opts, const struct scenario *scenario,
+                        struct diag *diag)
+{
+    struct parts parts = {.data = calloc((size_t)graph->ndims + 1, sizeof *parts.data),
+                          .weights = calloc((size_t)graph->nnodes + 1, sizeof *parts.weights)};
+    struct model_shardings shardings;
+    struct shd_mesh *mesh = NULL;
+    struct shd_error err;
+    int status = scenario_mesh(&mesh, scenario, &err);
+
+    if (status != SHD_OK)
+        diag_failure(diag, scenario_place(scenario, "mesh"), status, "%s", err.text);
+    else if (!parts.data || !parts.weights)
+        diag_no_memory(diag);
+    else if (model_shardings_asked(&shardings, graph, mesh, scenario, diag) == SHD_OK) {
+        parts.shardings = &shardings;
+        parts.mesh = mesh;
+        find_parts(&parts, graph, chosen, n);
+        model_shardings_fini(&shardings);
+        opts->data_parts = parts.data;
+        opts->weight_parts = (const int64_t(*)[GRAPH_RANK_MAX])parts.weights;
+        opts->ndims = graph->ndims;
+        products_round(graph, chosen, n, opts);
+    }
+    shd_mesh_destroy(mesh);
+    free(parts.data);
+    free(parts.weights);
+}
+
 void model_check_except(const struct match *except, struct diag *diag)
 {
     static const char *const elsewhere[] = {"head",
@@ -185,11 +259,12 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
     if (!chosen)
         diag_no_memory(diag);
     if (chosen && match_init(&except, patterns->list, patterns->n, diag) == SHD_OK) {
-        if (scenario->products.amax == SCENARIO_AMAX_LOCAL)
-            set_local(&opts, scenario, graph);
         n = choose(chosen, graph, &except, scenario, diag);
         model_check_except(&except, diag);
-        products_round(graph, chosen, n, &opts);
+        if (scenario->products.amax == SCENARIO_AMAX_LOCAL)
+            round_local(graph, chosen, n, &opts, scenario, diag);
+        else
+            products_round(graph, chosen, n, &opts);
         if (graph->err.status == SHD_EINDIVISIBLE)
             diag_failure(diag, scenario_place(scenario, "products.recipe"), SHD_EINDIVISIBLE, "%s",
                          graph->err.text);

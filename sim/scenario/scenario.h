@@ -473,7 +473,7 @@ enum scenario_recipe {
 enum scenario_code { SCENARIO_CODE_OF_RECIPE, SCENARIO_E4M3, SCENARIO_E5M2, SCENARIO_NCODES };
 
 /* Of which elements of the data a scale's magnitude is the largest. */
-enum scenario_amax { SCENARIO_AMAX_ALL, SCENARIO_AMAX_LOCAL, SCENARIO_AMAX_STATIC, SCENARIO_NAMAX };
+enum scenario_amax { SCENARIO_AMAX_LOCAL, SCENARIO_AMAX_ALL, SCENARIO_AMAX_STATIC, SCENARIO_NAMAX };
 
 enum scenario_products_kept {
     SCENARIO_KEPT_BY_RECIPE,

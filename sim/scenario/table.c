@@ -180,8 +180,8 @@ static const char *const codes[] = {
 };
 
 static const char *const amax_of[] = {
-    [SCENARIO_AMAX_ALL] = "all",
     [SCENARIO_AMAX_LOCAL] = "local",
+    [SCENARIO_AMAX_ALL] = "all",
     [SCENARIO_AMAX_STATIC] = "static",
     [SCENARIO_NAMAX] = NULL,
 };
@@ -698,12 +698,11 @@ const struct option option_table[] = {
              "power of two for each 32; nf4, a scale of 8 bits for each 64."},
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
      .help = "The elements of a block; 0: as many as the recipe, or the weights' type, says."},
-    {WORD(products, amax, amax_of), .standard = "all",
-     .help =
-         "The largest magnitude from which a scale of a whole array or row follows: of all of "
-         "the batch, by an all-reduce over devices; or, as most libraries do, of each device's "
-         "part of the batch and the sequence (local). static: that of the data was found before, "
-         "and is kept beside the weights of a model that is served."},
+    {WORD(products, amax, amax_of), .standard = "local",
+     .help = "The largest magnitude from which a scale of an array or row follows: of each device's "
+             "shard, as libraries do (local); or of the whole array, by an all-reduce over devices "
+             "(all). static: that of the data was found before, and is kept beside the weights of "
+             "a model that is served."},
     {FIELD(products, gathers, bool), .standard = "false",
      .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
              "bits; otherwise they are gathered in the type of the computation."},

@@ -12,7 +12,7 @@
 /* Whether the blocks of a coding cover its dimensions exactly. */
 static bool check_blocks(struct graph *g, const char *name, const struct graph_coding *coding)
 {
-    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+    for (uint32_t k = 0; k < coding->ncoarse + coding->nparts; k++) {
         int64_t size = g->dims[coding->coarse[k].dim].size, each = coding->coarse[k].each;
         int64_t blocks = g->dims[coding->coarse[k].blocks].size, period = coding->coarse[k].period;
 
@@ -36,6 +36,7 @@ uint32_t graph_amax(struct graph *graph, const char *name, uint32_t x,
     if (!graph_usable(graph, x) || !check_blocks(graph, name, coding))
         return GRAPH_NONE;
     node.attr.coded.coding[0] = *coding;
+    node.attr.coded.coding[0].nparts = 0;
     node.rank = rank;
     memcpy(node.dims, dims, rank * sizeof *dims);
     return graph_add(graph, &node, name);

@@ -14,7 +14,7 @@
 static void follow(struct rule *out, const struct graph *graph, uint32_t node,
                    const struct graph_coding *coding)
 {
-    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+    for (uint32_t k = 0; k < coding->ncoarse + coding->nparts; k++) {
         int blocks = rule_find(out, graph, node, coding->coarse[k].blocks);
 
         out->factors[blocks].follows = (int8_t)rule_find(out, graph, node, coding->coarse[k].dim);
@@ -22,10 +22,9 @@ static void follow(struct rule *out, const struct graph *graph, uint32_t node,
 }
 
 /* Let blocks that begin anew inside of a dimension lie on one device. */
-static void keep_periods(struct rule *out, const struct graph *graph, uint32_t node)
+static void keep_periods(struct rule *out, const struct graph *graph, uint32_t node,
+                         const struct graph_coding *coding)
 {
-    const struct graph_coding *coding = &graph->nodes[node].attr.coded.coding[0];
-
     for (uint32_t k = 0; k < coding->ncoarse; k++) {
         int64_t size = graph->dims[coding->coarse[k].dim].size;
         int f = rule_find(out, graph, node, coding->coarse[k].dim);
@@ -40,7 +39,7 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     rule_by_names(out, graph, node);
     out->reduce = graph->nodes[node].op == GRAPH_AMAX ? SHD_MAX : SHD_SUM;
     follow(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
-    keep_periods(out, graph, node);
+    keep_periods(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
 }
 
 static void rule_of_codes(struct rule *out, const struct graph *graph, uint32_t node)
@@ -48,6 +47,13 @@ static void rule_of_codes(struct rule *out, const struct graph *graph, uint32_t 
     rule_by_names(out, graph, node);
     follow(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
     follow(out, graph, node, &graph->nodes[node].attr.coded.coding[1]);
+}
+
+static void rule_of_product(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    rule_of_codes(out, graph, node);
+    for (uint32_t k = 0; k < 2; k++)
+        keep_periods(out, graph, node, &graph->nodes[node].attr.coded.coding[k]);
 }
 
 static void rule_of_experts(struct rule *out, const struct graph *graph, uint32_t node)
@@ -79,7 +85,8 @@ static uint32_t offsets_of(struct program_op *op, struct program_offset first,
     uint32_t at = op->noffsets % 2;
 
     while (at < op->noffsets &&
-           (op->offsets[at].buffer != first.buffer || op->offsets[at].dim != first.dim))
+           (op->offsets[at].buffer != first.buffer || op->offsets[at].dim != first.dim ||
+            op->offsets[at + 1].buffer != block.buffer || op->offsets[at + 1].dim != block.dim))
         at += 2;
     if (at == op->noffsets) {
         op->offsets[op->noffsets++] = first;
@@ -102,10 +109,11 @@ static void set_elements(int64_t *out, const struct graph *graph, const struct r
     }
 }
 
-/* Where the magnitudes of an array's elements lie. */
+/* Where the magnitudes of an array's elements lie, which are in `ncoarse` blocks. */
 static void set_grid(struct kern_grid *out, struct program_op *op, const struct graph *graph,
                      const struct rule *rule, const int64_t *cut, const struct coded_array *a,
-                     uint32_t node, const struct graph_coding *coding)
+                     uint32_t node, const struct graph_coding *coding,
+                     const struct graph_coarse *coarse, uint32_t ncoarse)
 {
     const struct graph_node *x = &graph->nodes[a->node], *amax = &graph->nodes[a->amax_node];
     int64_t stride[GRAPH_RANK_MAX], extents[RULE_FACTORS_MAX];
@@ -123,17 +131,38 @@ static void set_grid(struct kern_grid *out, struct program_op *op, const struct 
         out->extent[d] = extents[a->factors[d]];
         out->stride[d] = at < amax->rank ? stride[at] : 0;
     }
-    for (uint32_t k = 0; k < coding->ncoarse; k++) {
-        uint32_t d = graph_place(x, coding->coarse[k].dim);
-        int blocks = rule_find(rule, graph, node, coding->coarse[k].blocks);
+    for (uint32_t k = 0; k < ncoarse; k++) {
+        uint32_t d = graph_place(x, coarse[k].dim);
+        int blocks = rule_find(rule, graph, node, coarse[k].blocks);
         uint32_t at = place_of(a->amax_factors, amax->rank, blocks);
 
         out->stride[d] = stride[at];
         out->coarse[out->ncoarse++] =
-            (struct kern_coarse){d, coding->coarse[k].each, coding->coarse[k].period,
+            (struct kern_coarse){d, coarse[k].each, coarse[k].period,
                                  offsets_of(op, (struct program_offset){a->buffer, d},
                                             (struct program_offset){a->amax_buffer, at})};
     }
+}
+
+static void set_groups(struct kern_grid *out, struct program_op *op, const struct graph *graph,
+                       const struct rule *rule, const int64_t *cut, const struct coded_array *a,
+                       uint32_t node, const struct graph_coding *coding)
+{
+    set_grid(out, op, graph, rule, cut, a, node, coding, coding->coarse, coding->ncoarse);
+}
+
+/* Where the magnitudes of the parts of an array lie, which are operand `k`. */
+static void set_parts(struct kern_grid *out, struct program_op *op, const struct graph *graph,
+                      const struct rule *rule, const int64_t *cut, struct coded_array a,
+                      uint32_t node, uint32_t k, const struct graph_coding *coding)
+{
+    if (coding->scaling != KERN_SCALE_DOUBLE)
+        return;
+    a.amax_node = graph->nodes[node].inputs[k];
+    a.amax_buffer = op->inputs[k];
+    a.amax_factors = rule->operand[k];
+    set_grid(out, op, graph, rule, cut, &a, node, coding, coding->coarse + coding->ncoarse,
+             coding->nparts);
 }
 
 static void lower_amax(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -144,7 +173,7 @@ static void lower_amax(struct program_op *op, const struct graph *graph, uint32_
                                   op->outputs[0], rule->operand[0], rule->result[0]};
 
     op->desc.amax.dtype = n->dtype;
-    set_grid(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+    set_groups(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
 }
 
 static void lower_encode(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -155,7 +184,9 @@ static void lower_encode(struct program_op *op, const struct graph *graph, uint3
                                   op->inputs[1], rule->operand[0], rule->operand[1]};
 
     op->desc.encode.dtype = graph->nodes[n->inputs[1]].dtype;
-    set_grid(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+    set_groups(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+    set_parts(&op->desc.encode.parts, op, graph, rule, extents, a, node, 2,
+              &n->attr.coded.coding[0]);
 }
 
 static void lower_grids(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -169,7 +200,9 @@ static void lower_grids(struct program_op *op, const struct graph *graph, uint32
         const struct coded_array a = {n->inputs[k],      op->inputs[k],    n->inputs[2 + k],
                                       op->inputs[2 + k], rule->operand[k], rule->operand[2 + k]};
 
-        set_grid(k ? &c->b : &c->a, op, graph, rule, extents, &a, node, &n->attr.coded.coding[k]);
+        set_groups(k ? &c->b : &c->a, op, graph, rule, extents, &a, node, &n->attr.coded.coding[k]);
+        set_parts(k ? &c->b_parts : &c->a_parts, op, graph, rule, extents, a, node, 4 + k,
+                  &n->attr.coded.coding[k]);
     }
 }
 
@@ -177,15 +210,18 @@ static void lower_coded(struct program_op *op, const struct graph *graph, uint32
                         const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
+    const struct graph_node *a = &graph->nodes[n->inputs[0]], *b = &graph->nodes[n->inputs[1]];
     struct kern_einsum *e = &op->desc.coded.product.einsum;
+    int64_t of_b[RULE_FACTORS_MAX];
 
     e->ndims = rule->nfactors;
-    memcpy(e->extent, extents, rule->nfactors * sizeof *extents);
-    e->a_has = rule_factor_strides(e->a_stride, graph->nodes[n->inputs[0]].rank, rule->operand[0],
-                                   extents);
-    e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
-                                   extents);
-    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], extents);
+    set_elements(e->extent, graph, rule, extents, n->inputs[0], rule->operand[0]);
+    set_elements(of_b, graph, rule, extents, n->inputs[1], rule->operand[1]);
+    for (uint32_t d = 0; d < b->rank; d++)
+        e->extent[rule->operand[1][d]] = of_b[rule->operand[1][d]];
+    e->a_has = rule_factor_strides(e->a_stride, a->rank, rule->operand[0], e->extent);
+    e->b_has = rule_factor_strides(e->b_stride, b->rank, rule->operand[1], e->extent);
+    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], e->extent);
     lower_grids(op, graph, node, rule, extents);
 }
 
@@ -205,6 +241,6 @@ const struct rule_op rule_encode = {
 const struct rule_op rule_decode = {
     .rule = rule, .kernel = &kern_kernel_decode, .lower = lower_encode};
 const struct rule_op rule_coded = {
-    .rule = rule_of_codes, .kernel = &kern_kernel_coded, .lower = lower_coded};
+    .rule = rule_of_product, .kernel = &kern_kernel_coded, .lower = lower_coded};
 const struct rule_op rule_coded_grouped = {
     .rule = rule_of_experts, .kernel = &kern_kernel_coded_grouped, .lower = lower_coded_grouped};
