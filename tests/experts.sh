@@ -95,6 +95,20 @@ ok $? "dropless: nothing is dropped"
 ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
 ok $? "plan: 80 columns"
 
+# A mixtral has eight experts, of which a token goes to two, also without a size; a given number holds.
+cat >"$tmp/mixtral.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: mixtral, d_model: 16, d_ff: 32, layers: 1, heads: 4, vocab: 32}
+batch: {size: 4, seq: 8}
+params: [[.*, []]]
+YAML
+for set in '2 of 8 experts of 32' '2 of 4 experts of 32 moe.experts=4' '1 of 8 experts of 32 moe.top_k=1'; do
+    # shellcheck disable=SC2046
+    COLUMNS=200 shardsim plan $(expr "$set" : '.*\(moe.*=.*\)' >/dev/null && echo "-s ${set##* }") "$tmp/mixtral.yaml"
+    says out "causal, rope, ${set%% moe*}," "mixtral: ${set%% moe*}"
+done
+
 # Copies of experts take tokens off the fullest device, as planned and as devices count.
 cat >"$tmp/copies.yaml" <<'YAML'
 version: 1

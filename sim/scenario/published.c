@@ -127,6 +127,10 @@ static void fill_traits(struct scenario *s, const struct scenario_model *from)
             memcpy((char *)s + option->offset, (const char *)&whole + option->offset,
                    option->type->size);
     }
+    if (from->moe.experts > 0) { /* a mixtral has them without a size, too */
+        FILL_IN("moe", "experts", moe.experts);
+        FILL_IN("moe", "top_k", moe.top_k);
+    }
     if (from->kind != SCENARIO_T5)
         return;
     FILL("buckets", buckets);
