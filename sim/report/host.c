@@ -103,6 +103,7 @@ void host_modelled_text(struct text *out, const struct record *record)
 {
     const struct record_modelled *m = record->modelled;
     double exposed_s, step_s = (double)m->timeline->step_ns * 1e-9;
+    uint128 uses[PROGRAM_NUSES];
     struct host_times t;
 
     if (!program_uses_host(record->program))
@@ -114,8 +115,12 @@ void host_modelled_text(struct text *out, const struct record *record)
     print_times(out, "to host", t.to_host_ns, t.exposed_to_host_ns);
     print_times(out, "from host", t.from_host_ns, t.exposed_from_host_ns);
     print_times(out, "update", t.kernels_ns, t.exposed_kernels_ns);
+    sum_by_use(uses, record->program, true);
     text_addf(out, "\n              %s of the %s of a node's %" PRId64 " devices: %s\n",
               units_print_bytes(host_node_bytes(record)).text,
               units_print_bytes((uint128)m->hardware->host.memory_bytes).text,
               devices_of_node(record), host_fits(record) ? "fits" : "does not fit");
+    if (uses[PROGRAM_OPTIMIZER] > 0)
+        text_add(out, "              counted: these arrays, not an offload engine's gradients and buffers\n"
+                      "              (DeepSpeed's estimate: 24 to 27 bytes a parameter a node)\n");
 }
