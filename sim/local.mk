@@ -446,6 +446,7 @@ libsim_la_SOURCES = \
 	%D%/hardware/host.c \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
+	%D%/hardware/margin.h \
 	%D%/hardware/measured.c \
 	%D%/hardware/reshard.c \
 	%D%/hardware/reshard.h \

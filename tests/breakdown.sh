@@ -149,9 +149,9 @@ assert b["runtime_bytes"] + sum(b["at_peak"].values()) == r["time"]["modelled"][
 PY
 done
 shardsim plan -S dp -s hardware=h100-sxm "$tmp/model.yaml"
-says out '^  besides: 1.00 GiB that the runtime keeps; left of 80.0 GiB: 79.0 GiB$' "what is left"
+says out '^  besides: 1.00 GiB that the runtime keeps; left of 79.6 GiB: 78.6 GiB$' "what is left"
 shardsim plan -S dp -s hardware=h100-sxm -s batch.seq=1048576 "$tmp/model.yaml"
-says out '; too much for 80.0 GiB;' "how to ask what would fit"
+says out '; too much for 79.6 GiB;' "how to ask what would fit"
 ! grep -q 'left of' "$tmp/out"
 ok $? "and nothing is left"
 shardsim plan -S dp -s hardware=h100-sxm -s batch.seq=1048576 -s limits.memory=79GiB "$tmp/model.yaml"

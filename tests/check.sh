@@ -164,7 +164,7 @@ test_other_changes() {
     edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
     check scenarios/dp_tp.yaml
     is 1 "more than a device of the cluster has: status 1"
-    says out 'does not fit: a device needs .*, and that of the cluster has 80.0 GiB' "more than the cluster has: said"
+    says out 'does not fit: a device needs .*, and that of the cluster has 79.6 GiB' "more than the cluster has: said"
     says err "planned, not executed: default does not fit in half of this machine's memory" \
         "what is too large to be executed is planned"
     project p

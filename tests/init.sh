@@ -81,16 +81,20 @@ shardsim init --devices 37 -o odd.yaml
 is 0 "37 devices, which divide nothing: written"
 shardsim plan -q odd.yaml
 says out 'memory .* fits$' "37 devices, which divide nothing: fits"
-shardsim init --model llama3-70b --devices 16 -o tp.yaml
+shardsim init --model llama3-70b --devices 32 -o tp.yaml
 shardsim plan -q tp.yaml
 says out 'memory .* fits$' "too large for replicas alone: fits"
+awk '/^  memory/ { exit !($2 <= 0.9 * $5 + 0.1) }' "$tmp/out"
+ok $? "with a tenth of the memory free, of the GiB that it has"
+grep -q '^# Layouts are chosen that keep 10 % of a device' tp.yaml
+ok $? "which the file says"
 grep -q '^mesh: .*tp: ' tp.yaml
 ok $? "too large for replicas alone: tensor parallelism"
 shardsim init --model llama3-70b --devices 4 -o tight.yaml
 is 0 "too few devices: written all the same"
-says err "^shardsim: llama3-70b on 4 devices does not fit as it is: .* of the 80.0 GiB .*'shardsim search tight.yaml'" "too few devices: said"
+says err "^shardsim: llama3-70b on 4 devices does not fit as it is: .* of the 71.7 GiB .*'shardsim search tight.yaml'" "too few devices: said"
 head -n 1 tight.yaml >first
-says first '^# IT DOES NOT FIT as it is: it needs .* of the 80.0 GiB' "too few devices: said at the head"
+says first '^# IT DOES NOT FIT as it is: it needs .* of the 71.7 GiB' "too few devices: said at the head"
 shardsim plan -q tight.yaml
 says out 'does not fit$' "too few devices: as the plan says"
 
@@ -267,7 +271,7 @@ test_answers() {
     person '?\n\n\n?\n\n\n\n' no
     is 0 "'?' lists the choices: status 0"
     says out '^  llama3-70b$' "'?' lists the choices: models"
-    says out '^  h100-sxm, a device with 80.0 GiB' "what there is: clusters, with the memory of a device"
+    says out '^  h100-sxm, a device with 79.6 GiB' "what there is: clusters, with the memory of a device"
 }
 
 test_files() {

@@ -691,7 +691,7 @@ static void suppose_less(struct all *a)
         most = fmax(most, a->plans[i].figures.memory_bytes);
     }
     subject_suppose(&a->asked.subject, 1,
-                    (least + most) / 2 / a->asked.subject.hardware->memory_bytes);
+                    (least + most) / 2 / a->asked.subject.cluster->memory_bytes);
     plan_all(a);
 }
 

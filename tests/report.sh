@@ -235,7 +235,7 @@ PY
 for i in range(len(r)):
     words = p.section(i, "cluster").text()
     assert "a step on h100-sxm" in words and "no error is claimed" in words, words
-    assert "of 80.0 GiB, the runtime's own included: fits" in words, words
+    assert "of 79.6 GiB, the runtime's own included: fits" in words, words
     labels = [n.text() for n in p.section(i, "cluster").all("dt")]
     assert labels[:5] == ["modelled", "bound by", "compute", "exposed", "waiting"], labels
     assert len(labels) == len(p.section(i, "cluster").all("dd")), labels

@@ -281,6 +281,36 @@ refused 'ranges of ep, microbatch, virtual, zero or shards divide nothing' --ran
 refused 'tp, pp, cp and dp cannot be as the ranges ask' --range pp=5
 refused "'80' has no unit; expected 80GiB, 80GB" --memory 80
 refused 'goes without --memory' --sensitivity --memory 3GiB
+# A tenth of a device's memory is kept free unless --memory says how much there is: one of the best needs more.
+cat >"$tmp/margin.yaml" <<'YAML'
+version: 1
+mesh: {dp: 8}
+hardware: h100-sxm
+model: {size: llama3-8b, dtype: bfloat16, layers: 8}
+batch: {size: 48, seq: 8192, microbatches: 1}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32, reduce: float32}
+params: [[.*, []]]
+axes: {batch: dp}
+YAML
+margin() {
+    shardsim search -q --json --range tp=1 --range pp=1 --range cp=1 --range zero=1 --range order=pp-dp-cp-tp "$@" \
+        "$tmp/margin.yaml"
+    cp "$tmp/out" "$tmp/margin"
+}
+margin --memory 81559MiB
+holds "with --memory the best may fill the device" <<'PY'
+assert r["memory_margin"] == 0 and max(b["memory_bytes"] for b in r["best"]) > 0.9 * 81559 * 2**20
+PY
+margin
+holds "without, a tenth is kept free" <<'PY'
+assert abs(r["memory_margin"] - 0.1) < 1e-9
+assert 0 < max(b["memory_bytes"] for b in r["best"]) <= 0.9 * 81559 * 2**20
+PY
+shardsim search -q --range tp=1 --range pp=1 --range cp=1 --range zero=1 --range recompute=full "$tmp/margin.yaml"
+says out "^  margin      10 % of a device's 79.6 GiB" "which is said"
+
 # Where every layout is refused, the reason comes first.
 cat >"$tmp/refused.yaml" <<'YAML'
 version: 1

@@ -16,6 +16,7 @@
 #include "base/literal.h"
 #include "base/yaml.h"
 #include "hardware/hardware.h"
+#include "hardware/margin.h"
 #include "report/modelled.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
@@ -176,6 +177,11 @@ static void write_measured(struct text *out, const char *name)
         text_add(out, ".  Take the one whose steps are like yours.\n");
         hardware_destroy(other);
     }
+    if (hardware_margin(hardware) > 0)
+        text_addf(out,
+                  "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
+                  "# the allocator, which are not counted.\n",
+                  100 * hardware_margin(hardware));
     hardware_destroy(hardware);
 }
 
@@ -241,13 +247,14 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* ---- figures of a layout ---- */
 
-/* The memory of a device, or what limits.memory leaves of it beside what the runtime keeps. */
+/* The memory of a device without its margin, or what limits.memory leaves of it beside what the
+ * runtime keeps. */
 static double room_of(const struct trial *trial)
 {
     const struct hardware *h = trial->hardware;
     double limit = (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes;
 
-    return trial->memory_limit_bytes > 0 && limit < h->memory_bytes ? limit : h->memory_bytes;
+    return trial->memory_limit_bytes > 0 && limit < h->memory_bytes ? limit : hardware_room(h);
 }
 
 int first_plan_text(struct first_figures *out, struct scenario_model *model,

@@ -188,7 +188,7 @@ static int search(struct searched *o)
                                     &filter, &err);
 
     if (status == SHD_OK && o->memory_bytes > 0)
-        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
+        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.cluster->memory_bytes);
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
     log_progress_begin(o->log);

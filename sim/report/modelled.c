@@ -13,6 +13,7 @@
 #include "base/wrap.h"
 #include "cost/traits.h"
 #include "hardware/hardware.h"
+#include "hardware/margin.h"
 #include "hardware/traits.h"
 #include "report/figures.h"
 #include "report/host.h"
@@ -43,7 +44,7 @@ static enum shd_dtype product_type(const struct program *program)
 }
 
 /* Part of a device's memory above which a step may fail for memory that is not counted. */
-#define FULL 0.9
+#define FULL (1 - HARDWARE_MARGIN)
 
 /* Bytes on the fullest device. */
 static double memory_bytes(const struct record *record)

@@ -33,17 +33,18 @@ struct subject_filter {
 
 struct subject {
     struct text text; /* the canonical text of the scenario */
-    const struct hardware *hardware;
+    const struct hardware *cluster;  /* as its file has it */
+    const struct hardware *hardware; /* as it is assumed: `supposed` */
     struct space space;
     struct subject_filter filter;
-    /* Fractions of the cluster's link bandwidth and device memory that are assumed, at most 1.
-     * After subject_suppose() `hardware` points to `supposed`. */
-    double links, memory;
+    /* Fractions of the cluster's link bandwidth and device memory that are assumed, at most 1; and
+     * the part of the memory that is left out of the latter as hardware/margin.h has it. */
+    double links, memory, margin;
     struct hardware supposed;
 };
 
-/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has).  The trial
- * must outlive the subject; free the subject with subject_fini(), whatever this returns.  `filter`
+/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has), which keeps the
+ * margin of memory free.  The subject must not move from then on, and the trial must outlive it; free the subject with subject_fini(), whatever this returns.  `filter`
  * may be NULL.
  * SHD_EINVAL: the scenario names no cluster; SHD_ERANGE: too many ranges; errors of
  * space_init(). */
@@ -52,8 +53,7 @@ SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, 
                                 const struct subject_filter *filter, struct shd_error *err);
 void subject_fini(struct subject *subject);
 
-/* Assume a cluster with these fractions of its link bandwidth and device memory.  The subject must
- * not move from then on. */
+/* Assume a cluster with these fractions of its link bandwidth and device memory, without a margin. */
 void subject_suppose(struct subject *subject, double links, double memory);
 
 enum attempt_kind {

@@ -58,8 +58,7 @@ int crew_work(void *arg, const void *task, size_t bytes, struct text *answer)
     status = subject_init(&subject, crew->trial, head.devices, crew->ranges, crew->nranges,
                           crew->filter, &err);
     if (status == SHD_OK) {
-        if (head.links != 1 || head.memory != 1)
-            subject_suppose(&subject, head.links, head.memory);
+        subject_suppose(&subject, head.links, head.memory);
         status = head.kind == ATTEMPT_WHOLE ? plan_one(&subject, &from, answer)
                                             : build(&subject, &head, &from, answer);
     }

@@ -189,6 +189,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
         json_out_null(out);
     json_out_key_string(out, "hardware", s->subject->hardware->name);
     json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
+    json_out_key_double(out, "memory_margin", s->subject->margin);
     json_out_key_uint(out, "layouts", s->nlayouts);
     json_out_key_uint(out, "too_big", s->ntoo_big);
     if (s->within_s > 0)

@@ -107,7 +107,14 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     text_addf(out, "  memory      %s of %s, the runtime's own included\n",
               units_print_bytes((uint128)f->memory_bytes).text,
               units_print_bytes((uint128)s->subject->hardware->memory_bytes).text);
-    modelled_print_full(out, s->subject->hardware, f->memory_bytes);
+    if (s->subject->margin > 0)
+        text_addf(out,
+                  "  margin      %.0f %% of a device's %s: fragments are not counted; another\n"
+                  "              limit by --memory\n",
+                  100 * s->subject->margin,
+                  units_print_bytes((uint128)s->subject->cluster->memory_bytes).text);
+    else
+        modelled_print_full(out, s->subject->hardware, f->memory_bytes);
     if (r->own_step_s > 0)
         text_addf(out, "  before      %s a step of the scenario as it stands, %.2f times as long\n",
                   units_print_seconds(r->own_step_s).text, r->own_step_s / f->step_s);

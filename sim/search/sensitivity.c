@@ -68,7 +68,7 @@ static int find_case(struct sensitivity_case *out, const struct trial *trial,
         status = subject_init(&subject, trial, devices, asked->space.ranges, asked->space.nranges,
                               &asked->filter, err);
         if (status == SHD_OK) {
-            subject_suppose(&subject, cases[k].links, cases[k].memory);
+            subject_suppose(&subject, cases[k].links, cases[k].memory * subject.memory);
             status = find_best(out, &subject, opts, err);
         }
         if (status == SHD_OK && !cases[k].node)

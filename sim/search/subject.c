@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "hardware/margin.h"
 #include "search/attempt.h"
 
 /* Print the scenario without the settings that every layout has of its own, because settings are
@@ -28,9 +29,8 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
 {
     int status;
 
-    *out =
-        (struct subject){.text = TEXT_INIT, .hardware = trial->hardware, .links = 1, .memory = 1};
-    if (!out->hardware)
+    *out = (struct subject){.text = TEXT_INIT, .cluster = trial->hardware};
+    if (!out->cluster)
         return shd_error_set(err, SHD_EINVAL,
                              "the scenario names no cluster; expected 'hardware: NAME', as "
                              "'shardsim show hardware' lists them");
@@ -49,6 +49,8 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     out->space.nranges = nranges;
     if (filter)
         out->filter = *filter;
+    subject_suppose(out, 1, 1 - hardware_margin(out->cluster));
+    out->margin = 1 - out->memory;
     print_subject(&out->text, trial->scenario);
     return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
 }
@@ -57,7 +59,8 @@ void subject_suppose(struct subject *subject, double links, double memory)
 {
     subject->links = links;
     subject->memory = memory;
-    subject->supposed = *subject->hardware;
+    subject->margin = 0;
+    subject->supposed = *subject->cluster;
     hardware_suppose(&subject->supposed, links, memory);
     subject->hardware = &subject->supposed;
 }
