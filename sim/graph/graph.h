@@ -31,7 +31,7 @@
 #include "kern/routing.h"
 
 #define GRAPH_NONE UINT32_MAX
-#define GRAPH_RANK_MAX 12 /* dimensions of an array; attention has four */
+#define GRAPH_RANK_MAX 12  /* dimensions of an array; attention has four */
 #define GRAPH_INPUTS_MAX 8 /* operands; attention and its gradient have 8 */
 #define GRAPH_EXTRAS_MAX 2 /* further results; the gradient of attention has 2 */
 
@@ -167,8 +167,8 @@ union graph_attr {
             pair_dim; /* of the result: two of its elements are one of the codes'; GRAPH_NONE */
     } dequantize;     /* and restore; quantize has a type alone */
     struct {
-        uint32_t to_dim;                  /* of the result */
-        uint32_t dim[2];                  /* of each operand */
+        uint32_t to_dim;                                            /* of the result */
+        uint32_t dim[2];                                            /* of each operand */
         int64_t from[2], to[2], count[2], from_step[2], to_step[2]; /* as struct kern_window */
         double fill;
     } window;
@@ -375,8 +375,8 @@ struct graph_attention {
     /* Queries and keys are cut into `blocks` equal blocks (0 means 1); a block of queries sees only
      * the block of keys in the same place. */
     uint32_t blocks;
-    int64_t shift; /* blocks, 0..blocks-1, by which k and v (and positions) were moved around:
-                      their block b is block (b - shift) mod blocks of the sequence */
+    int64_t shift;   /* blocks, 0..blocks-1, by which k and v (and positions) were moved around:
+                        their block b is block (b - shift) mod blocks of the sequence */
     uint32_t before; /* an attention of the same q to other keys, with `more` set, whose o and
                         lse this one continues; or GRAPH_NONE */
     bool more;       /* a later attention continues this one: o has the type of lse */
@@ -537,8 +537,8 @@ const struct kern_routing *graph_routing_to_copies(struct graph *graph,
                                                    uint32_t more, uint32_t devices);
 
 /* Indices of the largest scores along `dim`, the last dimension, which becomes `choice_dim` with
- * one entry per choice: largest first, ties by lowest index, NaN above all numbers.  `limits` may be
- * NULL.  Has no gradient. */
+ * one entry per choice: largest first, ties by lowest index, NaN above all numbers.  `limits` may
+ * be NULL.  Has no gradient. */
 uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint32_t dim,
                     uint32_t choice_dim, const struct graph_limits *limits);
 

@@ -27,17 +27,17 @@ enum products_recipe {
 struct products_opts {
     enum products_recipe recipe;
     enum shd_dtype code, gradients; /* of weights and activations, and of gradients */
-    int64_t block;    /* elements along the innermost dimension summed over; a shorter dimension is
-                         one block */
-    bool dispatch;    /* rows go to experts as codes; needs blocks along their width */
-    bool gathers; /* weights are rounded as they are stored; else each phase rounds them after it
-                     brought them together (attr.gathered) */
-    /* Into how many parts, each with magnitudes of its own, a dimension of data is cut, by dimension,
-     * and of a weight, by node and place: the devices' shards, so that no magnitude needs elements
-     * of another device.  0 and 1: uncut; NULL: no array is.  Not owned. */
+    int64_t block; /* elements along the innermost dimension summed over; a shorter dimension is
+                      one block */
+    bool dispatch; /* rows go to experts as codes; needs blocks along their width */
+    bool gathers;  /* weights are rounded as they are stored; else each phase rounds them after it
+                      brought them together (attr.gathered) */
+    /* Into how many parts, each with magnitudes of its own, a dimension of data is cut, by
+     * dimension, and of a weight, by node and place: the devices' shards, so that no magnitude
+     * needs elements of another device.  0 and 1: uncut; NULL: no array is.  Not owned. */
     const int64_t *data_parts;
     const int64_t (*weight_parts)[GRAPH_RANK_MAX];
-    uint32_t ndims; /* that data_parts has */
+    uint32_t ndims;   /* that data_parts has */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
     bool known;       /* the magnitudes of data, one for each array, were found before and are kept

@@ -21,13 +21,13 @@
 #include "scenario/scenario.h"
 #include "trial/trial.h"
 
-#define NODE 8       /* devices of most nodes: tensor parallelism is no wider */
+#define NODE 8 /* devices of most nodes: tensor parallelism is no wider */
 #define STAGES_MOST 32
 #define FEW_LAYERS 3 /* of an estimate, besides the first ones, where these have no experts */
 
 struct layout {
     int64_t pp, tp, ep; /* 1: no such axis */
-    int64_t stage;  /* of ZeRO */
+    int64_t stage;      /* of ZeRO */
     const char *recompute;
     int64_t sequences; /* of a device's microbatch */
 };
@@ -178,10 +178,11 @@ static void write_measured(struct text *out, const char *name)
         hardware_destroy(other);
     }
     if (hardware_margin(hardware) > 0)
-        text_addf(out,
-                  "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
-                  "# the allocator, which are not counted.\n",
-                  100 * hardware_margin(hardware));
+        text_addf(
+            out,
+            "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
+            "# the allocator, which are not counted.\n",
+            100 * hardware_margin(hardware));
     hardware_destroy(hardware);
 }
 
@@ -326,7 +327,7 @@ static int plan_layout(struct first_figures *out, const struct first_asked *aske
 struct candidate {
     struct layout layout;
     struct first_figures figures; /* estimated, of all layers */
-    bool grown;             /* twice as many sequences a microbatch were tried */
+    bool grown;                   /* twice as many sequences a microbatch were tried */
 };
 
 struct choice {
@@ -532,7 +533,7 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
     if (!found)
         status = first_plan_text(&best.figures, NULL, asked, out, 0, diag);
     if (status == SHD_OK)
-        *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes,
-                                    fits(&best.figures)};
+        *need =
+            (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best.figures)};
     return status;
 }

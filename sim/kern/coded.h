@@ -29,8 +29,8 @@
 enum kern_scaling {
     KERN_SCALE_EXACT,  /* largest / amax, in float32 */
     KERN_SCALE_POWER,  /* the largest power of two that does not push amax beyond the largest */
-    KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the scale of an array or of a device's part of one, is that
-                          part's amax / (448 * largest), d is amax / (largest * t) in e4m3 */
+    KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the scale of an array or of a device's part of one, is
+                          that part's amax / (448 * largest), d is amax / (largest * t) in e4m3 */
 };
 
 #define KERN_COARSE_MAX 6 /* dimensions of an array that are cut into blocks or devices' parts */
@@ -62,7 +62,8 @@ struct kern_amax {
 };
 
 /* in: x, amax, and with KERN_SCALE_DOUBLE amax of each part; out: codes, float64 if dtype is, else
- * of type `code`.  `parts` says where the amax of an element's part lies; a group is in one part. */
+ * of type `code`.  `parts` says where the amax of an element's part lies; a group is in one part.
+ */
 struct kern_encode {
     enum shd_dtype dtype; /* of x and amax */
     struct kern_grid grid, parts;
@@ -71,8 +72,8 @@ struct kern_encode {
 /* A struct kern_encode describes the way back, too: in: codes, amax, ..; out: x, each element a
  * code multiplied by its scale in float32 (float64). */
 
-/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the parts of
- * a and of b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
+/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the parts
+ * of a and of b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
  * float32 (float64) and rounded once.  Of experts' arrays offsets[0] is the device's first expert,
  * and those of blocks follow. */
 struct kern_coded {

@@ -33,9 +33,12 @@ static struct side side_of(const struct kern_coded *c, const struct kern_args *a
     const struct kern_grid *grid = k ? &c->b : &c->a;
     bool twofold = grid->scaling == KERN_SCALE_DOUBLE;
 
-    return (struct side){grid,          k ? &c->b_parts : &c->a_parts,
-                         c->dtype,      args->offsets,
-                         args->in[k],   args->in[2 + k],
+    return (struct side){grid,
+                         k ? &c->b_parts : &c->a_parts,
+                         c->dtype,
+                         args->offsets,
+                         args->in[k],
+                         args->in[2 + k],
                          twofold ? args->in[4 + k] : NULL};
 }
 

@@ -128,7 +128,8 @@ static bool error(const union kern_desc *desc, struct kern_error *out)
         double v;
 
         kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
-        v = variance(e, x[i], sqrt(vx ? vx[i] : 0), scale_at(e, out->args, i / width, i % width, at), (float)amax[at],
+        v = variance(e, x[i], sqrt(vx ? vx[i] : 0),
+                     scale_at(e, out->args, i / width, i % width, at), (float)amax[at],
                      sqrt(va ? va[at] : 0));
         out->out[0][i] = v == v ? v : KERN_ERROR_UNKNOWN;
     }
@@ -182,7 +183,8 @@ static bool restore_error(const union kern_desc *desc, struct kern_error *out)
 
         kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
         from = (double)scale_at(e, out->args, i / width, i % width, at).from;
-        out->out[0][i] = kern_decoded_variance(codes[i], from, amax[at], vc ? vc[i] : 0, va ? va[at] : 0);
+        out->out[0][i] =
+            kern_decoded_variance(codes[i], from, amax[at], vc ? vc[i] : 0, va ? va[at] : 0);
     }
     return true;
 }

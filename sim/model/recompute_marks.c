@@ -25,7 +25,8 @@ static uint32_t param_of(const struct graph *graph, uint32_t operand)
 {
     const struct graph_node *node = &graph->nodes[operand];
 
-    while (node->op == GRAPH_ENCODE || node->op == GRAPH_CONSTRAINT || graph_op(node->op)->unpacks ||
+    while (node->op == GRAPH_ENCODE || node->op == GRAPH_CONSTRAINT ||
+           graph_op(node->op)->unpacks ||
            (node->op == GRAPH_MAP && (node->fn == KERN_CONVERT || node->fn == KERN_COPY))) {
         operand = node->inputs[0];
         node = &graph->nodes[operand];
@@ -34,8 +35,8 @@ static uint32_t param_of(const struct graph *graph, uint32_t operand)
 }
 
 /* Whether a node is the product of an activation with a parameter that all tokens share, in
- * whatever type the two are multiplied.  The router's is none: torchtitan recomputes it in any case,
- * and does not count it. */
+ * whatever type the two are multiplied.  The router's is none: torchtitan recomputes it in any
+ * case, and does not count it. */
 static bool is_dense_product(const struct graph *graph, const struct graph_node *node)
 {
     uint32_t experts = graph_find_dim(graph, "expert");
@@ -48,8 +49,9 @@ static bool is_dense_product(const struct graph *graph, const struct graph_node 
     return of_param && (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }
 
-/* Mesh axes that shard a dimension which is one of a node's, or none of them, as rules shard `leaf`.
- * A weight that is unpacked or rounded has dimensions as many as its parameter, in the same order.
+/* Mesh axes that shard a dimension which is one of a node's, or none of them, as rules shard
+ * `leaf`. A weight that is unpacked or rounded has dimensions as many as its parameter, in the same
+ * order.
  */
 static uint32_t axes_of(const struct model_shardings *shardings, const struct graph *graph,
                         uint32_t of, uint32_t leaf, const struct graph_node *node, bool shared)
@@ -94,8 +96,9 @@ static bool passes_partial(const bool *partial, const struct graph *graph, uint3
 
 /* What shardings say of ops that communicate. */
 struct communicated {
-    bool *partial;  /* by node: devices have partial sums of the value */
-    bool exchanged; /* tokens are sharded over axes that shard experts, and so go to other devices */
+    bool *partial; /* by node: devices have partial sums of the value */
+    bool
+        exchanged; /* tokens are sharded over axes that shard experts, and so go to other devices */
 };
 
 /* Axes that shard a dimension, of any array that rules or constraints shard. */
@@ -123,8 +126,7 @@ static void mark_communicated(struct communicated *out, const struct graph *grap
     for (uint32_t n = 0; n < graph->nnodes; n++)
         out->partial[n] = is_partial_product(graph, shardings, n, batch) ||
                           passes_partial(out->partial, graph, n);
-    out->exchanged =
-        experts != GRAPH_NONE && (axes_of_dim(shardings, graph, experts) & batch) != 0;
+    out->exchanged = experts != GRAPH_NONE && (axes_of_dim(shardings, graph, experts) & batch) != 0;
 }
 
 /* The same from the scenario; false: an error was reported. */
@@ -204,7 +206,8 @@ static void keep_op(bool *kept, const struct graph *graph, const struct recomput
 
 /* Keep the ops of an entry, or list it as a pattern. */
 static void add_entry(bool *kept, struct scenario_rule *patterns, size_t *npatterns,
-                      const struct graph *graph, const struct communicated *c, struct scenario_rule entry)
+                      const struct graph *graph, const struct communicated *c,
+                      struct scenario_rule entry)
 {
     struct recompute_kept_op op;
 

@@ -121,6 +121,8 @@ void host_modelled_text(struct text *out, const struct record *record)
               units_print_bytes((uint128)m->hardware->host.memory_bytes).text,
               devices_of_node(record), host_fits(record) ? "fits" : "does not fit");
     if (uses[PROGRAM_OPTIMIZER] > 0)
-        text_add(out, "              counted: these arrays, not an offload engine's gradients and buffers\n"
-                      "              (DeepSpeed's estimate: 24 to 27 bytes a parameter a node)\n");
+        text_add(
+            out,
+            "              counted: these arrays, not an offload engine's gradients and buffers\n"
+            "              (DeepSpeed's estimate: 24 to 27 bytes a parameter a node)\n");
 }

@@ -32,7 +32,7 @@ struct subject_filter {
 };
 
 struct subject {
-    struct text text; /* the canonical text of the scenario */
+    struct text text;                /* the canonical text of the scenario */
     const struct hardware *cluster;  /* as its file has it */
     const struct hardware *hardware; /* as it is assumed: `supposed` */
     struct space space;
@@ -43,9 +43,9 @@ struct subject {
     struct hardware supposed;
 };
 
-/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has), which keeps the
- * margin of memory free.  The subject must not move from then on, and the trial must outlive it; free the subject with subject_fini(), whatever this returns.  `filter`
- * may be NULL.
+/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has), which keeps
+ * the margin of memory free.  The subject must not move from then on, and the trial must outlive
+ * it; free the subject with subject_fini(), whatever this returns.  `filter` may be NULL.
  * SHD_EINVAL: the scenario names no cluster; SHD_ERANGE: too many ranges; errors of
  * space_init(). */
 SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
@@ -53,7 +53,8 @@ SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, 
                                 const struct subject_filter *filter, struct shd_error *err);
 void subject_fini(struct subject *subject);
 
-/* Assume a cluster with these fractions of its link bandwidth and device memory, without a margin. */
+/* Assume a cluster with these fractions of its link bandwidth and device memory, without a margin.
+ */
 void subject_suppose(struct subject *subject, double links, double memory);
 
 enum attempt_kind {

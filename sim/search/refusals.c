@@ -12,8 +12,7 @@ static size_t place_of(const struct refusals *r, const char *why)
     size_t rarest = 0;
 
     for (size_t i = 0; i < REFUSALS_MAX; i++) {
-        if (r->reasons[i].n == 0 ||
-            !strncmp(r->reasons[i].why, why, sizeof r->reasons[i].why - 1))
+        if (r->reasons[i].n == 0 || !strncmp(r->reasons[i].why, why, sizeof r->reasons[i].why - 1))
             return i;
         if (r->reasons[i].n < r->reasons[rarest].n)
             rarest = i;
