@@ -18,6 +18,10 @@ static struct saving_totals totals_of(const struct record *record)
  * with fourteen axes a layer takes half a minute, too long for a remark. */
 #define SAVING_AXES_MAX 8
 
+/* A search holds several placements of all ops beside the program: of more ops than these, those of
+ * some 300 layers, a remark would double what the plan itself takes. */
+#define SAVING_OPS_MAX 50000
+
 int trial_saving(struct saving *out, const struct trial *trial, struct shd_error *err)
 {
     struct partition_request request = trial_request(trial);
@@ -27,7 +31,7 @@ int trial_saving(struct saving *out, const struct trial *trial, struct shd_error
 
     out->known = false;
     if (request.placement != PARTITION_FOLLOW || trial->scenario->price != SCENARIO_PRICE_BYTES ||
-        trial->scenario->nmesh > SAVING_AXES_MAX)
+        trial->scenario->nmesh > SAVING_AXES_MAX || trial->program->nops > SAVING_OPS_MAX)
         return SHD_OK;
     request.placement = PARTITION_SEARCH;
     status = partition_build(&program, &request, err);

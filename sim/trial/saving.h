@@ -11,7 +11,7 @@
 #include "trial/trial.h"
 
 /* Fill in `out` for a trial that is planned or executed; `known` stays false if the trial itself
- * was placed by search, its price is time, or its mesh has too many axes.  SHD_ENOMEM. */
+ * was placed by search, its price is time, its mesh has too many axes, or its program too many ops.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_saving(struct saving *out, const struct trial *trial,
                                 struct shd_error *err);
 
