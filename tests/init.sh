@@ -25,6 +25,34 @@ says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight 
 says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
 
+# Equal layers are described once, and layouts compared by few of them.  Where the system does not let
+# a program have its memory, under sanitizers, no limit says what it takes.
+layers_of_t5() {
+    cat <<JSON
+{"model_type": "t5", "d_model": 64, "d_ff": 128, "d_kv": 16, "num_heads": 4, "num_layers": $1, "vocab_size": 512, "feed_forward_proj": "relu"}
+JSON
+}
+within() { # KILOBYTES ARGUMENT...: shardsim with a limit of memory
+    (
+        # shellcheck disable=SC3045  # as dash and bash have it
+        ulimit -v "$1"
+        shift
+        shardsim "$@"
+        exit "$status"
+    )
+    status=$?
+}
+if [ "${SHD_SANITIZER:-no}" = no ]; then
+    layers_of_t5 150 >deep.json
+    within 800000 init --model deep.json --devices 8 --seq 64 --force -o deep.yaml
+    is 0 "150 layers of an encoder and a decoder: in 800 MB"
+    within 200000 init --model deep.json --devices 8 --seq 64 --force -o less.yaml
+    is 3 "a limit of memory: ends with 3"
+    says err "no memory left" "a limit of memory: is told"
+    [ ! -e less.yaml ]
+    ok $? "a limit of memory: nothing is written"
+fi
+
 # A model by its config.json, which the scenario names as its own folder has it.
 mkdir -p models elsewhere
 cat >models/config.json <<'JSON'

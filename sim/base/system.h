@@ -58,6 +58,12 @@ void system_name_processor(char *out, size_t size);
 /* Bytes of the machine's memory; 0: unknown. */
 uint64_t system_memory_bytes(void);
 
+/* Let allocations of this process fail where they exceed the memory that is free now, in the machine
+ * or in its control group: else the kernel promises more than it has, and kills a process.  Without
+ * effect under a sanitizer, which reserves more than any machine has, and where free memory is
+ * unknown. */
+void system_limit_memory(void);
+
 /* Pages of zeros that take memory on use only, for munmap(); NULL: no room. */
 void *system_map(size_t bytes);
 

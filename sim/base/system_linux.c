@@ -7,12 +7,15 @@
 #include "base/system.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +121,58 @@ uint64_t system_memory_bytes(void)
     long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
     return npages > 0 && page > 0 ? (uint64_t)npages * (uint64_t)page : 0;
+}
+
+/* The kilobytes of lines `name` of /proc/meminfo; 0: there is none. */
+static uint64_t meminfo_kb(const char *name)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    size_t length = strlen(name);
+    char line[256];
+    uint64_t kb = 0;
+
+    while (file && kb == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, name, length) == 0)
+            kb = strtoull(line + length, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return kb;
+}
+
+/* The number that a file begins with; `unlimited` where it has none, as in "max". */
+static uint64_t number_in(const char *path, uint64_t unlimited)
+{
+    FILE *file = fopen(path, "r");
+    uint64_t number = unlimited;
+
+    if (file && fscanf(file, "%" SCNu64, &number) != 1)
+        number = unlimited;
+    if (file)
+        (void)fclose(file);
+    return number;
+}
+
+/* Bytes that this process may still allocate; 0: unknown.  Inside a container the control group of
+ * the container is mounted as the root of the tree. */
+static uint64_t free_bytes(void)
+{
+    uint64_t machine = (meminfo_kb("MemAvailable:") + meminfo_kb("SwapFree:")) * 1024;
+    uint64_t most = number_in("/sys/fs/cgroup/memory.max", UINT64_MAX);
+    uint64_t used = number_in("/sys/fs/cgroup/memory.current", 0);
+    uint64_t group = most > used ? most - used : 0;
+
+    return group < machine ? group : machine;
+}
+
+void system_limit_memory(void)
+{
+    uint64_t bytes = SANITIZED ? 0 : free_bytes();
+    struct rlimit limit;
+
+    if (bytes == 0 || getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes)
+        return;
+    limit.rlim_cur = bytes;
+    (void)setrlimit(RLIMIT_DATA, &limit);
 }
 
 void *system_map(size_t bytes)

@@ -131,6 +131,10 @@ uint64_t system_memory_bytes(void)
     return 0;
 }
 
+void system_limit_memory(void)
+{
+}
+
 void *system_map(size_t bytes)
 {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);

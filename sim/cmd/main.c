@@ -141,7 +141,10 @@ static int join_ranks(void)
 
 static int run_joined(int argc, char **argv)
 {
-    int exit = join_ranks();
+    int exit;
+
+    system_limit_memory();
+    exit = join_ranks();
 
     if (exit == CMD_OK) {
         exit = run(argc, argv);

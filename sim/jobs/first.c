@@ -258,6 +258,13 @@ static double room_of(const struct trial *trial)
     return trial->memory_limit_bytes > 0 && limit < h->memory_bytes ? limit : hardware_room(h);
 }
 
+/* A model of an encoder and a decoder has few layers in both. */
+static void shorten_decoder(struct scenario_model *model, int64_t layers)
+{
+    if (model->decoder_layers > layers)
+        model->decoder_layers = layers;
+}
+
 int first_plan_text(struct first_figures *out, struct scenario_model *model,
                     const struct first_asked *asked, const struct text *text, int64_t layers,
                     struct diag *diag)
@@ -276,6 +283,8 @@ int first_plan_text(struct first_figures *out, struct scenario_model *model,
         scenario_parse(&file, place.file, text_get(text), text->length, sets, layers > 0, diag);
     if (status == SHD_OK && model)
         *model = file->scenarios[0].model;
+    if (status == SHD_OK && layers > 0)
+        shorten_decoder(&file->scenarios[0].model, layers);
     if (status == SHD_OK && out) {
         file->scenarios[0].planned = true;
         status = trial_init(&trial, &file->scenarios[0], diag);

@@ -204,6 +204,8 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
         cmd_error("%s", err.text); /* for tensor parallelism does not divide the model */
         exit = CMD_USAGE;
     } else if (status != SHD_OK) {
+        if (status == SHD_ENOMEM)
+            diag_no_memory(&diag);
         diag_write(&diag, stderr);
         exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_USAGE;
     } else if (!need.fits) {
