@@ -887,6 +887,8 @@ libsim_la_SOURCES = \
 	%D%/partition/why.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
+	%D%/program/descs.c \
+	%D%/program/descs.h \
 	%D%/program/in_place.c \
 	%D%/program/moments.c \
 	%D%/program/moments.h \

@@ -219,8 +219,8 @@ static void test_key_heads(void)
         p = t.trial.program;
         for (uint32_t i = 0; i < p->nops; i++)
             if (p->ops[i].kernel == &kern_kernel_attention)
-                split = p->ops[i].desc.attention.heads == 2 &&
-                        p->ops[i].desc.attention.kv_heads == 1;
+                split = p->ops[i].desc->attention.heads == 2 &&
+                        p->ops[i].desc->attention.kv_heads == 1;
         ok(p->own_mesh && shd_mesh_naxes(p->mesh) == 2 && shd_mesh_axis_size(p->mesh, 0) == 2 &&
                shd_mesh_axis_size(p->mesh, 1) == 2 && shd_mesh_naxes(p->asked_mesh) == 1,
            "2 key heads on an axis of 4: the axis is taken as 2 by 2");

@@ -121,7 +121,7 @@ static bool same_part(const struct done *d, const struct kern_cut *cut, int64_t 
 {
     const struct program_op *op = d->op;
     const struct kern_kernel *kernel = op->kernel;
-    union kern_desc desc = op->desc;
+    union kern_desc desc = *op->desc;
     int64_t offsets[KERN_OFFSETS_MAX] = {0};
     const void *in[PROGRAM_INPUTS_MAX];
     const double *off[PROGRAM_INPUTS_MAX];
@@ -180,7 +180,7 @@ static void note(const struct program_op *op, const struct kern_cut *cut)
 
 static bool same_in_parts(const struct done *d, int64_t wanted, int64_t nparts)
 {
-    struct kern_cut cut = kern_cut_of(d->op->kernel, &d->op->desc, wanted);
+    struct kern_cut cut = kern_cut_of(d->op->kernel, d->op->desc, wanted);
 
     if (cut.rows < nparts * cut.least)
         return true;
@@ -207,7 +207,7 @@ static bool find_variances(struct done *d, struct random *random)
     void *out[PROGRAM_OUTPUTS_MAX], *workspace = malloc(op->workspace_bytes + 1);
     const struct kern_args args = {in, out, workspace, offsets, 1};
     bool done;
-    int squared = op->kernel == &kern_kernel_map ? kern_map_squared(&op->desc, 2) : -1;
+    int squared = op->kernel == &kern_kernel_map ? kern_map_squared(op->desc, 2) : -1;
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
         const struct program_buffer *b = operand(d, k);
@@ -227,7 +227,7 @@ static bool find_variances(struct done *d, struct random *random)
         out[k] = (void *)(uintptr_t)d->shards[op->outputs[k]];
         d->off_out[k] = calloc(elements_of(result(d, k)) + 1, sizeof(double));
     }
-    done = run_rule(d, &op->desc, &args, (const double *const *)d->off, d->off_out, NULL);
+    done = run_rule(d, op->desc, &args, (const double *const *)d->off, d->off_out, NULL);
     free(workspace);
     return done;
 }

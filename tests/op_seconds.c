@@ -130,13 +130,15 @@ static uint32_t sum(struct program *p, uint32_t a, uint32_t b)
 {
     const struct shd_sharding s = by_rows(p, -1);
     struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}};
+    static union kern_desc desc;
 
     op.kernel = &kern_kernel_map;
-    op.desc.map = (struct kern_map){
+    op.desc = &desc;
+    desc.map = (struct kern_map){
         .dtype = SHD_F32, .in_dtype = {SHD_F32, SHD_F32}, .ndims = 1, .ninputs = 2};
     op.dense_flops = ROWS * COLUMNS;
-    op.desc.map.extent[0] = ROWS * COLUMNS;
-    op.desc.map.out_stride[0] = op.desc.map.in_stride[0][0] = op.desc.map.in_stride[1][0] = 1;
+    desc.map.extent[0] = ROWS * COLUMNS;
+    desc.map.out_stride[0] = desc.map.in_stride[0][0] = desc.map.in_stride[1][0] = 1;
     return add(p, op, &s);
 }
 
@@ -244,15 +246,17 @@ static void test_products(void)
 
     for (int t = 0; t < 2; t++) {
         struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}};
+        union kern_desc desc = {0};
 
+        op.desc = &desc;
         op.kernel = &kern_kernel_einsum;
         op.dense_flops = UINT64_C(2) * SIDE * SIDE * SIDE;
-        op.desc.einsum = (struct kern_einsum){.dtype = types[t],
-                                              .ndims = 3,
-                                              .extent = {SIDE, SIDE, SIDE},
-                                              .a_has = 5,
-                                              .b_has = 6,
-                                              .c_has = 3};
+        desc.einsum = (struct kern_einsum){.dtype = types[t],
+                                           .ndims = 3,
+                                           .extent = {SIDE, SIDE, SIDE},
+                                           .a_has = 5,
+                                           .b_has = 6,
+                                           .c_has = 3};
         add(p, op, &whole);
     }
     finish(p);
@@ -280,20 +284,22 @@ static void test_tiles_of_attention(void)
 
     for (int one = 0; one < 2; one++) {
         struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 3, .inputs = {a, b, b}};
+        union kern_desc desc = {0};
 
+        op.desc = &desc;
         op.kernel = &kern_kernel_attention;
-        op.desc.attention = (struct kern_attention){.dtype = SHD_F32,
-                                                    .batch = BATCH,
-                                                    .queries = 1,
-                                                    .keys = KEYS,
-                                                    .heads = HEADS,
-                                                    .kv_heads = 1,
-                                                    .head_dim = DIM,
-                                                    .value_dim = DIM,
-                                                    .repeat = HEADS,
-                                                    .scale = 1,
-                                                    .blocks = 1,
-                                                    .one = one};
+        desc.attention = (struct kern_attention){.dtype = SHD_F32,
+                                                 .batch = BATCH,
+                                                 .queries = 1,
+                                                 .keys = KEYS,
+                                                 .heads = HEADS,
+                                                 .kv_heads = 1,
+                                                 .head_dim = DIM,
+                                                 .value_dim = DIM,
+                                                 .repeat = HEADS,
+                                                 .scale = 1,
+                                                 .blocks = 1,
+                                                 .one = one};
         add(p, op, &whole);
     }
     finish(p);

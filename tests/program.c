@@ -384,7 +384,8 @@ static void test_state(void)
 
 /* A training program: a parameter of 32 bytes, activations of 320, their gradient sum of 64, and
  * the next step's parameter, which an elementwise op makes of the old parameter and the sum. */
-static struct program *new_training(struct shd_mesh **mesh, uint32_t microbatches)
+static struct program *new_training(struct shd_mesh **mesh, union kern_desc *desc,
+                                    uint32_t microbatches)
 {
     struct program *p = new_program(mesh);
     uint32_t w = add_buffer(p, 1, -1), x = add_buffer(p, 10, -1), sum = add_buffer(p, 2, -1);
@@ -403,9 +404,10 @@ static struct program *new_training(struct shd_mesh **mesh, uint32_t microbatche
     p->ops[3].part = PROGRAM_UPDATE;
     p->ops[3].inputs[1] = sum;
     p->ops[3].kernel = &kern_kernel_map;
-    p->ops[3].desc.map.ndims = 1;
-    p->ops[3].desc.map.extent[0] = 2;
-    p->ops[3].desc.map.out_stride[0] = p->ops[3].desc.map.in_stride[0][0] = 1;
+    p->ops[3].desc = desc;
+    desc->map.ndims = 1;
+    desc->map.extent[0] = 2;
+    desc->map.out_stride[0] = desc->map.in_stride[0][0] = 1;
     if (program_add_next(p, "w", next, w, NULL) != SHD_OK)
         abort();
     program_set_lifetimes(p);
@@ -429,8 +431,9 @@ static void test_memory(void)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        union kern_desc desc = {0};
         struct shd_mesh *mesh;
-        struct program *p = new_training(&mesh, cases[i].microbatches);
+        struct program *p = new_training(&mesh, &desc, cases[i].microbatches);
         struct program_memory m;
         uint128 all = 0;
 
@@ -460,15 +463,16 @@ static bool is_in_place(struct program *p)
 
 static void test_in_place(void)
 {
+    union kern_desc desc = {0};
     struct shd_mesh *mesh;
-    struct program *p = new_training(&mesh, 2);
+    struct program *p = new_training(&mesh, &desc, 2);
 
     ok(is_in_place(p) && !program_allocates(p, &p->ops[3], 0, true),
        "in place: an elementwise op that reads where it writes");
-    p->ops[3].desc.map.in_stride[0][0] = 2;
+    desc.map.in_stride[0][0] = 2;
     ok(!is_in_place(p) && program_allocates(p, &p->ops[3], 0, true),
        "in place: not one that reads another element");
-    p->ops[3].desc.map.extent[0] = 1;
+    desc.map.extent[0] = 1;
     ok(is_in_place(p), "in place: an array of one element");
     p->ops[3].inputs[0] = 2;
     p->ops[3].kernel = &kern_kernel_reduce;
@@ -595,6 +599,28 @@ static void test_axes(void)
     shd_mesh_destroy(mesh);
 }
 
+/* Equal layers have equal kernels. */
+static void test_descriptions(void)
+{
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    union kern_desc desc = {0};
+    struct program_op op = {.kind = PROGRAM_KERNEL, .desc = &desc};
+    uint32_t first = p->nops;
+    bool added = true;
+
+    for (int64_t i = 0; i < 100; i++) {
+        desc.embed.width = i % 2;
+        added &= program_add_op(p, &op, NULL) == SHD_OK;
+    }
+    desc.embed.width = 7;
+    ok(added && p->descs.ndescs == 2 && p->ops[first].desc == p->ops[first + 98].desc &&
+           p->ops[first].desc != p->ops[first + 1].desc && p->ops[first + 1].desc->embed.width == 1,
+       "kernels: equal ones share a description, which is the program's own");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
 static void test_texts(void)
 {
     struct shd_mesh *mesh;
@@ -622,6 +648,7 @@ int main(void)
     test_in_place();
     test_work();
     test_axes();
+    test_descriptions();
     test_texts();
     return done();
 }

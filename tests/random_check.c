@@ -102,7 +102,7 @@ static bool work_adds_up(const struct program *program)
             op->kernel != &kern_kernel_overlaps && op->kernel != &kern_kernel_carry &&
             !(op->kernel == &kern_kernel_scan && op->unsharded_flops == 0) &&
             op->kernel != &kern_kernel_grouped && op->kernel != &kern_kernel_coded_grouped &&
-            kern_model_flops(op->kernel, &op->desc) * ndevices != op->model_flops * times) {
+            kern_model_flops(op->kernel, op->desc) * ndevices != op->model_flops * times) {
             diag("the work of op %u (%s for %s) does not add up", i, program_step_name(op), op->name);
             return false;
         }

@@ -76,12 +76,14 @@ static uint32_t argument(struct made *m, bool sharded)
 /* A reduction of `extent` elements. */
 static struct program_op kernel(uint32_t a, uint32_t b, int64_t extent)
 {
+    static union kern_desc desc; /* of the one who is made last, which is added before the next */
     struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}};
 
-    memset(&op.desc, 0, sizeof op.desc);
+    memset(&desc, 0, sizeof desc);
     op.kernel = &kern_kernel_reduce;
-    op.desc.reduce.ndims = 1;
-    op.desc.reduce.extent[0] = extent;
+    op.desc = &desc;
+    desc.reduce.ndims = 1;
+    desc.reduce.extent[0] = extent;
     return op;
 }
 

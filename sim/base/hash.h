@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HASH_BEGIN UINT64_C(14695981039346656037)
 
@@ -31,6 +32,21 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 
     for (size_t i = 0; i < n; i++)
         hash = hash_word(hash, at[i]);
+    return hash;
+}
+
+/* Continue a hash with n words, which lie anywhere.  The high half is folded in after each word, as
+ * the product alone never brings a high bit down. */
+static inline uint64_t hash_words(uint64_t hash, const void *words, size_t n)
+{
+    const char *at = words;
+    uint64_t word;
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&word, at + i * sizeof word, sizeof word);
+        hash = hash_word(hash, word);
+        hash ^= hash >> 32;
+    }
     return hash;
 }
 

@@ -43,7 +43,7 @@ static bool is_product(const struct program_op *op)
  * bytes for each. */
 static double key_bytes(const struct op_seconds *s, const struct program_op *op)
 {
-    union kern_desc desc = op->desc;
+    union kern_desc desc = *op->desc;
     int64_t offsets[KERN_OFFSETS_MAX];
     double each = (double)shd_dtype_size(desc.attention.dtype), all;
 

@@ -157,7 +157,7 @@ static int check_rates(const struct program *program, const struct hardware *har
 
         if (op->kind != PROGRAM_KERNEL || !kern_multiplies_codes(op->kernel))
             continue;
-        code = op_seconds_code(&op->desc.coded);
+        code = op_seconds_code(&op->desc->coded);
         if (!(hardware->flops_per_s[code] > 0))
             return shd_error_set(err, SHD_EUNSUPPORTED,
                                  "cluster '%.40s' has no rate of %s, in which '%.40s' multiplies; "
@@ -222,7 +222,7 @@ static double weights_part(const struct op_seconds *s, const struct program_op *
     if (op->kernel != &kern_kernel_grouped)
         return 1;
     program_op_offsets(s->program, op, position, offsets);
-    return kern_grouped_part(&op->desc.grouped, UINT32_C(1) << op->desc.grouped.expert, offsets);
+    return kern_grouped_part(&op->desc->grouped, UINT32_C(1) << op->desc->grouped.expert, offsets);
 }
 
 /* Work of an op, or of the chain that begins with it; false: none. */

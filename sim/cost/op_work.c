@@ -74,21 +74,21 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
     out->kind = HARDWARE_MEMORY;
     if (op->kernel == &kern_kernel_einsum) {
         /* A product of vectors is a sum that reads its operands once. */
-        if (set_product(out, &op->desc.einsum))
+        if (set_product(out, &op->desc->einsum))
             out->kind = HARDWARE_MATMUL;
-        out->dtype = op->desc.einsum.dtype;
+        out->dtype = op->desc->einsum.dtype;
     } else if (op->kernel == &kern_kernel_grouped) {
-        (void)set_product(out, &op->desc.grouped.einsum);
+        (void)set_product(out, &op->desc->grouped.einsum);
         out->kind = HARDWARE_MATMUL;
-        out->dtype = op->desc.grouped.einsum.dtype;
+        out->dtype = op->desc->grouped.einsum.dtype;
     } else if (kern_multiplies_codes(op->kernel)) {
-        if (set_product(out, &op->desc.coded.product.einsum) || op->desc.coded.product.routing)
+        if (set_product(out, &op->desc->coded.product.einsum) || op->desc->coded.product.routing)
             out->kind = HARDWARE_MATMUL;
-        out->dtype = op_seconds_code(&op->desc.coded);
+        out->dtype = op_seconds_code(&op->desc->coded);
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
         out->kind =
             op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
-        set_attention(out, &op->desc.attention);
+        set_attention(out, &op->desc->attention);
     }
 }
 
@@ -121,7 +121,7 @@ static double kernel_bytes(const struct program *program, const struct program_o
     double bytes;
 
     program_op_offsets(program, op, position, offsets);
-    bytes = (double)op->kernel->bytes(&op->desc, offsets);
+    bytes = (double)op->kernel->bytes(op->desc, offsets);
     if (op->kernel->uneven == KERN_BY_ROUTING)
         return bytes;
     for (uint32_t k = 0; k < op->ninputs; k++)

@@ -90,7 +90,7 @@ static void see_kernel(struct finding *f, uint32_t i)
     struct hardware_work work;
 
     if (op->kernel == &kern_kernel_attention)
-        see_attention(f, &op->desc.attention);
+        see_attention(f, &op->desc->attention);
     if (op->kernel == &kern_kernel_dequantize)
         f->out->mask |= BIT(f->seconds.program->buffers[op->inputs[0]].use == PROGRAM_CACHE
                                 ? TRAIT_CACHE4

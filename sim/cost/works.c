@@ -69,23 +69,10 @@ void works_destroy(struct works *works)
 
 /* ---- numbers by key ---- */
 
-/* FNV-1a by words. */
-static uint64_t hash(const struct key *key)
-{
-    uint64_t h = HASH_BEGIN, word;
-
-    for (size_t i = 0; i < sizeof *key; i += sizeof word) {
-        memcpy(&word, (const char *)key + i, sizeof word);
-        h = hash_word(h, word);
-        h ^= h >> 32;
-    }
-    return h;
-}
-
 /* The number of a key, added if new; WORKS_NONE: no memory. */
 static uint32_t number_of(struct works *w, const struct key *key)
 {
-    uint64_t h = hash(key);
+    uint64_t h = hash_words(HASH_BEGIN, key, sizeof *key / sizeof(uint64_t));
     struct map_walk walk = map_find(&w->numbers, h);
     uint32_t i;
 
@@ -106,7 +93,7 @@ static uint32_t number_of(struct works *w, const struct key *key)
 static void set_kernel_key(struct key *key, const struct program_op *op)
 {
     key->kernel = op->kernel;
-    memcpy(&key->desc, &op->desc, sizeof key->desc);
+    memcpy(&key->desc, op->desc, sizeof key->desc);
     for (uint32_t k = 0; k < op->ninputs; k++)
         while (op->inputs[key->same_as[k]] != op->inputs[k])
             key->same_as[k]++;

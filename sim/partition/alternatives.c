@@ -163,11 +163,12 @@ static int measure_work(struct outcome *out, const struct alternatives *a)
 
     for (uint32_t i = 0; i < a->around.nfusing && status == SHD_OK; i++) {
         uint32_t node = a->around.fusing[i];
+        union kern_desc desc;
         struct program_op op;
 
         if (a->inlined[node] || !placement_is_free(&a->placement, node))
             continue;
-        status = emit_kernel(&op, &a->placement, a->inlined, node, NULL);
+        status = emit_kernel(&op, &desc, &a->placement, a->inlined, node, NULL);
         if (op.phase == (uint8_t)n->phase && !strcmp(op.name, n->name))
             out->flops += (uint128)op.dense_flops * times_of(a->request->graph, &op);
     }

@@ -3,6 +3,8 @@
 
 #include "partition/carry.h"
 
+#include <string.h>
+
 bool carry_find(struct halo *h, const struct placement *p, uint32_t node)
 {
     const struct graph_node *n = &p->graph->nodes[node];
@@ -43,22 +45,25 @@ static int pass_last(struct emit *e, uint32_t node, const struct halo *h,
                      const struct program_op *scan, const char *why, uint32_t *last, uint32_t *rows)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    const struct kern_scan *s = &scan->desc.scan;
+    const struct kern_scan *s = &scan->desc->scan;
     struct program_op op = emit_op_at(PROGRAM_KERNEL, n->name, emit_spot_of(e, node));
+    union kern_desc desc;
     int status = halo_add_buffer(e, node, h, 1, &op.outputs[0]);
 
     op.ninputs = op.noutputs = 1;
     op.inputs[0] = scan->outputs[0];
     op.cut_axes = scan->cut_axes;
     op.kernel = &kern_kernel_window;
-    op.desc.window = (struct kern_window){.dtype = n->dtype,
-                                          .ninputs = 1,
-                                          .outer = s->outer,
-                                          .inner = s->inner,
-                                          .out_extent = 1,
-                                          .in_extent = {s->extent},
-                                          .from = {s->reverse ? 0 : s->extent - 1},
-                                          .count = {1}};
+    op.desc = &desc;
+    memset(&desc, 0, sizeof desc);
+    desc.window = (struct kern_window){.dtype = n->dtype,
+                                       .ninputs = 1,
+                                       .outer = s->outer,
+                                       .inner = s->inner,
+                                       .out_extent = 1,
+                                       .in_extent = {s->extent},
+                                       .from = {s->reverse ? 0 : s->extent - 1},
+                                       .count = {1}};
     if (status == SHD_OK)
         status = program_add_op(e->program, &op, e->err);
     *rows = *last = op.outputs[0];
@@ -67,26 +72,30 @@ static int pass_last(struct emit *e, uint32_t node, const struct halo *h,
 
 /* The products of a recurrence's factors. */
 static int scan_factors(struct emit *e, uint32_t node, const struct halo *h,
-                        const struct program_op *scan, struct program_op *op)
+                        const struct program_op *scan, struct program_op *op, union kern_desc *desc)
 {
     *op = *scan;
+    *desc = *scan->desc;
+    op->desc = desc;
     op->ninputs = 1;
     op->inputs[0] = scan->inputs[1];
-    op->desc.scan.fn = KERN_SCAN_PROD;
-    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
+    desc->scan.fn = KERN_SCAN_PROD;
+    op->dense_flops = kern_dense_flops(op->kernel, desc);
     op->unsharded_flops = op->model_flops = 0;
     const int status = halo_add_buffer(e, node, h, h->shard, &op->outputs[0]);
 
     return status == SHD_OK ? program_add_op(e->program, op, e->err) : status;
 }
 
-int carry_emit(struct emit *e, uint32_t node, const struct halo *h, struct program_op *op)
+int carry_emit(struct emit *e, uint32_t node, const struct halo *h, struct program_op *op,
+               union kern_desc *desc)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     const char *why = program_text(e->program, "%s continues the shards of %s before, or behind",
                                    n->name, e->graph->dims[n->attr.scan.dim].name);
     struct program_op carry = emit_op_at(PROGRAM_KERNEL, n->name, emit_spot_of(e, node)), factors;
     uint32_t last = PROGRAM_NONE;
+    union kern_desc product;
     int status;
 
     carry.noutputs = 1;
@@ -100,7 +109,7 @@ int carry_emit(struct emit *e, uint32_t node, const struct halo *h, struct progr
     if (status == SHD_OK)
         status = pass_last(e, node, h, op, why, &last, &carry.inputs[1]);
     if (status == SHD_OK && n->ninputs > 1) {
-        status = scan_factors(e, node, h, op, &factors);
+        status = scan_factors(e, node, h, op, &factors, &product);
         carry.ninputs = 4;
         carry.inputs[2] = factors.outputs[0];
         if (status == SHD_OK)
@@ -109,10 +118,10 @@ int carry_emit(struct emit *e, uint32_t node, const struct halo *h, struct progr
     if (status != SHD_OK)
         return status;
     carry.kernel = &kern_kernel_carry;
-    carry.desc.scan = op->desc.scan;
-    carry.desc.scan.shards = h->shape[h->dim];
+    carry.desc = desc;
+    desc->scan.shards = h->shape[h->dim];
     carry.noffsets = 1;
     carry.offsets[0] = (struct program_offset){last, h->dim};
-    carry.dense_flops = kern_dense_flops(carry.kernel, &carry.desc);
+    carry.dense_flops = kern_dense_flops(carry.kernel, carry.desc);
     return program_add_op(e->program, &carry, e->err);
 }

@@ -17,8 +17,9 @@ bool carry_find(struct halo *out, const struct placement *p, uint32_t node);
 /* Cost of the exchange; 0: none. */
 double carry_cost(const struct placement *p, uint32_t node);
 
-/* Give a scan's op, with its kernel set, a result of its own, add it, and emit the rest. */
+/* Give a scan's op, with its kernel set, a result of its own, add it, and emit the rest.  `desc` is
+ * the op's description, and overwritten. */
 SHD_MUST_CHECK int carry_emit(struct emit *e, uint32_t node, const struct halo *halo,
-                              struct program_op *op);
+                              struct program_op *op, union kern_desc *desc);
 
 #endif /* PARTITION_CARRY_H */

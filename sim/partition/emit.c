@@ -137,16 +137,18 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 }
 
 /* Set the kernel of a node for given extents. */
-static void lower(struct program_op *op, const struct placement *p, uint32_t node,
-                  const struct fused *fused, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct placement *p,
+                  uint32_t node, const struct fused *fused, const int64_t *extents)
 {
     const struct rule_op *row = rule_of(p->graph->nodes[node].op);
 
+    memset(desc, 0, sizeof *desc);
     op->kernel = row->kernel;
+    op->desc = desc;
     if (row->fuses)
-        fuse_lower(op, fused, p, node, extents);
+        fuse_lower(op, desc, fused, p, node, extents);
     else
-        row->lower(op, p->graph, node, &p->nodes[node].rule, extents);
+        row->lower(op, desc, p->graph, node, &p->nodes[node].rule, extents);
 }
 
 /* Set the work of the unsharded op: `whole` is the op lowered to one device with whole arrays. */
@@ -155,14 +157,14 @@ static void set_work(struct program_op *op, const struct program_op *whole,
 {
     const int64_t first[KERN_OFFSETS_MAX] = {0};
 
-    op->unsharded_flops = kern_flops(whole->kernel, &whole->desc, first);
-    op->model_flops = kern_model_flops(whole->kernel, &whole->desc);
+    op->unsharded_flops = kern_flops(whole->kernel, whole->desc, first);
+    op->model_flops = kern_model_flops(whole->kernel, whole->desc);
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (assign->place[a] >= 0 || assign->place[a] == ASSIGN_FLAT)
             op->cut_axes |= UINT32_C(1) << a;
-    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
+    op->dense_flops = kern_dense_flops(op->kernel, op->desc);
     if (op->kernel->workspace_bytes)
-        op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
+        op->workspace_bytes = op->kernel->workspace_bytes(op->desc);
 }
 
 /* Set the extents of an array's dimensions without their padding. */
@@ -186,22 +188,22 @@ static void whole_extents(int64_t *extents, const struct graph *graph, uint32_t 
         set_held(extents, graph, graph->nodes[node].inputs[k], rule->operand[k]);
 }
 
-/* Set all of a kernel except its buffers. */
-static int set_kernel(struct program_op *op, const struct placement *p, uint32_t node,
-                      const struct fused *fused, struct shd_error *err)
+/* Set all of a kernel except its buffers, and its description, to which the op points then. */
+static int set_kernel(struct program_op *op, union kern_desc *desc, const struct placement *p,
+                      uint32_t node, const struct fused *fused, struct shd_error *err)
 {
     const struct placement_node *c = &p->nodes[node];
     const struct assigned a = {p->graph, node, &c->rule, &c->assign, p->mesh};
     int64_t extents[RULE_FACTORS_MAX];
+    union kern_desc whole_desc;
     struct program_op whole;
 
     op->kind = PROGRAM_KERNEL;
-    memset(&op->desc, 0, sizeof op->desc);
     whole = *op;
     whole_extents(extents, p->graph, node, &c->rule);
-    lower(&whole, p, node, fused, extents);
+    lower(&whole, &whole_desc, p, node, fused, extents);
     assign_extents(extents, &a);
-    lower(op, p, node, fused, extents);
+    lower(op, desc, p, node, fused, extents);
     set_work(op, &whole, &c->assign);
     if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* the value at which
                                                                                kernels saturate */
@@ -243,16 +245,17 @@ static int emit_with_halo(struct emit *e, uint32_t node, const struct halo *halo
                           const struct fused *fused, struct program_op *op)
 {
     enum graph_op kind = e->graph->nodes[node].op;
+    union kern_desc desc;
     int status = kind == GRAPH_TAPS ? halo_emit_before(e, node, halo, op) : SHD_OK;
 
     if (status == SHD_OK)
-        status = set_kernel(op, e->placement, node, fused, e->err);
+        status = set_kernel(op, &desc, e->placement, node, fused, e->err);
     hold(op, e, node);
     if (status != SHD_OK)
         return status;
     if (kind == GRAPH_SCAN)
-        return carry_emit(e, node, halo, op);
-    halo_set(op, halo);
+        return carry_emit(e, node, halo, op, &desc);
+    halo_set(op, &desc, halo);
     return kind == GRAPH_TAPS ? program_add_op(e->program, op, e->err)
                               : halo_emit_sum(e, node, halo, op);
 }
@@ -261,6 +264,7 @@ static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     struct program_op op = op_of(e, node);
+    union kern_desc desc;
     struct fused fused;
     struct slices slices;
     struct halo halo;
@@ -283,10 +287,10 @@ static int emit_op(struct emit *e, uint32_t node)
     if (status == SHD_OK)
         status = shifts_between_devices(e, node)
                      ? set_shift(&op, e, node)
-                     : set_kernel(&op, e->placement, node, &fused, e->err);
+                     : set_kernel(&op, &desc, e->placement, node, &fused, e->err);
     hold(&op, e, node);
     if (status == SHD_OK && slices_find(&slices, e->placement, node))
-        return slices_emit(e, node, &slices, &op);
+        return slices_emit(e, node, &slices, &op, &desc);
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
@@ -470,8 +474,8 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
     return status;
 }
 
-int emit_kernel(struct program_op *out, const struct placement *placement, const bool *inlined,
-                uint32_t node, struct shd_error *err)
+int emit_kernel(struct program_op *out, union kern_desc *desc, const struct placement *placement,
+                const bool *inlined, uint32_t node, struct shd_error *err)
 {
     const struct emit e = {.graph = placement->graph};
     struct fused fused;
@@ -482,5 +486,5 @@ int emit_kernel(struct program_op *out, const struct placement *placement, const
         return SHD_OK;
     }
     collect_inputs(&fused, placement, inlined, node);
-    return set_kernel(out, placement, node, &fused, err);
+    return set_kernel(out, desc, placement, node, &fused, err);
 }

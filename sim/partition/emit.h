@@ -27,8 +27,10 @@ SHD_MUST_CHECK int emit_program(struct program *program, struct placement *place
 SHD_MUST_CHECK int emit_steps(struct program *program, struct placement *placement,
                               const bool *inlined, uint32_t value, struct shd_error *err);
 
-/* emit_kernel() makes the kernel of a node that works and is not inlined, without its buffers. */
-SHD_MUST_CHECK int emit_kernel(struct program_op *out, const struct placement *placement,
-                               const bool *inlined, uint32_t node, struct shd_error *err);
+/* emit_kernel() makes the kernel of a node that works and is not inlined, without its buffers, and
+ * in *desc the description that the op points to. */
+SHD_MUST_CHECK int emit_kernel(struct program_op *out, union kern_desc *desc,
+                               const struct placement *placement, const bool *inlined,
+                               uint32_t node, struct shd_error *err);
 
 #endif /* PARTITION_EMIT_H */

@@ -167,7 +167,7 @@ int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
     const struct graph_node *n = &e->graph->nodes[node];
     uint32_t axes = node_axes(e);
 
-    rule_of(n->op)->lower(op, e->graph, node, &e->placement->nodes[node].rule, NULL);
+    rule_of(n->op)->lower(op, NULL, e->graph, node, &e->placement->nodes[node].rule, NULL);
     if (axes == 0 || !n->attr.experts.sums)
         return add(e, node, op);
     return op->rows.combines ? combine(e, node, op, axes) : dispatch(e, node, op, axes);

@@ -165,12 +165,12 @@ void fuse_collect(struct fused *out, const struct placement *placement, const bo
 }
 
 /* All ops of the expression have the same dimensions in the same order, hence the same factors. */
-void fuse_lower(struct program_op *op, const struct fused *fused, const struct placement *placement,
-                uint32_t node, const int64_t *extents)
+void fuse_lower(struct program_op *op, union kern_desc *desc, const struct fused *fused,
+                const struct placement *placement, uint32_t node, const int64_t *extents)
 {
     const struct graph_node *n = &placement->graph->nodes[node];
     const struct rule *rule = &placement->nodes[node].rule;
-    struct kern_map *m = &op->desc.map;
+    struct kern_map *m = &desc->map;
 
     op->kernel = &kern_kernel_map;
     m->dtype = n->dtype;

@@ -42,7 +42,7 @@ void fuse_collect(struct fused *out, const struct placement *placement, const bo
 
 /* Describe the kernel of an expression; `extents` are the local extents of the last op's
  * factors. */
-void fuse_lower(struct program_op *op, const struct fused *fused, const struct placement *placement,
-                uint32_t node, const int64_t *extents);
+void fuse_lower(struct program_op *op, union kern_desc *desc, const struct fused *fused,
+                const struct placement *placement, uint32_t node, const int64_t *extents);
 
 #endif /* PARTITION_FUSE_H */

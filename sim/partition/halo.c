@@ -146,20 +146,23 @@ int halo_emit_before(struct emit *e, uint32_t node, const struct halo *h, struct
     return halo_add_reach(e, node, h, 0, why, &op->inputs[0]);
 }
 
-void halo_set(struct program_op *op, const struct halo *h)
+void halo_set(struct program_op *op, union kern_desc *desc, const struct halo *h)
 {
-    op->desc.taps.around = true;
-    op->desc.taps.extent = h->around;
+    desc->taps.around = true;
+    desc->taps.extent = h->around;
     op->noffsets = 1;
 }
 
 /* The sum of a device's own part and its neighbours'. */
-static void set_overlaps(struct program_op *op, const struct emit *e, const struct halo *h)
+static void set_overlaps(struct program_op *op, union kern_desc *desc, const struct emit *e,
+                         const struct halo *h)
 {
     const struct program_buffer *b = &e->program->buffers[op->outputs[0]];
-    struct kern_overlaps *o = &op->desc.overlaps;
+    struct kern_overlaps *o = &desc->overlaps;
 
+    memset(desc, 0, sizeof *desc);
     op->kernel = &kern_kernel_overlaps;
+    op->desc = desc;
     *o = (struct kern_overlaps){
         .dtype = b->dtype, .ninputs = op->ninputs, .outer = 1, .inner = 1, .extent = h->shard};
     for (uint32_t d = 0; d < h->rank; d++)
@@ -170,12 +173,13 @@ static void set_overlaps(struct program_op *op, const struct emit *e, const stru
         o->at[k + 1] = h->at[k];
         o->count[k + 1] = h->pieces[k].extent;
     }
-    op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
+    op->dense_flops = kern_dense_flops(op->kernel, desc);
 }
 
 int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *h, struct program_op *op)
 {
     const struct graph_node *n = &e->graph->nodes[node];
+    union kern_desc desc;
     struct program_op sum = emit_op_at(PROGRAM_KERNEL, n->name, emit_spot_of(e, node));
     const char *why =
         program_text(e->program, "windows that reach into the next shards of %s add to %s there",
@@ -200,6 +204,6 @@ int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *h, struct pr
     }
     if (status != SHD_OK)
         return status;
-    set_overlaps(&sum, e, h);
+    set_overlaps(&sum, &desc, e, h);
     return program_add_op(e->program, &sum, e->err);
 }

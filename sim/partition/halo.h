@@ -52,8 +52,9 @@ SHD_MUST_CHECK int halo_add_reach(struct emit *e, uint32_t node, const struct ha
 SHD_MUST_CHECK int halo_emit_before(struct emit *e, uint32_t node, const struct halo *halo,
                                     struct program_op *op);
 
-/* Let the kernel of windows, or of their sum, read or write the array around the shard. */
-void halo_set(struct program_op *op, const struct halo *halo);
+/* Let the kernel of windows, or of their sum, read or write the array around the shard.  `desc` is
+ * the op's description. */
+void halo_set(struct program_op *op, union kern_desc *desc, const struct halo *halo);
 
 /* Give the op's kernel a result of its own, add the op, and emit the exchange and the sum. */
 SHD_MUST_CHECK int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *halo,

@@ -47,11 +47,11 @@ struct rule {
 struct rule_op {
     void (*rule)(struct rule *out, const struct graph *graph, uint32_t node);
     const struct kern_kernel *kernel;
-    /* Set description and offsets; `extents` are the factors' local extents, the op's buffers and
-     * kernel are set.  NULL: the op does no work (constraint), or is fused with others
-     * (`fuses`). */
-    void (*lower)(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents);
+    /* Set the description, which is zeroed before, and offsets; `extents` are the factors' local
+     * extents, the op's buffers and kernel are set.  NULL: the op does no work (constraint), or is
+     * fused with others (`fuses`).  An op that moves rows has no description: `desc` is NULL. */
+    void (*lower)(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents);
     bool fuses;      /* elementwise: see fuse.h */
     bool moves_rows; /* moves rows instead of computing: lower() makes it a PROGRAM_ROWS */
 };

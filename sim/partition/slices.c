@@ -137,9 +137,10 @@ int slices_emit_step(struct emit *e, uint32_t node, const struct slices *s, uint
     return program_add_op(e->program, &op, e->err);
 }
 
-int slices_emit(struct emit *e, uint32_t node, const struct slices *s, struct program_op *op)
+int slices_emit(struct emit *e, uint32_t node, const struct slices *s, struct program_op *op,
+                union kern_desc *desc)
 {
-    struct kern_window *w = &op->desc.window;
+    struct kern_window *w = &desc->window;
     int status = SHD_OK;
 
     if (s->alone)

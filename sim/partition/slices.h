@@ -37,8 +37,9 @@ double slices_cost(const struct placement *p, uint32_t node, uint32_t operand);
 SHD_MUST_CHECK int slices_emit_step(struct emit *e, uint32_t node, const struct slices *s,
                                     uint32_t operand, uint32_t made, uint32_t *buffer);
 
-/* Emit all of an op whose kernel is set, and its operands and result. */
+/* Emit all of an op whose kernel is set, and its operands and result.  `desc` is the op's
+ * description. */
 SHD_MUST_CHECK int slices_emit(struct emit *e, uint32_t node, const struct slices *s,
-                               struct program_op *op);
+                               struct program_op *op, union kern_desc *desc);
 
 #endif /* PARTITION_SLICES_H */

@@ -252,7 +252,7 @@ static bool same_offsets(const struct program *program, const struct program_op 
     return a->noffsets == b->noffsets;
 }
 
-/* Whether two kernels have equal flops on every device: their descriptions are equal. */
+/* Whether two kernels have equal flops on every device: their description is the same. */
 static bool work_alike(const struct program *program, const struct program_op *a,
                        const struct program_op *b)
 {
@@ -260,7 +260,7 @@ static bool work_alike(const struct program *program, const struct program_op *a
         (program->rank_of_stage &&
          program->rank_of_stage[a->stage] != program->rank_of_stage[b->stage]))
         return false;
-    return memcmp(&a->desc, &b->desc, sizeof a->desc) == 0 && same_offsets(program, a, b);
+    return a->desc == b->desc && same_offsets(program, a, b);
 }
 
 /* Count an op whose flops depend on `axes`.  `*is_new` is set if no earlier op has the same

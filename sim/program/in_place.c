@@ -21,7 +21,7 @@ static bool reads(const struct program_op *op, uint32_t buffer)
  * the array that they belong to. */
 static bool reads_where_it_writes(const struct program_op *op, uint32_t buffer)
 {
-    const struct kern_map *m = &op->desc.map;
+    const struct kern_map *m = &op->desc->map;
 
     if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_append)
         return op->inputs[KERN_APPEND_ARRAY] == buffer;

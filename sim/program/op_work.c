@@ -30,12 +30,12 @@ uint64_t program_op_flops(const struct program *program, const struct program_op
                                      counted when the op was made */
         return op->dense_flops;
     program_op_offsets(program, op, position, offsets);
-    return kern_flops(op->kernel, &op->desc, offsets);
+    return kern_flops(op->kernel, op->desc, offsets);
 }
 
 bool program_op_skips(const struct program_op *op)
 {
-    return op->kind == PROGRAM_KERNEL && kern_skips(op->kernel, &op->desc);
+    return op->kind == PROGRAM_KERNEL && kern_skips(op->kernel, op->desc);
 }
 
 /* How many devices along an asked axis repeat an op: those along parts of the axis that do not

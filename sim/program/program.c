@@ -51,6 +51,7 @@ void program_destroy(struct program *program)
     }
     program_rows_free_counts(program->rows_counts);
     program_nodes_free_counts(program->node_counts);
+    program_descs_fini(&program->descs);
     free(program->buffers);
     free(program->ops);
     free(program->results);
@@ -190,11 +191,16 @@ int program_add_op(struct program *program, const struct program_op *op, struct 
 {
     void *ops = program->ops;
     int status = make_room(&ops, program->nops, sizeof *op, err);
+    struct program_op added = *op;
 
     if (status != SHD_OK)
         return status;
     program->ops = ops;
-    program->ops[program->nops] = *op;
+    if (op->kind == PROGRAM_KERNEL && op->desc)
+        added.desc = program_descs_keep(&program->descs, op->desc);
+    if (op->kind == PROGRAM_KERNEL && op->desc && !added.desc)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops", program->nops);
+    program->ops[program->nops] = added;
     program->ops[program->nops].part = part_of(op);
     program->ops[program->nops++].times = 1;
     return SHD_OK;

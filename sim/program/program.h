@@ -36,6 +36,7 @@
 #include "base/uint128.h"
 #include "coll/coll.h"
 #include "kern/kernel.h"
+#include "program/descs.h"
 
 #define PROGRAM_NONE UINT32_MAX /* in place of a buffer or op number: none */
 #define PROGRAM_RANK_MAX 12     /* maximum dimensions of an array */
@@ -212,8 +213,8 @@ struct program_op {
                                          `inputs` */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
-        struct kern_source source; /* PROGRAM_FILL */
-        union kern_desc desc;      /* PROGRAM_KERNEL */
+        struct kern_source source;   /* PROGRAM_FILL */
+        const union kern_desc *desc; /* PROGRAM_KERNEL: shared with the ops that are alike */
         struct shd_reshard_step reshard;
         struct program_rows rows; /* PROGRAM_ROWS */
         uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: pairs a send with its receive */
@@ -290,7 +291,8 @@ struct program {
     const struct coll_algo *algos[COLL_NKINDS]; /* requested by the scenario; NULL: the default */
     struct program_rows_counts *rows_counts;    /* for all PROGRAM_ROWS */
     struct program_node_counts *node_counts;
-    const char *note; /* one sentence on what the partitioner left out; NULL: nothing */
+    struct program_descs descs; /* of all kernels */
+    const char *note;           /* one sentence on what the partitioner left out; NULL: nothing */
     struct program_text *texts;
     bool failed; /* a text could not be allocated: the program must not be used */
 };
@@ -323,7 +325,8 @@ void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes)
  * whose chunks need padding. */
 void program_make_step_room(struct program *program, const struct program_op *op);
 
-/* Append an op (copied). SHD_ENOMEM. */
+/* Append an op, copied with the kernel's description that it points to, all bytes of which count:
+ * descriptions are zeroed before they are set.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_op *op,
                                   struct shd_error *err);
 

@@ -104,7 +104,7 @@ static int steps_json(struct json_out *out, const struct attention_row *row,
     for (uint32_t s = 0; s < row->nsteps && status == SHD_OK; s++) {
         json_out_begin_object(out);
         json_out_key_int(out, "blocks_moved",
-                         record->program->ops[row->ops[s]].desc.attention.shift);
+                         record->program->ops[row->ops[s]].desc->attention.shift);
         status = pairs_json(out, "pairs", row, row->pairs + (size_t)s * row->ndoers, record);
         json_out_end_object(out);
     }

@@ -19,7 +19,7 @@ static bool is_told(const struct program_op *op)
 /* Whether an attention is the next step of the ring that another is of: keys were moved by one. */
 static bool goes_on(const struct program_op *a, const struct program_op *b)
 {
-    int64_t by = a->desc.attention.shift - b->desc.attention.shift;
+    int64_t by = a->desc->attention.shift - b->desc->attention.shift;
 
     return !strcmp(a->name, b->name) && a->kernel == b->kernel && a->phase == b->phase &&
            (by == 1 || by == -1);
@@ -37,7 +37,7 @@ static uint32_t next_told(const struct program *program, uint32_t i)
 
 static uint64_t flops_of_pair(const struct program_op *op)
 {
-    const struct kern_attention *a = &op->desc.attention;
+    const struct kern_attention *a = &op->desc->attention;
     uint64_t pairs = (uint64_t)a->batch * (uint64_t)a->heads * (uint64_t)a->queries *
                      (uint64_t)(a->keys / a->blocks);
 

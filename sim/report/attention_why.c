@@ -30,10 +30,10 @@ static struct kern_sight sight_of(const struct program *program, const struct pr
 {
     const struct program_buffer *q = &program->buffers[op->inputs[0]];
 
-    if (op->desc.attention.sight)
-        return *op->desc.attention.sight;
+    if (op->desc->attention.sight)
+        return *op->desc->attention.sight;
     return (struct kern_sight){.order = {KERN_CONTIGUOUS, 1, q->shape[1]},
-                               .causal = op->desc.attention.causal};
+                               .causal = op->desc->attention.causal};
 }
 
 static struct viewed view(const struct attention_row *row, const struct record *record)
@@ -48,7 +48,7 @@ static struct viewed view(const struct attention_row *row, const struct record *
                            .op = op,
                            .sight = sight_of(program, op),
                            .query = offsets[KERN_ATTENTION_QUERY0],
-                           .nqueries = op->desc.attention.queries,
+                           .nqueries = op->desc->attention.queries,
                            .batch = offsets[KERN_ATTENTION_BATCH0]};
 }
 
@@ -88,7 +88,7 @@ static bool find_document(struct document *out, uint64_t *all, const struct view
 
     *out = (struct document){.pairs = 0};
     *all = 0;
-    for (int64_t b = 0; sums && b < v->op->desc.attention.batch && b < s->rows; b++) {
+    for (int64_t b = 0; sums && b < v->op->desc->attention.batch && b < s->rows; b++) {
         int64_t row = (v->batch + b) % s->rows;
 
         for (int64_t p = 0; p < extent; p++)
@@ -133,7 +133,7 @@ static double flops_dealt(const struct viewed *v, const struct kern_sight *sight
 {
     const struct program_op *op = &v->record->program->ops[v->row->ops[step]];
     int64_t offsets[KERN_OFFSETS_MAX] = {0};
-    union kern_desc desc = op->desc;
+    union kern_desc desc = *op->desc;
 
     desc.attention.causal = false; /* the sight has the mask */
     desc.attention.sight = sight;
@@ -196,7 +196,7 @@ static bool is_of_one_sequence(const struct viewed *v)
 {
     const struct program_buffer *k = &v->record->program->buffers[v->op->inputs[1]];
 
-    return v->op->desc.attention.sight || k->shape[1] == v->sight.order.extent;
+    return v->op->desc->attention.sight || k->shape[1] == v->sight.order.extent;
 }
 
 /* The order that leaves the slowest device the least work, if worth telling; -1: none. */

@@ -33,9 +33,9 @@ static enum shd_dtype product_type(const struct program *program)
         const struct program_op *op = &program->ops[i];
 
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_einsum)
-            flops[op->desc.einsum.dtype] += (uint128)op->dense_flops * op->times;
+            flops[op->desc->einsum.dtype] += (uint128)op->dense_flops * op->times;
         if (op->kind == PROGRAM_KERNEL && kern_multiplies_codes(op->kernel))
-            flops[op->desc.coded.a.code] += (uint128)op->dense_flops * op->times;
+            flops[op->desc->coded.a.code] += (uint128)op->dense_flops * op->times;
     }
     for (int t = 0; t < SHD_NDTYPES; t++)
         if (flops[t] > flops[most])

@@ -240,7 +240,7 @@ static bool again_init(struct again *a, const struct steps *s, int32_t device,
 {
     uint64_t (*workspace_bytes)(const union kern_desc *) = op->kernel->workspace_bytes;
 
-    a->desc = op->desc;
+    a->desc = *op->desc;
     kern_set_dtype(op->kernel, &a->desc, SHD_F64);
     program_op_offsets(s->program, op, device, a->offsets);
     for (uint32_t k = 0; k < op->noutputs; k++) {
@@ -321,7 +321,7 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
     for (uint32_t k = 0; k < op->ninputs; k++)
         in[n++] = s->shards[device][op->inputs[k]];
     if (done)
-        op->kernel->run(&op->desc, &args);
+        op->kernel->run(op->desc, &args);
     for (uint32_t k = 0; k < op->noutputs && done; k++)
         done = judge_exact(s, device, i, op->outputs[k], out[k]);
     for (uint32_t k = 0; k < op->noutputs; k++)

@@ -231,7 +231,7 @@ static struct kern_cut cut_of(const struct reference *ref, const struct program_
         return cut_of_rows(ref, op);
     default:
         assert(op->kind == PROGRAM_KERNEL); /* a program of one device does not communicate */
-        return kern_cut_of(op->kernel, &op->desc, wanted);
+        return kern_cut_of(op->kernel, op->desc, wanted);
     }
 }
 
@@ -602,7 +602,7 @@ static int part_init(struct part *p, const struct reference *ref, const struct s
     uint64_t workspace_bytes = 0;
     int64_t first;
 
-    *p = (struct part){.desc = op->desc};
+    *p = (struct part){.desc = *op->desc};
     if (s->nparts > 1) {
         int64_t n = own_rows(ref, s, &first);
 
@@ -655,7 +655,7 @@ static int find_squares(double *out, const struct reference *ref, const struct s
 
     *out = 0;
     if (op->kernel == &kern_kernel_map)
-        squared = kern_map_squared(&op->desc, parts);
+        squared = kern_map_squared(op->desc, parts);
     if (op->accumulates && bound_adds_parts(ref->program, op, parts)) {
         status = find_square(out, ref, op->outputs[0], err);
         if (status == SHD_OK)

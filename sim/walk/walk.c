@@ -62,7 +62,7 @@ static uint64_t do_kernel(struct walker *w, const struct program_op *op, void *w
     if (op->accumulates && w->first)
         memset(out[0], 0, w->program->buffers[op->outputs[0]].bytes);
     program_op_offsets(w->program, op, w->position, offsets);
-    return op->kernel->run(&op->desc, &args);
+    return op->kernel->run(op->desc, &args);
 }
 
 static void count_flops(struct walker *w, const struct program_op *op, uint64_t flops)

@@ -8,11 +8,11 @@
 #include "partition/rule.h"
 
 /* The kernel adds its operand to its own earlier result, its first input (struct program_op). */
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_map *m = &op->desc.map;
+    struct kern_map *m = &desc->map;
 
     op->accumulates = true;
     m->dtype = n->dtype;

@@ -18,15 +18,15 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
             out->factors[out->operand[KERN_APPEND_PLACES][d]].whole = true;
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t at = graph_place(n, n->attr.choice.dim);
     uint32_t nrows = graph->nodes[n->inputs[KERN_APPEND_ROWS]].rank + 1 - n->rank;
     uint32_t nplaces = graph->nodes[n->inputs[KERN_APPEND_PLACES]].rank;
 
-    op->desc.append = (struct kern_append){
+    desc->append = (struct kern_append){
         .dtype = n->dtype,
         .outer = rule_product(rule->result[0], extents, 0, at),
         .extent = extents[rule->result[0][at]],

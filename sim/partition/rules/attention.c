@@ -152,15 +152,15 @@ static enum shd_dtype code_of(enum shd_dtype dtype)
     return dtype >= SHD_NCOMPUTE_DTYPES ? dtype : 0;
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t all = blocks_of(n);
     int64_t blocks = all > 1 ? extents[QUERIES] : 1;
     const struct kern_pages *pages = pages_of(n);
 
-    op->desc.attention = (struct kern_attention){
+    desc->attention = (struct kern_attention){
         .dtype = graph->nodes[n->inputs[Q]].dtype,
         .code = code_of(graph->nodes[n->inputs[K]].dtype),
         .batch = extents[BATCH] * (pages ? pages->rows : 1),

@@ -7,11 +7,11 @@
 
 #include "partition/rule.h"
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_causal *c = &op->desc.causal;
+    struct kern_causal *c = &desc->causal;
 
     bool queries = n->attr.causal.query_dim != GRAPH_NONE;
 

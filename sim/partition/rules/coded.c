@@ -165,35 +165,35 @@ static void set_parts(struct kern_grid *out, struct program_op *op, const struct
              coding->nparts);
 }
 
-static void lower_amax(struct program_op *op, const struct graph *graph, uint32_t node,
-                       const struct rule *rule, const int64_t *extents)
+static void lower_amax(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                       uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const struct coded_array a = {n->inputs[0],   op->inputs[0],    node,
                                   op->outputs[0], rule->operand[0], rule->result[0]};
 
-    op->desc.amax.dtype = n->dtype;
-    set_groups(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+    desc->amax.dtype = n->dtype;
+    set_groups(&desc->amax.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
 }
 
-static void lower_encode(struct program_op *op, const struct graph *graph, uint32_t node,
-                         const struct rule *rule, const int64_t *extents)
+static void lower_encode(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                         uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const struct coded_array a = {n->inputs[0],  op->inputs[0],    n->inputs[1],
                                   op->inputs[1], rule->operand[0], rule->operand[1]};
 
-    op->desc.encode.dtype = graph->nodes[n->inputs[1]].dtype;
-    set_groups(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
-    set_parts(&op->desc.encode.parts, op, graph, rule, extents, a, node, 2,
+    desc->encode.dtype = graph->nodes[n->inputs[1]].dtype;
+    set_groups(&desc->encode.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+    set_parts(&desc->encode.parts, op, graph, rule, extents, a, node, 2,
               &n->attr.coded.coding[0]);
 }
 
-static void lower_grids(struct program_op *op, const struct graph *graph, uint32_t node,
-                        const struct rule *rule, const int64_t *extents)
+static void lower_grids(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                        uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_coded *c = &op->desc.coded;
+    struct kern_coded *c = &desc->coded;
 
     c->dtype = n->dtype;
     for (uint32_t k = 0; k < 2; k++) {
@@ -206,12 +206,12 @@ static void lower_grids(struct program_op *op, const struct graph *graph, uint32
     }
 }
 
-static void lower_coded(struct program_op *op, const struct graph *graph, uint32_t node,
-                        const struct rule *rule, const int64_t *extents)
+static void lower_coded(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                        uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const struct graph_node *a = &graph->nodes[n->inputs[0]], *b = &graph->nodes[n->inputs[1]];
-    struct kern_einsum *e = &op->desc.coded.product.einsum;
+    struct kern_einsum *e = &desc->coded.product.einsum;
     int64_t of_b[RULE_FACTORS_MAX];
 
     e->ndims = rule->nfactors;
@@ -222,17 +222,18 @@ static void lower_coded(struct program_op *op, const struct graph *graph, uint32
     e->a_has = rule_factor_strides(e->a_stride, a->rank, rule->operand[0], e->extent);
     e->b_has = rule_factor_strides(e->b_stride, b->rank, rule->operand[1], e->extent);
     e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], e->extent);
-    lower_grids(op, graph, node, rule, extents);
+    lower_grids(op, desc, graph, node, rule, extents);
 }
 
-static void lower_coded_grouped(struct program_op *op, const struct graph *graph, uint32_t node,
-                                const struct rule *rule, const int64_t *extents)
+static void lower_coded_grouped(struct program_op *op, union kern_desc *desc,
+                                const struct graph *graph, uint32_t node, const struct rule *rule,
+                                const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    experts_lower_product(&op->desc.coded.product, op, graph, node, &n->attr.coded.experts, rule,
+    experts_lower_product(&desc->coded.product, op, graph, node, &n->attr.coded.experts, rule,
                           extents);
-    lower_grids(op, graph, node, rule, extents);
+    lower_grids(op, desc, graph, node, rule, extents);
 }
 
 const struct rule_op rule_amax = {.rule = rule, .kernel = &kern_kernel_amax, .lower = lower_amax};

@@ -23,11 +23,11 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     }
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node], *s = &graph->nodes[n->inputs[1]];
-    struct kern_dequantize *k = &op->desc.dequantize;
+    struct kern_dequantize *k = &desc->dequantize;
 
     *k = (struct kern_dequantize){.dtype = n->dtype,
                                   .scale_dtype = s->dtype,
@@ -60,15 +60,16 @@ static void rule_whole(struct rule *out, const struct graph *graph, uint32_t nod
     out->factors[out->operand[0][n->rank - 1]].whole = true;
 }
 
-static void lower_quantize(struct program_op *op, const struct graph *graph, uint32_t node,
-                           const struct rule *rule, const int64_t *extents)
+static void lower_quantize(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                           uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node], *s = &graph->nodes[n->extras[0]];
     const struct graph_node *x = &graph->nodes[n->inputs[0]];
     uint32_t last = n->rank - 1;
     int64_t width = graph->dims[x->dims[last]].size;
 
-    op->desc.quantize =
+    (void)op;
+    desc->quantize =
         (struct kern_quantize){.dtype = x->dtype,
                                .scale_dtype = s->dtype,
                                .type = n->attr.dequantize.type,

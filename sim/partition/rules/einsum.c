@@ -8,12 +8,13 @@
 
 #include "partition/rule.h"
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_einsum *e = &op->desc.einsum;
+    struct kern_einsum *e = &desc->einsum;
 
+    (void)op;
     e->dtype = n->dtype;
     e->ndims = rule->nfactors;
     memcpy(e->extent, extents, rule->nfactors * sizeof *extents);

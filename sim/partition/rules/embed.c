@@ -8,13 +8,13 @@
 #include "partition/rule.h"
 
 /* table[rows, width...], ids[tokens...] -> [tokens..., width...] */
-static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
-                          const struct rule *rule, const int64_t *extents)
+static void lower_forward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                          uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t ids_rank = graph->nodes[n->inputs[1]].rank;
 
-    op->desc.embed =
+    desc->embed =
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->operand[0][0]],
                             .tokens = rule_product(rule->operand[1], extents, 0, ids_rank),
@@ -24,13 +24,13 @@ static void lower_forward(struct program_op *op, const struct graph *graph, uint
 }
 
 /* ids[tokens...], g[tokens..., width...] -> d table[rows, width...] */
-static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
-                           const struct rule *rule, const int64_t *extents)
+static void lower_backward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                           uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t ids_rank = graph->nodes[n->inputs[0]].rank;
 
-    op->desc.embed =
+    desc->embed =
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->result[0][0]],
                             .tokens = rule_product(rule->operand[0], extents, 0, ids_rank),

@@ -22,12 +22,13 @@ static void rule_topk_of(struct rule *out, const struct graph *graph, uint32_t n
     out->factors[out->result[0][n->rank - 1]].whole = true;
 }
 
-static void lower_topk(struct program_op *op, const struct graph *graph, uint32_t node,
-                       const struct rule *rule, const int64_t *extents)
+static void lower_topk(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                       uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->desc.topk =
+    (void)op;
+    desc->topk =
         (struct kern_topk){.dtype = graph->nodes[n->inputs[0]].dtype,
                            .tokens = rule_product(rule->result[0], extents, 0, n->rank - 1),
                            .classes = extents[rule_find(rule, graph, node, n->attr.topk.dim)],
@@ -41,19 +42,19 @@ static void lower_topk(struct program_op *op, const struct graph *graph, uint32_
 /* ---- copies ---- */
 
 /* ids[batch, seq, choice] -> places of the same dimensions; each token is dealt out by itself. */
-static void lower_deal(struct program_op *op, const struct graph *graph, uint32_t node,
-                       const struct rule *rule, const int64_t *extents)
+static void lower_deal(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                       uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const int8_t *at = rule->result[0];
 
-    op->desc.deal = (struct kern_deal){.dtype = SHD_I32,
-                                       .rows = extents[at[0]],
-                                       .seq = extents[at[1]],
-                                       .choices = extents[at[2]],
-                                       .whole = graph->dims[n->dims[1]].size,
-                                       .tokens = n->attr.experts.routing->tokens,
-                                       .copies = n->attr.experts.routing->copies};
+    desc->deal = (struct kern_deal){.dtype = SHD_I32,
+                                    .rows = extents[at[0]],
+                                    .seq = extents[at[1]],
+                                    .choices = extents[at[2]],
+                                    .whole = graph->dims[n->dims[1]].size,
+                                    .tokens = n->attr.experts.routing->tokens,
+                                    .copies = n->attr.experts.routing->copies};
     op->noffsets = 2;
     op->offsets[0] = (struct program_offset){op->outputs[0], 0};
     op->offsets[1] = (struct program_offset){op->outputs[0], 1};
@@ -74,33 +75,34 @@ static void rule_slots_of(struct rule *out, const struct graph *graph, uint32_t 
     out->result[1][0] = out->result[0][0];
 }
 
-static void lower_slots(struct program_op *op, const struct graph *graph, uint32_t node,
-                        const struct rule *rule, const int64_t *extents)
+static void lower_slots(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                        uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const struct kern_routing *routing = n->attr.experts.routing;
 
-    op->desc.slots = (struct kern_slots){.dtype = SHD_I32,
-                                         .groups = extents[rule->result[0][0]],
-                                         .tokens = routing->tokens,
-                                         .choices = routing->choices,
-                                         .experts = routing->experts,
-                                         .capacity = routing->capacity,
-                                         .slot_major = routing->slot_major};
+    (void)op;
+    desc->slots = (struct kern_slots){.dtype = SHD_I32,
+                                      .groups = extents[rule->result[0][0]],
+                                      .tokens = routing->tokens,
+                                      .choices = routing->choices,
+                                      .experts = routing->experts,
+                                      .capacity = routing->capacity,
+                                      .slot_major = routing->slot_major};
 }
 
 /* ---- counts ---- */
 
 /* ids[tokens..., choice] -> [classes], partial over axes that cut the ids. */
-static void lower_count(struct program_op *op, const struct graph *graph, uint32_t node,
-                        const struct rule *rule, const int64_t *extents)
+static void lower_count(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                        uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t rank = graph->nodes[n->inputs[0]].rank;
 
-    op->desc.count = (struct kern_count){.dtype = n->dtype,
-                                         .ids = rule_product(rule->operand[0], extents, 0, rank),
-                                         .classes = extents[rule->result[0][0]]};
+    desc->count = (struct kern_count){.dtype = n->dtype,
+                                      .ids = rule_product(rule->operand[0], extents, 0, rank),
+                                      .classes = extents[rule->result[0][0]]};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){op->outputs[0], 0};
 }
@@ -150,13 +152,13 @@ void experts_lower_product(struct kern_grouped *out, struct program_op *op,
         (struct program_offset){op->inputs[0], graph_place(a, experts->expert_dim)};
 }
 
-static void lower_grouped(struct program_op *op, const struct graph *graph, uint32_t node,
-                          const struct rule *rule, const int64_t *extents)
+static void lower_grouped(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                          uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->desc.grouped.einsum.dtype = n->dtype;
-    experts_lower_product(&op->desc.grouped, op, graph, node, &n->attr.experts, rule, extents);
+    desc->grouped.einsum.dtype = n->dtype;
+    experts_lower_product(&desc->grouped, op, graph, node, &n->attr.experts, rule, extents);
 }
 
 const struct rule_op rule_topk = {

@@ -15,38 +15,38 @@ static int64_t choices(const struct graph_node *ids, const struct graph_node *x,
 }
 
 /* Describe x[tokens..., classes, inner...] by the place of its classes. */
-static void describe(struct program_op *op, const struct graph_node *x, enum shd_dtype dtype,
-                     uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer,
-                     int64_t nchoices)
+static void describe(struct program_op *op, union kern_desc *desc, const struct graph_node *x,
+                     enum shd_dtype dtype, uint32_t dim, const int8_t *factors,
+                     const int64_t *extents, uint32_t buffer, int64_t nchoices)
 {
     uint32_t at = graph_place(x, dim);
 
-    op->desc.pick = (struct kern_pick){.dtype = dtype,
-                                       .tokens = rule_product(factors, extents, 0, at),
-                                       .classes = extents[factors[at]],
-                                       .inner = rule_product(factors, extents, at + 1, x->rank),
-                                       .choices = nchoices};
+    desc->pick = (struct kern_pick){.dtype = dtype,
+                                    .tokens = rule_product(factors, extents, 0, at),
+                                    .classes = extents[factors[at]],
+                                    .inner = rule_product(factors, extents, at + 1, x->rank),
+                                    .choices = nchoices};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){buffer, at};
 }
 
-static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
-                          const struct rule *rule, const int64_t *extents)
+static void lower_forward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                          uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    describe(op, &graph->nodes[n->inputs[0]], n->dtype, n->attr.choice.dim, rule->operand[0],
+    describe(op, desc, &graph->nodes[n->inputs[0]], n->dtype, n->attr.choice.dim, rule->operand[0],
              extents, op->inputs[0],
              choices(&graph->nodes[n->inputs[1]], &graph->nodes[n->inputs[0]], rule->operand[1],
                      extents));
 }
 
-static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
-                           const struct rule *rule, const int64_t *extents)
+static void lower_backward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                           uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    describe(op, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0],
+    describe(op, desc, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0],
              choices(&graph->nodes[n->inputs[0]], n, rule->operand[0], extents));
 }
 

@@ -14,12 +14,13 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     out->reduce = graph->nodes[node].reduce;
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_reduce *r = &op->desc.reduce;
+    struct kern_reduce *r = &desc->reduce;
 
+    (void)op;
     r->dtype = n->dtype;
     r->op = n->reduce;
     r->ndims = rule->nfactors;

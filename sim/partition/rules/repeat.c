@@ -18,9 +18,9 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 }
 
 /* `longer` and `shorter` are buffers that have the repeated dimension at the same place. */
-static void describe(struct program_op *op, const struct graph *graph, uint32_t node,
-                     const struct rule *rule, const int64_t *extents, uint32_t longer,
-                     uint32_t shorter)
+static void describe(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                     uint32_t node, const struct rule *rule, const int64_t *extents,
+                     uint32_t longer, uint32_t shorter)
 {
     const struct graph_node *n = &graph->nodes[node];
     int to = rule_find(rule, graph, node, n->attr.repeat.to_dim);
@@ -29,7 +29,7 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
 
     while (rule->result[0][at] != to && rule->result[0][at] != from)
         at++;
-    op->desc.repeat = (struct kern_repeat){
+    desc->repeat = (struct kern_repeat){
         .dtype = n->dtype,
         .outer = rule_product(rule->result[0], extents, 0, at),
         .heads = extents[to],
@@ -42,16 +42,16 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
     op->offsets[1] = (struct program_offset){shorter, at};
 }
 
-static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
-                          const struct rule *rule, const int64_t *extents)
+static void lower_forward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                          uint32_t node, const struct rule *rule, const int64_t *extents)
 {
-    describe(op, graph, node, rule, extents, op->outputs[0], op->inputs[0]);
+    describe(op, desc, graph, node, rule, extents, op->outputs[0], op->inputs[0]);
 }
 
-static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
-                           const struct rule *rule, const int64_t *extents)
+static void lower_backward(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                           uint32_t node, const struct rule *rule, const int64_t *extents)
 {
-    describe(op, graph, node, rule, extents, op->inputs[0], op->outputs[0]);
+    describe(op, desc, graph, node, rule, extents, op->inputs[0], op->outputs[0]);
 }
 
 const struct rule_op rule_repeat = {

@@ -88,12 +88,13 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 }
 
 /* The elements of a shard, whatever its dimensions are called. */
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     int64_t outer = 1, inner = 1;
 
+    (void)op;
     for (uint32_t d = 0; d < n->rank; d++) {
         int8_t f = rule->result[0][d];
         int64_t parts = extents[f] > 0 ? rule->factors[f].size / extents[f] : 1;
@@ -101,13 +102,13 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
 
         *(d == 0 ? &outer : &inner) *= extent;
     }
-    op->desc.window = (struct kern_window){.dtype = n->dtype,
-                                           .ninputs = 1,
-                                           .outer = outer,
-                                           .inner = inner,
-                                           .out_extent = 1,
-                                           .in_extent = {1},
-                                           .count = {1}};
+    desc->window = (struct kern_window){.dtype = n->dtype,
+                                        .ninputs = 1,
+                                        .outer = outer,
+                                        .inner = inner,
+                                        .out_extent = 1,
+                                        .in_extent = {1},
+                                        .count = {1}};
 }
 
 const struct rule_op rule_reshape = {.rule = rule, .kernel = &kern_kernel_window, .lower = lower};

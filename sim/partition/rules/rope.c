@@ -13,11 +13,11 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     out->factors[rule_find(out, graph, node, graph->nodes[node].attr.rope.pair_dim)].whole = true;
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_rope *r = &op->desc.rope;
+    struct kern_rope *r = &desc->rope;
 
     r->dtype = n->dtype;
     r->ndims = n->rank;

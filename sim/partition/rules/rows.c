@@ -83,11 +83,12 @@ static void rule_of_combine(struct rule *out, const struct graph *graph, uint32_
     }
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
 
+    (void)desc;
     (void)rule;
     (void)extents;
     op->kind = PROGRAM_ROWS;

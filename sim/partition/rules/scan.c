@@ -7,13 +7,14 @@
 
 #include "partition/rule.h"
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t at = graph_place(n, n->attr.scan.dim);
 
-    op->desc.scan =
+    (void)op;
+    desc->scan =
         (struct kern_scan){.dtype = n->dtype,
                            .fn = n->attr.scan.fn,
                            .reverse = n->attr.scan.reverse,

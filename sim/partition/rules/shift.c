@@ -7,8 +7,8 @@
 
 #include "partition/rule.h"
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t at = graph_place(n, n->attr.shift.dim);
@@ -16,7 +16,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
 
     op->ninputs = 2; /* the shard twice: elements that move up, and elements that wrap around */
     op->inputs[1] = op->inputs[0];
-    op->desc.window = (struct kern_window){
+    desc->window = (struct kern_window){
         .dtype = n->dtype,
         .ninputs = 2,
         .outer = rule_product(rule->result[0], extents, 0, at),

@@ -41,13 +41,13 @@ static void rule_sum(struct rule *out, const struct graph *graph, uint32_t node)
 }
 
 /* Dimensions of windows and taps lie at `at` of the array of windows, as elements do of theirs. */
-static void describe(struct program_op *op, const struct graph *graph, uint32_t node,
-                     const int8_t *of_windows, uint32_t rank, const int64_t *extents,
+static void describe(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                     uint32_t node, const int8_t *of_windows, uint32_t rank, const int64_t *extents,
                      int64_t extent, uint32_t windows, uint32_t elements, uint32_t at)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->desc.taps = (struct kern_taps){
+    desc->taps = (struct kern_taps){
         .dtype = n->dtype,
         .outer = rule_product(of_windows, extents, 0, at),
         .windows = extents[of_windows[at]],
@@ -65,24 +65,24 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
     op->offsets[1] = (struct program_offset){elements, at};
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t at = graph_place(n, n->attr.taps.window_dim);
 
-    describe(op, graph, node, rule->result[0], n->rank, extents, extents[rule->operand[0][at]],
-             op->outputs[0], op->inputs[0], at);
+    describe(op, desc, graph, node, rule->result[0], n->rank, extents,
+             extents[rule->operand[0][at]], op->outputs[0], op->inputs[0], at);
 }
 
-static void lower_sum(struct program_op *op, const struct graph *graph, uint32_t node,
-                      const struct rule *rule, const int64_t *extents)
+static void lower_sum(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                      uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t at = graph_place(n, n->attr.taps.dim);
 
-    describe(op, graph, node, rule->operand[0], n->rank + 1, extents, extents[rule->result[0][at]],
-             op->inputs[0], op->outputs[0], at);
+    describe(op, desc, graph, node, rule->operand[0], n->rank + 1, extents,
+             extents[rule->result[0][at]], op->inputs[0], op->outputs[0], at);
 }
 
 const struct rule_op rule_taps = {.rule = rule, .kernel = &kern_kernel_taps, .lower = lower};

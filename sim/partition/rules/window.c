@@ -27,14 +27,15 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     }
 }
 
-static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
-                  const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, union kern_desc *desc, const struct graph *graph,
+                  uint32_t node, const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     const union graph_attr *attr = &n->attr;
-    struct kern_window *w = &op->desc.window;
+    struct kern_window *w = &desc->window;
     uint32_t at = graph_place(n, attr->window.to_dim);
 
+    (void)op;
     w->dtype = n->dtype;
     w->ninputs = n->ninputs;
     w->outer = rule_product(rule->result[0], extents, 0, at);
