@@ -561,6 +561,9 @@ AM_TESTS_FD_REDIRECT = 9>&2
 %D%/dearest.log: $(filter-out %D%/dearest.log,$(TEST_LOGS))
 CLEANFILES += %D%/*.cpu
 
+# `make check TESTS=...` builds the test programs that it runs, and no other.
+tests_asked := $(if $(findstring command,$(origin TESTS)),$(eval check_PROGRAMS := $(filter $(TESTS),$(check_PROGRAMS))))
+
 # Builds and runs only the tests that tests/tiers gives to this build.
 check-tier:
 	@$(AM_TESTS_ENVIRONMENT) \
