@@ -161,13 +161,11 @@ static struct hardware *find_cluster(const char *name)
 
 /* What the cluster's constants were fitted to, and the cluster with such devices that has most
  * measured steps, if that is another. */
-static void write_measured(struct text *out, const char *name)
+static void write_measured(struct text *out, const struct hardware *hardware)
 {
-    struct hardware *hardware = find_cluster(name), *other;
-    const char *like = hardware ? hardware_measured_like(hardware) : NULL;
+    struct hardware *other;
+    const char *like = hardware_measured_like(hardware);
 
-    if (!hardware)
-        return;
     text_add(out, "# Its constants were fitted to ");
     hardware_print_measured(out, hardware);
     text_add(out, ".\n");
@@ -177,12 +175,29 @@ static void write_measured(struct text *out, const char *name)
         text_add(out, ".  Take the one whose steps are like yours.\n");
         hardware_destroy(other);
     }
+}
+
+/* What is kept of a device's memory, or that nothing could be. */
+static void write_margin(struct text *out, const struct hardware *hardware, bool fills)
+{
     if (hardware_margin(hardware) > 0)
-        text_addf(
-            out,
-            "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
-            "# the allocator, which are not counted.\n",
-            100 * hardware_margin(hardware));
+        text_addf(out,
+                  fills ? "# No simple layout keeps %.0f %% of a device's memory free, for fragments of\n"
+                          "# the allocator, which are not counted: this one may run out of memory.\n"
+                        : "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
+                          "# the allocator, which are not counted.\n",
+                  100 * hardware_margin(hardware));
+}
+
+/* Comments on the cluster. */
+static void write_cluster(struct text *out, const struct first_asked *asked)
+{
+    struct hardware *hardware = find_cluster(asked->hardware);
+
+    if (!hardware)
+        return;
+    write_measured(out, hardware);
+    write_margin(out, hardware, asked->fills);
     hardware_destroy(hardware);
 }
 
@@ -215,7 +230,7 @@ void first_write_head(struct text *out, const struct first_asked *asked)
     text_add(out, "\nhardware: ");
     yaml_print_string(out, asked->hardware);
     text_add(out, "          # 'shardsim show hardware' lists others\n");
-    write_measured(out, asked->hardware);
+    write_cluster(out, asked);
     out->failed |= comment.failed || file.failed;
     text_fini(&comment);
     text_fini(&file);
@@ -248,14 +263,16 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* ---- figures of a layout ---- */
 
-/* The memory of a device without its margin, or what limits.memory leaves of it beside what the
- * runtime keeps. */
-static double room_of(const struct trial *trial)
+/* The memory of a device, without its margin unless the layout fills it; or what limits.memory leaves
+ * of it beside what the runtime keeps. */
+static double room_of(const struct trial *trial, bool fills)
 {
     const struct hardware *h = trial->hardware;
     double limit = (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes;
 
-    return trial->memory_limit_bytes > 0 && limit < h->memory_bytes ? limit : hardware_room(h);
+    if (trial->memory_limit_bytes > 0 && limit < h->memory_bytes)
+        return limit;
+    return fills ? h->memory_bytes : hardware_room(h);
 }
 
 /* A model of an encoder and a decoder has few layers in both. */
@@ -296,7 +313,8 @@ int first_plan_text(struct first_figures *out, struct scenario_model *model,
     }
     if (status == SHD_OK && out) {
         modelled_figures_of(&figures, trial.record, 0);
-        *out = (struct first_figures){figures.step_s, figures.memory_bytes, room_of(&trial)};
+        *out = (struct first_figures){figures.step_s, figures.memory_bytes,
+                                      room_of(&trial, asked->fills)};
     }
     trial_fini(&trial);
     scenario_file_destroy(file);
@@ -520,8 +538,8 @@ bool first_divides(long devices, long batch)
     return find_dividing(&layout, devices, batch);
 }
 
-int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
-                struct diag *diag)
+static int write_best(struct text *out, struct first_need *need, const struct first_asked *asked,
+                      struct diag *diag)
 {
     struct choice c = {.asked = asked};
     struct candidate best = {.layout = {1, 1, 1, 3, "full", 1}};
@@ -545,4 +563,17 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
         *need =
             (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best.figures)};
     return status;
+}
+
+int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
+                struct diag *diag)
+{
+    struct first_asked filling = *asked;
+    int status = write_best(out, need, asked, diag);
+
+    filling.fills = true;
+    if (status != SHD_OK || need->fits)
+        return status;
+    text_clear(out);
+    return write_best(out, need, &filling, diag);
 }

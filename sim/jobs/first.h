@@ -29,6 +29,7 @@ struct first_asked {
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
     bool serves; /* a step of serving, else of training; `batch` may be 0 */
+    bool fills;  /* a layout may fill a device's memory: none keeps the margin (hardware/margin.h) */
 };
 
 /* The memory that the scenario's plan needs. */
@@ -55,7 +56,8 @@ SHD_MUST_CHECK int first_plan_text(struct first_figures *out, struct scenario_mo
  * within a node and some stages leave of them. */
 bool first_divides(long devices, long batch);
 
-/* Write the scenario of the best layout that fits or, where none does, of one that saves memory.
+/* Write the scenario of the best layout that fits: with a margin of memory, else without; or, where
+ * none fits, of one that saves memory.
  * SHD_OK; else `diag` says why what was written cannot be planned. */
 SHD_MUST_CHECK int first_write(struct text *out, struct first_need *need,
                                const struct first_asked *asked, struct diag *diag);

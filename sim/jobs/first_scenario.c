@@ -153,7 +153,7 @@ static void tell_need(struct text *text, const struct first_need *need,
     struct text whole = TEXT_INIT, file = TEXT_INIT;
 
     text_addf(&whole,
-              "# IT DOES NOT FIT as it is: it needs %s of the %s of a device that may be filled.\n"
+              "# IT DOES NOT FIT as it is: it needs %s of the %s of a device.\n"
               "# 'shardsim search%s' looks for a layout that fits.\n%s",
               bytes.text, limit.text, search_option(o), text_get(text));
     text_clear(text);
@@ -161,8 +161,7 @@ static void tell_need(struct text *text, const struct first_need *need,
     text->failed |= whole.failed;
     text_fini(&whole);
     literal_add_shell(&file, file_name(o));
-    cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s of a device that may "
-             "be filled; "
+    cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s of a device; "
              "'shardsim search%s %s' looks for a layout that fits",
              o->model, o->devices, bytes.text, limit.text, search_option(o), text_get(&file));
     text_fini(&file);
