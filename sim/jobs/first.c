@@ -182,11 +182,11 @@ static void write_margin(struct text *out, const struct hardware *hardware, bool
 {
     if (hardware_margin(hardware) > 0)
         text_addf(out,
-                  fills ? "# No simple layout keeps %.0f %% of a device's memory free, for fragments of\n"
-                          "# the allocator, which are not counted: this one may run out of memory.\n"
-                        : "# Layouts are chosen that keep %.0f %% of a device's memory free, for fragments of\n"
-                          "# the allocator, which are not counted.\n",
-                  100 * hardware_margin(hardware));
+                  "# %s %.0f %% of a device's memory free, for fragments of\n"
+                  "# the allocator, which are not counted%s.\n",
+                  fills ? "No simple layout keeps" : "Layouts are chosen that keep",
+                  100 * hardware_margin(hardware),
+                  fills ? ": this one may run out of memory" : "");
 }
 
 /* Comments on the cluster. */
@@ -263,8 +263,8 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 
 /* ---- figures of a layout ---- */
 
-/* The memory of a device, without its margin unless the layout fills it; or what limits.memory leaves
- * of it beside what the runtime keeps. */
+/* The memory of a device, without its margin unless the layout fills it; or what limits.memory
+ * leaves of it beside what the runtime keeps. */
 static double room_of(const struct trial *trial, bool fills)
 {
     const struct hardware *h = trial->hardware;
