@@ -246,10 +246,10 @@ test_unplanned() {
     printf 'vllm serve Qwen/Qwen3-8B -tp 2 --max-model-len 4096 \\\n    --max-num-seqs 32\n' >"$tmp/p/serve.sh"
     check --update serve.sh --hardware h100-sxm
     is 0 "a server: a baseline"
-    changed serve.sh 's/-tp 2/-tp 2 --quantization fp8/' "an option that no scenario says"
+    changed serve.sh 's/-tp 2/-tp 2 --enable-lora/' "an option that no scenario says"
     says err 'is not planned' "an option that no scenario says: said"
     changed serve.sh 's/--max-num-seqs 32/--max-sequences 32/' "an option that is misspelt by far"
-    sed -i.old 's/-tp 2/-tp 2 --quantization fp8/' "$tmp/p/serve.sh"
+    sed -i.old 's/-tp 2/-tp 2 --enable-lora/' "$tmp/p/serve.sh"
     check --update serve.sh
     check serve.sh
     is 0 "an option that no scenario says, accepted"

@@ -170,7 +170,8 @@ const struct query_op query_plan_search_ops[] = {
           "The best layout of each kind that the best one is none of, such as FSDP alone, or what "
           "keeps the kind out."},
          {"...", "anything", NULL,
-          "schema, cut_short (null), hardware, devices, too_big (layouts that do not fit), "
+          "schema, cut_short (null), hardware, devices, memory_margin (the part of a device's "
+          "memory that is kept free), too_big (layouts that do not fit), "
           "refused, "
           "planned (all of them), expected_error (null: not known), tie_within (what the model may "
           "be off, as a fraction of the step), ties (how many of the best are no further from the "
@@ -181,7 +182,7 @@ const struct query_op query_plan_search_ops[] = {
                  "16}\\nhardware: h100-sxm\\nparams: [[.*, []]]\\nstep: [forward, backward, "
                  "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
      .reply = "'out':{'schema':'shardsim.search/"
-              "2','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
-              "':350,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
-              "000396219,...}],...}"},
+              "2','cut_short':null,'hardware':'h100-sxm','devices':4,'memory_"
+              "margin':0.1,'layouts':350,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},."
+              "..,'step_seconds':0.000388219,...}],...}"},
     {.name = NULL}};

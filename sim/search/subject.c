@@ -50,7 +50,7 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     if (filter)
         out->filter = *filter;
     subject_suppose(out, 1, 1 - hardware_margin(out->cluster));
-    out->margin = 1 - out->memory;
+    out->margin = hardware_margin(out->cluster);
     print_subject(&out->text, trial->scenario);
     return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
 }
