@@ -128,7 +128,7 @@ struct parts {
     int64_t (*weights)[GRAPH_RANK_MAX];
     const struct model_shardings *shardings;
     const struct shd_mesh *mesh;
-    uint32_t batch; /* axes that shard inputs; bit a: axis a */
+    uint32_t batch; /* axes that shard the batch; bit a: axis a */
 };
 
 /* The shards of a dimension over axes but some. */
@@ -153,6 +153,18 @@ static void cut_data(struct parts *p, const struct graph *g, uint32_t like,
     }
 }
 
+/* Add the axes that shard the batch of an input.  Those of its sequence are not among them: with
+ * sequence parallelism products gather it over the axes that their weights stay sharded over. */
+static void add_batch(struct parts *p, const struct graph *g, const struct graph_node *input,
+                      const struct shd_sharding *s)
+{
+    uint32_t batch = graph_find_dim(g, "batch");
+
+    for (uint32_t d = 0; d < input->rank; d++)
+        for (uint8_t i = 0; input->dims[d] == batch && i < s->dims[d].naxes; i++)
+            p->batch |= UINT32_C(1) << s->dims[d].axes[i];
+}
+
 /* Data are cut as inputs and as constraints and the weights' rules have it, but for weights over
  * axes of the batch, over which they are gathered; a weight as its own rule has it. */
 static void find_parts(struct parts *p, const struct graph *g, const struct products_chosen *chosen,
@@ -167,7 +179,7 @@ static void find_parts(struct parts *p, const struct graph *g, const struct prod
         if (s && (input || g->nodes[n].op == GRAPH_CONSTRAINT))
             cut_data(p, g, n, s, 0);
         if (s && input)
-            p->batch |= shd_sharding_axes(s);
+            add_batch(p, g, &g->nodes[n], s);
     }
     for (uint32_t c = 0; c < nchosen; c++) {
         uint32_t weight = g->nodes[chosen[c].node].inputs[chosen[c].weight];
