@@ -127,6 +127,18 @@ for run, plan in zip(runs, r):
 PY
 done
 
+# Without an optimizer no constraint of a gradient says how tensor parallelism cuts data; the weights' rules do.
+sed '/^optimizer/d; s/^step: .*/step: [forward, backward]/' "$tmp/decoder.yaml" >"$tmp/gradients.yaml"
+for recipe in tensorwise rowwise nvfp4; do
+    shardsim plan --json --strategy sp --set products.recipe="$recipe" --set products.block=8 "$tmp/gradients.yaml"
+    is 0 "$recipe, local: gradients alone, planned"
+    holds "$recipe, local: gradients alone, no magnitude is reduced" <<'PY'
+s = r[0] if isinstance(r, list) else r
+assert s["strategy"] == "sp", s["strategy"]
+assert not [c["why"] for c in s["collectives"] if "/amax" in c["why"] and c["op"] == "all-reduce"]
+PY
+done
+
 # ---- experts ----
 
 # The same of experts' products: experts on devices of their own and cut, weights gathered, rows sent in 8 bits.

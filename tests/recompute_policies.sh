@@ -209,6 +209,7 @@ rows, layers, shared_and_attention = 2 * 8 * 16, 2, {"up", "gate"}
 experts = layers * 2 * rows * 32 * 48 * len(shared_and_attention)   # what ends a layer is not read again
 assert flops["dense"] - flops["with-experts"] == experts, (flops, experts)
 assert s["replicated"]["memory"]["peak_bytes"] == s["replicated-dense"]["memory"]["peak_bytes"]
+assert flops["replicated"] == flops["replicated-dense"], flops
 PY
 
 # Megatron's block and uniform count layers in each stage.
