@@ -231,8 +231,8 @@ static double coded(enum shd_dtype code, enum kern_scaling scaling, float x, flo
 
 static void test_product(enum kern_scaling scaling, const float *of_a, const float *of_b)
 {
-    const union kern_desc ea = {.encode = {SHD_F32, grid_of_a(scaling)}};
-    const union kern_desc eb = {.encode = {SHD_F32, grid_of_b(scaling)}};
+    const union kern_desc ea = {.encode = {.dtype = SHD_F32, .grid = grid_of_a(scaling)}};
+    const union kern_desc eb = {.encode = {.dtype = SHD_F32, .grid = grid_of_b(scaling)}};
     union kern_desc d = {.coded = {.dtype = SHD_F32,
                                    .product.einsum = {.ndims = 3,
                                                       .extent = {M, N, K},
@@ -305,7 +305,7 @@ static void round_rows(const float *x, const struct kern_grid *grid, uint8_t *to
                        float *back)
 {
     const union kern_desc of_amax = {.amax = {SHD_F32, *grid}};
-    const union kern_desc encode = {.encode = {SHD_F32, *grid}};
+    const union kern_desc encode = {.encode = {.dtype = SHD_F32, .grid = *grid}};
     static const int64_t none[KERN_OFFSETS_MAX];
     const struct kern_args args = {
         .in = (const void *[]){x, amax}, .out = (void *[]){amax}, .offsets = none, .nthreads = 1};
