@@ -348,6 +348,10 @@ test_bad_input() {
     bad "op 0" "op is '0'; expected a whole number from 1 to 16" "$course/tensor.yaml" --op 0
     bad "op beyond" 'from 1 to 16' "$course/tensor.yaml" --op 17
     bad "no such device" 'from 0 to 1' "$course/tensor.yaml" --device 2
+    bad "values on too many devices" '^[^ ]*:[0-9]*:[0-9]*: error: .*shown for up to 64 devices, not 128' \
+        "$top_srcdir/scenarios/data_parallel.yaml" --values --set "mesh={dp: 128}" --set batch.size=128
+    bad "no cluster" '^[^ ]*:[0-9]*:[0-9]*: error: .*--roofline needs a cluster' \
+        "$top_srcdir/scenarios/data_parallel.yaml" --roofline
     bad "no such collective" "'all-reduc'; did you mean 'all-reduce'?" collective all-reduc
     bad "no such algorithm" "'rnig'; expected direct, ring, .*; did you mean 'ring'?" collective all-reduce --algorithm rnig
     bad "too many devices" 'from 1 to 64' collective all-reduce --devices 65

@@ -73,13 +73,7 @@ static int run(int argc, char **argv)
         int result = o.executed ? trial_execute(&o.chosen.trial, &cmd_stop_request, &err)
                                 : trial_plan(&o.chosen.trial, &err);
 
-        if (result != SHD_OK) {
-            if (!cmd_is_stopped(result))
-                (void)cmd_wrong(o.chosen.path, err.text);
-            status = cmd_exit_of(result);
-        } else {
-            status = show(&o);
-        }
+        status = result == SHD_OK ? show(&o) : chosen_failed(&o.chosen, &err);
     }
     chosen_fini(&o.chosen);
     return status;

@@ -95,6 +95,22 @@ int chosen_load(struct chosen *chosen)
     return exit;
 }
 
+int chosen_failed(const struct chosen *chosen, const struct shd_error *err)
+{
+    const struct scenario *scenario = chosen->trial.scenario;
+    int exit = cmd_exit_of_refused(err->status);
+    struct diag diag = DIAG_INIT;
+
+    if (exit == CMD_USAGE) {
+        diag_failure(&diag, scenario->place, err->status, "%s: %s", scenario->strategy, err->text);
+        diag_write(&diag, stderr);
+    } else if (!cmd_is_stopped(err->status)) { /* what happened to a run has no line */
+        (void)cmd_wrong(chosen->path, err->text);
+    }
+    diag_fini(&diag);
+    return exit;
+}
+
 void chosen_fini(struct chosen *chosen)
 {
     trial_fini(&chosen->trial);

@@ -38,6 +38,10 @@ int chosen_read(struct chosen *chosen, const struct scenario **out, struct diag 
 
 /* The same as chosen_load(), and errors go to `diag`; returns the status. */
 int chosen_try(struct chosen *chosen, struct diag *diag);
+
+/* Print why a step could not be made, at the scenario's place if it is refused; returns the exit
+ * status. */
+int chosen_failed(const struct chosen *chosen, const struct shd_error *err);
 void chosen_fini(struct chosen *chosen);
 
 #endif /* JOBS_CHOSEN_H */

@@ -292,6 +292,19 @@ int cmd_exit_of(int status)
     return CMD_FAILED;
 }
 
+int cmd_exit_of_refused(int status)
+{
+    switch (status) {
+    case SHD_EINVAL:
+    case SHD_ERANGE:
+    case SHD_EINDIVISIBLE:
+    case SHD_EUNSUPPORTED:
+        return CMD_USAGE;
+    default:
+        return cmd_exit_of(status);
+    }
+}
+
 int cmd_exit_of_input(const struct diag *diag)
 {
     if (diag->no_memory || diag->internal)

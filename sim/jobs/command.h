@@ -103,6 +103,9 @@ int cmd_worse(int exit, int other);
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 
+/* The same of a step that could not be made: what is asked and cannot be is bad input. */
+int cmd_exit_of_refused(int status);
+
 /* The exit status of input with these errors, if any. */
 struct diag;
 int cmd_exit_of_input(const struct diag *diag);

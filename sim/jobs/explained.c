@@ -128,9 +128,7 @@ int explained_put(struct explained *o)
     status = o->roofline ? roofline(o, trial, &lesson, &text, &err)
                          : teach(o, trial, &lesson, &text, &err);
     if (status != SHD_OK) {
-        if (!cmd_is_stopped(status))
-            (void)cmd_wrong(o->chosen.path, err.text);
-        status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
+        status = chosen_failed(&o->chosen, &err);
     } else {
         status = canvas_put(&o->canvas, &text);
     }

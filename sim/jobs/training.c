@@ -41,11 +41,8 @@ static int train_all(struct training *o)
         struct work_item *item = &o->work.items[i];
         int status = trial_train(&item->trial, &cmd_stop_request, &err);
 
-        if (status != SHD_OK) {
-            if (!cmd_is_stopped(status))
-                (void)cmd_wrong(item->scenario->strategy, err.text);
-            return cmd_exit_of(status);
-        }
+        if (status != SHD_OK)
+            return cmd_is_stopped(status) ? cmd_exit_of(status) : work_failed(&o->work, item, &err);
         log_note(&o->work.log, "%s: loss %.5f after %u steps", item->scenario->strategy,
                  item->trial.record->training.losses[item->trial.record->training.nsteps - 1],
                  item->trial.record->training.nsteps);

@@ -358,19 +358,14 @@ int work_failed(struct work *w, struct work_item *item, const struct shd_error *
     struct diag diag = DIAG_INIT;
 
     item->error = *err;
-    switch (err->status) {
-    case SHD_EINVAL:
-    case SHD_ERANGE:
-    case SHD_EINDIVISIBLE:
-    case SHD_EUNSUPPORTED:
-        diag_failure(&diag, s->place, err->status, "%s: %s", s->strategy, err->text);
-        log_diag(&w->log, &diag);
-        diag_fini(&diag);
-        return CMD_USAGE;
-    default: /* what happened to a run has no line */
+    if (cmd_exit_of_refused(err->status) != CMD_USAGE) { /* what happened to a run has no line */
         log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err->text);
         return cmd_exit_of(err->status);
     }
+    diag_failure(&diag, s->place, err->status, "%s: %s", s->strategy, err->text);
+    log_diag(&w->log, &diag);
+    diag_fini(&diag);
+    return CMD_USAGE;
 }
 
 int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
