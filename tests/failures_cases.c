@@ -147,6 +147,7 @@
     " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
     " \"num_hidden_layers\": 2, \"vocab_size\": 32, \"tie_word_embeddings\": false,"             \
     " \"torch_dtype\": \"bfloat16\"}\n"
+#define HF_TYPES "{\"quantization\": {\"quant_algo\": \"FP8\"}}\n"
 /* The length of the header in 8 bytes, and the header; import does not read the numbers behind
  * it. */
 #define SAFETENSORS \
@@ -239,6 +240,8 @@ const struct failure_case failure_cases[] = {
      .inputs = {{"m.yaml", MODEL, 0}, {"r.yaml", RULES, 0}}, .outputs = {"o.svg"}},
     {"show tree config", "show tree config.json --auto -m fsdp=2,tp=2 --json",
      .inputs = {{"config.json", HF_CONFIG, 0}}},
+    {"init of types beside a config", "init --serve config.json --devices 1 --seq 8 --batch 1",
+     .inputs = {{"config.json", HF_CONFIG, 0}, {"hf_quant_config.json", HF_TYPES, 0}}},
     {"show tree safetensors", "show tree a.safetensors --auto -m fsdp=2,tp=2",
      .inputs = {{"a.safetensors", SAFETENSORS, sizeof SAFETENSORS - 1}}},
     {"explain", "explain a.yaml", A_IS(BLOCK)},

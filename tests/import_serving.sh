@@ -362,6 +362,31 @@ done
 alike there.yaml moe.first_dense=3
 alike there.yaml moe.routing=zipf
 
+# Types of weights that are only in the file that ModelOpt writes beside a config.json.
+mkdir beside
+printf '%s\n' '{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 2048, "num_attention_heads": 16,' \
+    ' "num_key_value_heads": 8, "num_hidden_layers": 4, "vocab_size": 32000}' >beside/config.json
+# beside WHAT PRODUCTS TYPES: init --serve has these, and export takes them for the published ones
+beside() {
+    printf '%s\n' "$3" >beside/hf_quant_config.json
+    "$shardsim" init --serve beside/config.json --devices 2 --seq 64 --batch 8 --force -o beside.yaml &&
+        grep -q "^products: {$2}" beside.yaml && "$shardsim" export --to vllm beside.yaml --force -o beside.sh
+    ok $? "types beside a config.json: $1"
+}
+beside "FP8" 'recipe: tensorwise, amax: static' '{"quantization": {"quant_algo": "FP8"}}'
+beside "FP8 of tokens" "$local" '{"quantization": {"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}}'
+beside "integers" 'weights: int4, block: 64' '{"quantization": {"quant_algo": "W4A16_AWQ", "group_size": 64}}'
+beside "attention left out" 'weights: mxfp4, block: 16, except: \[attn, .*' \
+    '{"quantization": {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", "model.layers.*.self_attn*"]}}'
+printf '[1]\n' >beside/hf_quant_config.json
+"$shardsim" init --serve beside/config.json --devices 2 2>err
+[ $? -eq 2 ] && grep -q "hf_quant_config.json:1:1: error: no types of weights; expected a map" err
+ok $? "types beside a config.json: none in the file"
+printf 'vllm serve none/Unknown-7B\n' >unknown.sh
+"$shardsim" import --from vllm unknown.sh 2>err
+[ $? -eq 2 ] && grep -q "^unknown.sh:1:12: error: .* init --serve --model DIR/config.json" err
+ok $? "a model without published sizes: its config.json will do"
+
 # A folder of any name is one word, of the command and not of its options.
 # The variables are the scripts'.
 # shellcheck disable=SC2016

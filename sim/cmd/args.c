@@ -179,17 +179,19 @@ static bool check_short(const struct args_line *line, const char *letters)
 void args_error(const struct args_line *line, const char *fmt, ...)
 {
     struct text raw = TEXT_INIT, shown = TEXT_INIT;
+    bool whole;
     va_list args;
 
     va_start(args, fmt);
     text_addv(&raw, fmt, args);
     va_end(args);
     escape_add(&shown, text_get(&raw));
+    whole = !shown.failed && !raw.failed;
     fprintf(stderr, "%s: %s\nTry '%s --help'.\n", line->program,
-            shown.failed || raw.failed ? "no memory to say why" : text_get(&shown), line->program);
+            whole ? text_get(&shown) : "no memory to say why", line->program);
     text_fini(&raw);
     text_fini(&shown);
-    exit(CMD_USAGE);
+    exit(whole ? CMD_USAGE : CMD_CANNOT);
 }
 
 bool args_given(const struct args_line *line, const char *name)

@@ -5,15 +5,23 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "jobs/first_scenario.h"
 
 static void take_model(const struct args_value *v)
 {
     struct shd_error err;
+    int status = first_scenario_model(v->at, v->arg, &err);
 
-    if (first_scenario_model(v->at, v->arg, &err) != SHD_OK)
+    if (status == SHD_ENOMEM) {
+        cmd_error("%s", err.text);
+        exit(CMD_CANNOT);
+    }
+    if (status != SHD_OK)
         args_error(v->line, "%s", err.text);
     ((struct first_scenario *)v->at)->named = true;
 }

@@ -222,16 +222,17 @@ static int check_value(const struct export_serving *e, const struct scenario *pl
 /* Append the options of `products` that the model has as it is loaded: as it was published or, of
  * 16 bits, in FP8 where the server is asked to round weights of outputs and activations of tokens.
  */
-static void find_types(struct text *out, struct export_serving *e)
+static int find_types(struct text *out, struct export_serving *e, struct diag *diag)
 {
     const struct scenario *s = e->layout->source;
     const char *otherwise;
+    int status = scenario_model_products(out, &otherwise, &s->model, diag);
 
-    scenario_model_products(out, &otherwise, &s->model);
-    if (out->length > 0 || s->products.recipe != SCENARIO_ROWWISE)
-        return;
+    if (status != SHD_OK || out->length > 0 || s->products.recipe != SCENARIO_ROWWISE)
+        return status;
     e->quantization = "fp8";
     text_add(out, "recipe: rowwise, amax: local");
+    return SHD_OK;
 }
 
 /* Read the model of `size` or `from` by itself, its weights as published, for sequences of the same
@@ -242,16 +243,17 @@ static int read_plain(struct scenario_file **out, struct export_serving *e)
     const struct scenario_model *m = &s->model;
     struct text text = TEXT_INIT, products = TEXT_INIT;
     struct diag diag = DIAG_INIT;
-    int status = SHD_ENOMEM;
+    int status = find_types(&products, e, &diag);
 
-    find_types(&products, e);
     text_addf(&text,
               "version: %d\nmesh: {d: 1}\nstep: [prefill]\nbatch: {size: 1, seq: %" PRId64
               "}\nproducts: {%s}\nmodel: {%s: ",
               SCENARIO_VERSION, s->batch.seq, text_get(&products), m->from ? "from" : "size");
     yaml_print_string(&text, m->from ? m->from : scenario_model_name((size_t)m->size - 1));
     text_add(&text, "}\n");
-    if (!text.failed && !products.failed)
+    if (text.failed || products.failed)
+        status = SHD_ENOMEM;
+    if (status == SHD_OK)
         status = scenario_parse(out, "<model>", text_get(&text), text.length, NULL, 0, &diag);
     if (status != SHD_OK)
         status = shd_error_set(e->err, status == SHD_ENOMEM ? status : SHD_EUNSUPPORTED,

@@ -81,7 +81,8 @@ static const char *find_size(struct import_job *job, struct diag *diag)
     else if (!size)
         diag_error(diag, name->place,
                    "'%.80s' is the name of no model with published sizes here; expected --model "
-                   "SIZE of one that has them ('shardsim show options model.size')",
+                   "SIZE of one that has them ('shardsim show options model.size'), or 'shardsim "
+                   "init --serve --model DIR/config.json' of its own",
                    name->text);
     return size;
 }
@@ -114,8 +115,9 @@ static void find_weights(struct serving *out, struct import_job *job, struct dia
 {
     const char *otherwise;
 
-    serving_model_weights(&job->products, &otherwise, &out->model, job->server.model.text,
-                          job->server.quantization.text);
+    if (serving_model_weights(&job->products, &otherwise, &out->model, job->server.model.text,
+                              job->server.quantization.text, diag) != SHD_OK)
+        return;
     out->products = text_get(&job->products);
     if (otherwise)
         tell_weights(job, otherwise, diag);

@@ -35,10 +35,10 @@ enum serving_span {
 /* Append options of `products` that keep the weights of a published model as the name says that it
  * is given by, else as --quantization asks (NULL: it was not given), else as they were published;
  * none: they have 16 bits.  *otherwise becomes what is planned in another way, static text; NULL:
- * nothing. */
-void serving_model_weights(struct text *products, const char **otherwise,
-                           const struct scenario_model *model, const char *name,
-                           const char *quantization);
+ * nothing.  SHD_ENOMEM, which is reported. */
+SHD_MUST_CHECK int serving_model_weights(struct text *products, const char **otherwise,
+                                         const struct scenario_model *model, const char *name,
+                                         const char *quantization, struct diag *diag);
 
 /* The layout of a server.  Devices are numbered with its copies outermost, then the parts of the
  * batch, then tensor parallelism. */

@@ -178,24 +178,26 @@ static void add_asked(struct text *products, const char **otherwise, const char 
     *otherwise = "they are planned in model.dtype";
 }
 
-void serving_model_weights(struct text *products, const char **otherwise,
-                           const struct scenario_model *model, const char *name,
-                           const char *quantization)
+int serving_model_weights(struct text *products, const char **otherwise,
+                          const struct scenario_model *model, const char *name,
+                          const char *quantization, struct diag *diag)
 {
     size_t row = name ? types_of_name(name) : NTYPES;
+    int status;
 
     *otherwise = NULL;
     for (size_t i = 0; name && i < sizeof typed / sizeof *typed; i++)
         if (!strcasecmp(file_name(name), typed[i].name)) {
             text_add(products, typed[i].products);
-            return;
+            return SHD_OK;
         }
     if (row < NTYPES) {
         text_add(products, types[row].products);
         *otherwise = types[row].otherwise;
-        return;
+        return SHD_OK;
     }
-    scenario_model_products(products, otherwise, model);
-    if (products->length == 0 && !*otherwise && quantization)
+    status = scenario_model_products(products, otherwise, model, diag);
+    if (status == SHD_OK && products->length == 0 && !*otherwise && quantization)
         add_asked(products, otherwise, quantization);
+    return status;
 }

@@ -194,7 +194,7 @@ static int read_model(struct served_model *out, const struct first_asked *asked,
     out->predicts = trained.mtp > 0;
     named.layers = out->sizes.layers;
     if (status == SHD_OK)
-        scenario_model_products(&out->products, &out->otherwise, &named);
+        status = scenario_model_products(&out->products, &out->otherwise, &named, diag);
     text_fini(&text);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "scenario/published_config.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "scenario/family.h"
@@ -79,39 +80,57 @@ int64_t scenario_model_positions(size_t n)
     return model.positions;
 }
 
-/* The text of a model's config: its file, or that of its published size. */
-static bool add_config(struct text *out, const struct scenario_model *model)
+/* Read the file of a model's types, or of its config, and report what is wrong with it. */
+static int parse_file(struct yaml_doc **doc, const char *path, struct diag *diag)
 {
+    struct text text = TEXT_INIT;
     struct shd_error err;
+    int status = file_read(&text, path, YAML_DOC_BYTES_MAX, &err);
 
-    if (model->from)
-        return file_read(out, model->from, YAML_DOC_BYTES_MAX, &err) == SHD_OK;
-    if (model->size > 0)
-        text_addf(out, "{%s}", published_text((size_t)model->size - 1));
-    return model->size > 0 && !out->failed;
+    if (status != SHD_OK)
+        diag_failure(diag, (struct place){path, 0, 0}, status, "%s", err.text);
+    else
+        status =
+            yaml_doc_parse(doc, (struct place){path, 1, 1}, text_get(&text), text.length, diag);
+    text_fini(&text);
+    return status == SHD_OK || status == SHD_ENOMEM ? status : SHD_EINVAL;
 }
 
-/* Parse a model's config, whose faults its reader tells; NULL: there is none. */
-static struct yaml_doc *parse_config(const struct scenario_model *model)
+static int parse_published(struct yaml_doc **doc, size_t n, struct diag *diag)
 {
-    struct diag diag = DIAG_INIT;
     struct text text = TEXT_INIT;
-    struct yaml_doc *doc = NULL;
+    int status = SHD_ENOMEM;
 
-    if (add_config(&text, model) && yaml_doc_parse(&doc, (struct place){"config", 1, 1},
-                                                   text_get(&text), text.length, &diag) != SHD_OK)
-        doc = NULL;
-    diag_fini(&diag);
+    text_addf(&text, "{%s}", published_text(n));
+    if (text.failed)
+        diag_no_memory(diag);
+    else
+        status = yaml_doc_parse(doc, (struct place){scenario_model_name(n), 1, 1}, text_get(&text),
+                                text.length, diag);
     text_fini(&text);
-    return doc;
+    return status;
+}
+
+/* Parse a model's config: its file, or that of its published size; NULL: there is none. */
+static int parse_config(struct yaml_doc **doc, const struct scenario_model *model,
+                        struct diag *diag)
+{
+    *doc = NULL;
+    if (model->from)
+        return parse_file(doc, model->from, diag);
+    return model->size > 0 ? parse_published(doc, (size_t)model->size - 1, diag) : SHD_OK;
 }
 
 int64_t scenario_model_longest(const struct scenario_model *model)
 {
-    struct yaml_doc *doc = parse_config(model);
+    struct diag diag = DIAG_INIT; /* what is wrong with a config was told by its reader */
     const struct yaml_node *node = NULL;
+    struct yaml_doc *doc;
     int64_t longest = 0;
 
+    if (parse_config(&doc, model, &diag) != SHD_OK)
+        doc = NULL;
+    diag_fini(&diag);
     if (doc && yaml_doc_root(doc)->kind == YAML_MAP)
         node = yaml_find(family_text(yaml_doc_root(doc)), "max_position_embeddings");
     if (node && node->kind == YAML_TEXT)
@@ -122,18 +141,73 @@ int64_t scenario_model_longest(const struct scenario_model *model)
     return longest > 0 ? longest : model->positions;
 }
 
-void scenario_model_products(struct text *products, const char **otherwise,
-                             const struct scenario_model *model)
+/* ---- types of weights ---- */
+
+/* NVIDIA's ModelOpt writes the types of weights into this file beside a config.json; up to 0.29
+ * they are nowhere else.  As in vLLM, a quantization_config of the config.json goes first. */
+#define BESIDE "hf_quant_config.json"
+
+/* Parse the file of types beside a config.json; NULL: there is none. */
+static int parse_beside(struct yaml_doc **doc, const char *from, struct diag *diag)
 {
-    struct yaml_doc *doc = parse_config(model);
+    struct text path = TEXT_INIT;
+    int status = SHD_OK;
+
+    *doc = NULL;
+    text_add_bytes(&path, from, (size_t)(file_name(from) - from));
+    text_add(&path, BESIDE);
+    if (path.failed) {
+        status = SHD_ENOMEM;
+        diag_no_memory(diag);
+    } else if (access(text_get(&path), F_OK) == 0) {
+        status = parse_file(doc, text_get(&path), diag);
+    }
+    if (status == SHD_OK && *doc && yaml_doc_root(*doc)->kind != YAML_MAP) {
+        status = SHD_EINVAL;
+        diag_error(diag, (struct place){text_get(&path), 1, 1},
+                   "no types of weights; expected a map with 'quantization'");
+    }
+    if (status != SHD_OK) {
+        yaml_doc_destroy(*doc);
+        *doc = NULL;
+    }
+    text_fini(&path);
+    return status;
+}
+
+static const struct yaml_node *find_types(struct yaml_doc *doc)
+{
     const struct yaml_node *root = doc ? yaml_doc_root(doc) : NULL, *node = NULL;
 
-    *otherwise = NULL;
     if (root && root->kind == YAML_MAP)
         node = family_find(root, "quantization_config");
     if (root && root->kind == YAML_MAP && !node)
         node = family_find(family_text(root), "quantization_config");
-    if (node)
-        published_types_read(products, otherwise, node, model->layers);
+    return node;
+}
+
+int scenario_model_products(struct text *products, const char **otherwise,
+                            const struct scenario_model *model, struct diag *diag)
+{
+    struct yaml_doc *doc, *beside = NULL;
+    int status = parse_config(&doc, model, diag);
+    const struct yaml_node *types;
+
+    *otherwise = NULL;
+    if (status != SHD_OK)
+        return status;
+    types = find_types(doc);
+    if (!types && model->from)
+        status = parse_beside(&beside, model->from, diag);
+    if (beside)
+        types = yaml_doc_root(beside);
+    if (types)
+        published_types_read(products, otherwise, types, model->layers);
+    if (products->failed) {
+        status = SHD_ENOMEM;
+        diag_no_memory(diag);
+    }
+    yaml_doc_destroy(beside);
     yaml_doc_destroy(doc);
+    return status;
 }

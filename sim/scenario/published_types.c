@@ -138,19 +138,41 @@ static void add_fp8(struct types *t, const struct yaml_node *config)
         text_add(t->out, is(config, "activation_scheme", "static") ? STATIC : OF_TOKENS);
 }
 
+/* Algorithms of ModelOpt, as vLLM names them.  Codes of integers have the groups of the config. */
+static const struct {
+    const char *words, *products, *otherwise;
+    int64_t integers; /* bits of codes of integers; 0: `products` has the types */
+} algorithms[] = {
+    {"FP8", STATIC, NULL, 0},
+    {"FP8_PER_CHANNEL_PER_TOKEN", OF_TOKENS, NULL, 0},
+    {"FP8_PB_WO fp8_pb_wo", OF_BLOCKS, NULL, 0},
+    {"MXFP8", "recipe: mxfp8", NULL, 0},
+    {"NVFP4 NVFP4_AWQ NVFP4_SVDQUANT W4A8_NVFP4_FP8", "weights: mxfp4, block: 16", FP4_PRODUCTS, 0},
+    {"W4A8_MXFP4_FP8", "weights: mxfp4", FP4_PRODUCTS, 0},
+    {"W4A16_AWQ W4A8_AWQ", NULL, NULL, 4},
+    {"W8A16", NULL, NULL, 8},
+    {"W8A8_SQ_PER_CHANNEL", NULL, INT8_PRODUCTS, 8},
+};
+#define NALGORITHMS (sizeof algorithms / sizeof *algorithms)
+
+/* Without an algorithm or groups only the cache is of fewer bits. */
 static void add_modelopt(struct types *t, const struct yaml_node *config)
 {
     const struct yaml_node *inner = find(config, "quantization");
 
     config = inner ? inner : config;
-    if (is(config, "quant_algo", "FP8")) {
-        text_add(t->out, STATIC);
-    } else if (is(config, "quant_algo", "NVFP4")) {
-        text_add(t->out, "weights: mxfp4, block: 16");
-        t->otherwise = FP4_PRODUCTS;
-    } else {
-        add_groups(t, config);
+    for (size_t i = 0; i < NALGORITHMS; i++) {
+        if (!is(config, "quant_algo", algorithms[i].words))
+            continue;
+        t->otherwise = algorithms[i].otherwise;
+        if (algorithms[i].integers == 0)
+            text_add(t->out, algorithms[i].products);
+        else
+            add_integers(t, algorithms[i].integers, number(config, "group_size", 0));
+        return;
     }
+    if (find(config, "quant_algo") || find(config, "config_groups"))
+        add_groups(t, config);
 }
 
 static void add_method(struct types *t, const struct yaml_node *config)
@@ -161,7 +183,8 @@ static void add_method(struct types *t, const struct yaml_node *config)
         text_add(t->out, OF_TOKENS);
     else if (is(config, "quant_method", "compressed-tensors"))
         add_groups(t, config);
-    else if (is(config, "quant_method", "modelopt modelopt_fp4") || find(config, "quant_algo"))
+    else if (is(config, "quant_method", "modelopt modelopt_fp4") || find(config, "quant_algo") ||
+             find(config, "quantization"))
         add_modelopt(t, config);
     else if (is(config, "quant_method", "gptq gptq_marlin awq awq_marlin moe_wna16 auto-round"))
         add_integers(t, number(config, "bits", number(config, "w_bit", 4)),

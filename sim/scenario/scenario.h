@@ -924,10 +924,11 @@ bool scenario_find_model(size_t *n, const char *name, struct nearest *nearest);
 const char *scenario_model_repository(size_t n, size_t i);
 
 /* Append options of `products` that keep the weights of a model of a published size, or of a
- * config.json, in the types in which they were published; none: they have 16 bits or more.
- * *otherwise becomes what is planned in another way, static text; NULL: nothing. */
-void scenario_model_products(struct text *products, const char **otherwise,
-                             const struct scenario_model *model);
+ * config.json and the hf_quant_config.json beside it, in the types in which they were published;
+ * none: they have 16 bits or more.  *otherwise becomes what is planned in another way, static text;
+ * NULL: nothing.  SHD_EINVAL (a file that cannot be read or is no map), SHD_ENOMEM; reported. */
+SHD_MUST_CHECK int scenario_model_products(struct text *products, const char **otherwise,
+                                           const struct scenario_model *model, struct diag *diag);
 
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);
