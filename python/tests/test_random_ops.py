@@ -235,7 +235,8 @@ def torch_both(fn: Callable[..., Any], args: List[Any], gradient: bool) -> Tuple
         return (made * ((7 * torch.arange(made.numel()) % 11) / 8 - 0.5).reshape(made.shape).to(made.dtype)).sum(), made
 
     def run() -> Any:
-        named = (lambda x, y: loss(x, y)) if len(args) == 2 else (lambda x, y, b: loss(x, y, b))
+        names: List[Callable[..., Any]] = [lambda x, y: loss(x, y), lambda x, y, b: loss(x, y, b)]
+        named = names[len(args) - 2]
         ran = from_torch(named, *args, mesh={"dp": 2}, rules=rules, grad=True).run()
         return dataclasses.replace(ran, outputs=[*ran.gradients.values(), ran.outputs[1]])
 

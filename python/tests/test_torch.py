@@ -236,6 +236,21 @@ class Operations(unittest.TestCase):
             with self.subTest(name):
                 self.compare(fn, args)
 
+    def test_floor_of_a_quotient(self) -> None:
+        numbers = [float("inf"), float("-inf"), float("nan"), 0.0, 1.0, -1.0, 2.5, -7.0, 0.1, 1000.0, 3.0]
+        a, b = (torch.tensor(numbers).repeat_interleave(11), torch.tensor(numbers * 11))
+        for kind in (torch.float32, torch.float64, torch.bfloat16):
+            for fn in (lambda x, y: x // y, lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda x, y: x // 0.1):
+                x, y = a.to(kind), b.to(kind)
+                (got,) = evaluate(from_torch(fn, x, y, mesh={"a": 1})._arrays, {})
+                np.testing.assert_array_equal(np.asarray(got, "float64"), fn(x, y).double().numpy())
+
+    def test_arrays_without_elements_are_told_at_their_line(self) -> None:
+        x, weight = torch.ones(0, 2, 5), torch.ones(3, 2, 2)
+        for convolve in (lambda x, w: F.conv1d(x, w).sum(), lambda x, w: F.conv_transpose1d(x, w.transpose(0, 1)).sum()):
+            with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: gradient[.]x is an array without elements, of \[0, 2, 5\]"):
+                from_torch(convolve, x, weight, mesh={"a": 1}, grad=True)
+
     def test_gradients(self) -> None:
         for name, (fn, args) in SMOOTH.items():
             with self.subTest(name):
@@ -312,7 +327,8 @@ class Modules(unittest.TestCase):
         module.up.weight.grad = before = torch.ones(6, 6)
         torch.manual_seed(3)
         wanted = torch.rand(2)
-        for fn in (module, lambda x: module(x) + torch.rand(4, 6), lambda x: module(x).item(), lambda x: 1 / 0):
+        asked: List[Callable[..., Any]] = [module, lambda x: module(x) + torch.rand(4, 6), lambda x: module(x).item(), lambda x: 1 / 0]
+        for fn in asked:
             torch.manual_seed(3)
             with contextlib.suppress(InputError, ZeroDivisionError, RuntimeError):
                 from_torch(fn, x, mesh={"a": 2})

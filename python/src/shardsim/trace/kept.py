@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
@@ -50,7 +51,7 @@ def unchanged(*roots: Any) -> Iterator[None]:
 
 def _states() -> List[Undo]:
     own, drawn, arrays = torch.get_rng_state(), random.getstate(), np.random.get_state()
-    return [lambda: torch.set_rng_state(own), lambda: random.setstate(drawn), lambda: np.random.set_state(arrays)]
+    return [partial(torch.set_rng_state, own), partial(random.setstate, drawn), partial(np.random.set_state, arrays)]
 
 
 def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:

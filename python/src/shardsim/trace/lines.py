@@ -47,11 +47,19 @@ class Writer(LinesAttention):
             try:
                 self._values[array.number] = getattr(self, "_" + array.op)(array)
             except Gap as gap:
-                self.gaps.append(f"{array.where}: {gap}" if array.where else str(gap))
+                self._note_gap(array, str(gap))
                 self._values[array.number] = Value("?", [self.axis_names(a) for a in array.axes])
+        for array, name in zip(outputs, names):
+            if 0 in array.shape and array.op != "leaf":
+                self._note_gap(array, f"{name} is an array without elements, of {list(array.shape)}")
         values = [self._output(x, readable(name)) for x, name in zip(outputs, names)]
         self.gaps += self.shardings.resolve()
         return values
+
+    def _note_gap(self, array: Array, gap: str) -> None:
+        """At the array's line of the user's, or the first that reads it."""
+        where = next((x.where for x in [array, *self._readers.get(array.number, ())] if x.where), "")
+        self.gaps.append(f"{where}: {gap}" if where else gap)
 
     def needed(self, outputs: Sequence[Array]) -> List[Array]:
         """All arrays that outputs are made of, in the order of the program."""
@@ -132,6 +140,8 @@ class Writer(LinesAttention):
         return Value(own, value.dims)
 
     def _leaf(self, array: Array) -> Value:
+        if 0 in array.shape and not array.attrs["path"].startswith("gap/"):
+            raise Gap(f"{array.attrs['path']} is an array without elements, of {list(array.shape)}")
         name = self.unique(readable(array.attrs["path"]))
         dims: List[Optional[Names]] = []
         used: List[str] = []

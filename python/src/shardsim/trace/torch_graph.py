@@ -235,15 +235,15 @@ class Reader:
         tensor = value.detach()
         for axis, step in enumerate(tensor.stride()):
             if step == 0:
-                tensor = tensor.narrow(axis, 0, 1)
+                tensor = tensor.narrow(axis, 0, min(1, tensor.shape[axis]))
         return self.spread(self._constant(tensor), value.shape)
 
     def _constant(self, tensor: torch.Tensor) -> Array:
         name, array = type_name(tensor.dtype), numpy_of(tensor)
         assert array is not None
         first = array.reshape(-1)[:1]
-        if array.size and (array == first).all():
-            item = first[0]
+        if (array == first).all():
+            item = first[0] if array.size else 0
             number = self.program.number(float(item) if is_float(name) else int(item), name)
             return self.spread(number, array.shape) if array.ndim else number
         key = (name, array.shape, array.tobytes())
@@ -313,7 +313,7 @@ def _once(value: Any, axes: Sequence[int], rank: int) -> Any:
     if isinstance(value, torch.Tensor):
         for axis in axes:
             at = axis - rank + value.dim()
-            value = value.narrow(at, 0, 1) if at >= 0 else value
+            value = value.narrow(at, 0, min(1, value.shape[at])) if at >= 0 else value
     return value
 
 

@@ -94,9 +94,22 @@ def _div(c: Call) -> Array:
         return mapped(c, "div", c.self, c.other)
     if not is_float(c.dtype):
         return _whole_division(c, mode)
-    quotient = mapped(c, "div", c.self, c.other)
-    floor = c.program.map("floor", quotient)
-    return floor if mode == "floor" else truncated(c.program, quotient)
+    return _float_floor(c) if mode == "floor" else truncated(c.program, mapped(c, "div", c.self, c.other))
+
+
+def _float_floor(c: Call) -> Array:
+    """As PyTorch has it: what the rest leaves is divided, so that 1 // 0.1 is 9, and NaN where the dividend is infinite."""
+    p, kind = c.program, c.dtype
+    a, b = ranked(p, [c.array(x, kind) for x in (c.self, c.other)])
+    zero, one = p.number(0.0, kind), p.number(1.0, kind)
+    rest = p.map("rem", a, b)
+    quotient = p.map("div", p.map("sub", a, rest), b)
+    below = p.logic("or", *(p.logic("and", p.compare("less", x, zero), p.compare("less", zero, y)) for x, y in ((rest, b), (b, rest))))
+    quotient = p.select(below, p.map("sub", quotient, one), quotient)
+    floor = p.map("floor", quotient)  # of a number that is whole but for its rounding
+    above = p.compare("less", p.number(0.5, kind), p.map("sub", quotient, floor))
+    whole = p.select(above, p.map("add", floor, one), floor)
+    return p.select(p.compare("equal", b, zero), p.map("div", a, b), whole)
 
 
 def truncated(p: Program, x: Array) -> Array:
@@ -118,7 +131,7 @@ def _whole_division(c: Call, mode: str) -> Array:
 @handles("floor_divide")
 def _floor_divide(c: Call) -> Array:
     if is_float(c.dtype):
-        return c.program.map("floor", mapped(c, "div", c.self, c.other))
+        return _float_floor(c)
     return _whole_division(c, "floor")
 
 
