@@ -239,8 +239,13 @@ class Operations(unittest.TestCase):
     def test_floor_of_a_quotient(self) -> None:
         numbers = [float("inf"), float("-inf"), float("nan"), 0.0, 1.0, -1.0, 2.5, -7.0, 0.1, 1000.0, 3.0]
         a, b = (torch.tensor(numbers).repeat_interleave(11), torch.tensor(numbers * 11))
+        divided: List[Callable[..., Any]] = [
+            lambda x, y: x // y,
+            lambda x, y: torch.div(x, y, rounding_mode="floor"),
+            lambda x, y: x // 0.1,
+        ]
         for kind in (torch.float32, torch.float64, torch.bfloat16):
-            for fn in (lambda x, y: x // y, lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda x, y: x // 0.1):
+            for fn in divided:
                 x, y = a.to(kind), b.to(kind)
                 (got,) = evaluate(from_torch(fn, x, y, mesh={"a": 1})._arrays, {})
                 np.testing.assert_array_equal(np.asarray(got, "float64"), fn(x, y).double().numpy())

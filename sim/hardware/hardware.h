@@ -222,8 +222,8 @@ void hardware_set(struct hardware *hardware, const char *suppositions, struct pl
 bool hardware_validates_serving(const struct hardware_validation *validation);
 
 /* The name of the shipped cluster with equal devices, by rate and memory, for which most steps were
- * measured; NULL: none. */
-const char *hardware_measured_like(const struct hardware *hardware);
+ * measured; NULL: none.  *failed is set if memory ran out, and stays as it is else. */
+const char *hardware_measured_like(const struct hardware *hardware, bool *failed);
 
 /* Add what a cluster's constants were fitted to, and how far off steps left out of the fit were:
  * "7 steps of fp8_nemo, 9.6 % off"; or "no measured step". */

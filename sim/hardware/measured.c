@@ -56,7 +56,7 @@ static struct hardware *read_shipped(const struct shipped_file *file)
     return hardware;
 }
 
-const char *hardware_measured_like(const struct hardware *hardware)
+const char *hardware_measured_like(const struct hardware *hardware, bool *failed)
 {
     const char *found = NULL;
     int64_t most = 0;
@@ -68,6 +68,7 @@ const char *hardware_measured_like(const struct hardware *hardware)
             most = measured_steps(other);
             found = file->name;
         }
+        *failed |= !other; /* shipped files are right: there was no memory for it */
         hardware_destroy(other);
     }
     return found;

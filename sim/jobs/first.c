@@ -147,7 +147,8 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
         l->stage, batch_axes(asked, l), l->stage == 3 ? ", prefetch: 1" : "");
 }
 
-static struct hardware *find_cluster(const char *name)
+/* NULL: there is none of that name, or no memory for it, so that the text fails. */
+static struct hardware *find_cluster(const char *name, struct text *out)
 {
     struct hardware *found = NULL;
     struct diag diag;
@@ -155,6 +156,7 @@ static struct hardware *find_cluster(const char *name)
     diag_init(&diag);
     if (hardware_find(&found, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK)
         found = NULL;
+    out->failed |= diag.no_memory;
     diag_fini(&diag);
     return found;
 }
@@ -164,12 +166,12 @@ static struct hardware *find_cluster(const char *name)
 static void write_measured(struct text *out, const struct hardware *hardware)
 {
     struct hardware *other;
-    const char *like = hardware_measured_like(hardware);
+    const char *like = hardware_measured_like(hardware, &out->failed);
 
     text_add(out, "# Its constants were fitted to ");
     hardware_print_measured(out, hardware);
     text_add(out, ".\n");
-    if (like && strcmp(like, hardware->name) != 0 && (other = find_cluster(like)) != NULL) {
+    if (like && strcmp(like, hardware->name) != 0 && (other = find_cluster(like, out)) != NULL) {
         text_addf(out, "# %s has such devices, other links and software:\n# ", like);
         hardware_print_measured(out, other);
         text_add(out, ".  Take the one whose steps are like yours.\n");
@@ -192,7 +194,7 @@ static void write_margin(struct text *out, const struct hardware *hardware, bool
 /* Comments on the cluster. */
 static void write_cluster(struct text *out, const struct first_asked *asked)
 {
-    struct hardware *hardware = find_cluster(asked->hardware);
+    struct hardware *hardware = find_cluster(asked->hardware, out);
 
     if (!hardware)
         return;

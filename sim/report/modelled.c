@@ -176,7 +176,7 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
  * devices tells how far assumptions may be from real software. */
 static void print_unmeasured(struct text *out, const struct record *record)
 {
-    const char *measured = hardware_measured_like(record->modelled->hardware);
+    const char *measured = hardware_measured_like(record->modelled->hardware, &out->failed);
 
     if (program_serves(record->program))
         text_add(out, "  trust       not validated: no measured step of serving on this cluster is "
