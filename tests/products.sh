@@ -334,10 +334,26 @@ ok $? "large products take half the time"
 
 # ---- what is refused ----
 
+cat >"$tmp/heads.yaml" <<'YAML'
+version: 1
+name: heads
+mesh: {sp: 4}
+model: {kind: gpt2, d_model: 16, d_ff: 32, layers: 1, heads: 2, head_dim: 4, vocab: 16}
+batch: {size: 4, seq: 4}
+step: [forward, backward]
+products: {recipe: rowwise}
+params: [[.*, [sp]]]
+axes: {batch: sp}
+YAML
+
 shardsim plan --set products.recipe=blockwise --set products.block=5 "$tmp/decoder.yaml"
 is 2 "blocks that do not divide"
 says err "products.block: blocks of 5 do not divide dimension '.*' of [0-9]*; expected a divisor" \
     "blocks that do not divide: which"
+shardsim plan -q "$tmp/heads.yaml"
+is 2 "more devices than heads"
+says err "products.amax local: 4 parts do not divide dimension 'heads' of 2; expected products.amax all" \
+    "more devices than heads: what to do"
 shardsim plan --set products.recipe=rowwise --set model.dtype=float64 "$tmp/mlp.yaml"
 is 2 "products in float64"
 shardsim plan --set products.recipe=fp9 "$tmp/mlp.yaml"

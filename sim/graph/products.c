@@ -126,12 +126,13 @@ static int64_t part_of(const struct rounding *r, const struct graph_node *x, uin
         parts = o->weight_parts[x - r->old][d];
     else if (role != ROLE_WEIGHT && o->data_parts && x->dims[d] < o->ndims)
         parts = o->data_parts[x->dims[d]];
-    if (parts > 1 && size % parts != 0)
-        graph_fail(r->graph, SHD_EINDIVISIBLE,
-                   "products.amax local: %" PRId64 " parts do not divide dimension '%s' of "
-                   "%" PRId64 "; expected products.amax all",
-                   parts, r->graph->dims[x->dims[d]].name, size);
-    return parts > 1 ? size / parts : size;
+    if (parts <= 1 || size % parts == 0)
+        return parts > 1 ? size / parts : size;
+    graph_fail(r->graph, SHD_EINDIVISIBLE,
+               "products.amax local: %" PRId64 " parts do not divide dimension '%s' of "
+               "%" PRId64 "; expected products.amax all",
+               parts, r->graph->dims[x->dims[d]].name, size);
+    return size;
 }
 
 /* Cut a dimension of the groups into blocks, which begin anew with a device's part, and of an
