@@ -196,10 +196,12 @@ int program_add_op(struct program *program, const struct program_op *op, struct 
     if (status != SHD_OK)
         return status;
     program->ops = ops;
-    if (op->kind == PROGRAM_KERNEL && op->desc)
+    if (op->kind == PROGRAM_KERNEL && op->desc) {
         added.desc = program_descs_keep(&program->descs, op->desc);
-    if (op->kind == PROGRAM_KERNEL && op->desc && !added.desc)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops", program->nops);
+        if (!added.desc)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops",
+                                 program->nops);
+    }
     program->ops[program->nops] = added;
     program->ops[program->nops].part = part_of(op);
     program->ops[program->nops++].times = 1;
