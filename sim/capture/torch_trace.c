@@ -44,7 +44,8 @@ struct json_piece torch_op_name(struct json_piece name)
 
     while (at > 0 && name.at[at - 1] != ':')
         at--;
-    return (struct json_piece){name.at + at, name.length - at};
+    /* An event without a name has no text to point into. */
+    return at > 0 ? (struct json_piece){name.at + at, name.length - at} : name;
 }
 
 struct torch_call torch_call_named(struct json_piece name, enum torch_role role)
