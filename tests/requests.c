@@ -142,6 +142,47 @@ static void test_by_hand(void)
     is_served("two replicas", &setup, (struct times[]){{10, 30.201}, {20, 20}, {40.201, 50.301}});
 }
 
+static bool near(double value, double expected)
+{
+    return fabs(value - expected) < 1e-9;
+}
+
+/* Closed loops: of requests that are there at once, one or two in the system.  The second of one
+ * begins when the first has ended; nobody waits, as each arrives when there is a place.  Of two the
+ * third arrives with the end of the second, at 30 ms, and waits for the step that begins then. */
+static void test_closed_loop(void)
+{
+    struct trace_request requests[] = {{.prompt = 100, .output = 3},
+                                       {.prompt = 200, .output = 1},
+                                       {.prompt = 100, .output = 2}};
+    struct request_trace trace = {.requests = requests, .nrequests = 3};
+    struct serving_setup setup = setup_of(&trace, "prefill-first", MANY);
+    struct serving_figures f;
+    struct serving_outcome o;
+    struct shd_error err;
+
+    setup.concurrency = 1;
+    is_served("one in the system", &setup,
+              (struct times[]){{10, 30.201}, {50.201, 50.201}, {60.201, 70.301}});
+    o = run(&setup);
+    ok(serving_figures_of(&f, &setup, &o, &(struct serving_goal){0, 0}, &err) == SHD_OK,
+           "figures of a closed loop");
+    ok(near(f.first.p50, 0.01) && near(f.first.p99, 0.02) && near(f.latency.p99, 0.030201) &&
+           near(f.queue.p99, 0),
+       "times count from when a request may arrive, and it waits for nobody");
+    serving_outcome_fini(&o);
+    setup.concurrency = 2;
+    is_served("two in the system", &setup, (struct times[]){{30, 60.301}, {30, 30}, {40, 50.2}});
+    setup.limits.batch_max = 1; /* the second waits in the queue for 30.201 ms, the third for 20 */
+    o = run(&setup);
+    ok(serving_figures_of(&f, &setup, &o, &(struct serving_goal){0, 0}, &err) == SHD_OK,
+           "figures of a closed loop with a queue");
+    ok(near(f.queue.p99, 0.030201) && near(f.queue.p50, 0.02) && near(f.queue.mean, 0.050201 / 3) &&
+           near(f.first.p99, 0.050201),
+       "the queue's part of the first token");
+    serving_outcome_fini(&o);
+}
+
 /* Steps of one token: the second decodes when the first has ended.  Prompts are not cut. */
 static void test_step_tokens(void)
 {
@@ -579,6 +620,7 @@ int main(void)
     test_by_hand();
     test_draft();
     test_together();
+    test_closed_loop();
     test_step_tokens();
     test_preemption();
     test_refused();

@@ -24,6 +24,7 @@ for half in prefill decode; do
     is 0 "a plan of the $half"
     cp "$tmp/out" "$tmp/$half.json"
 done
+cp "$tmp/decode.json" "$tmp/decode1.json"
 cat >"$tmp/alone.py" <<'PY'
 import json, sys
 
@@ -71,6 +72,40 @@ shardsim serve "$small" -n 50 "$@"
 tr -s '\n ' '  ' <"$tmp/out" | grep -q "verifies 4 proposed tokens of each sequence, of which 3 are right on average, and makes 4,"
 ok $? "text: what a draft makes"
 
+# A closed loop: the first two requests are there at once, and each other one when one has ended.  The
+# queue's part of the first token is what the prefill alone does not take.
+shardsim serve "$small" -p chunked --concurrency 2 --batch 1 -n 20 --prompt-tokens 256 --output-tokens 2 --json
+is 0 "a closed loop"
+cat >"$tmp/loop.py" <<'PY'
+import json, sys
+
+serve, prefill, decode = (json.load(open(name, encoding="utf-8")) for name in sys.argv[1:])
+step = lambda result: result["time"]["modelled"]["step_seconds"]
+row, = serve["policies"]
+assert serve["concurrency"] == 2
+near = lambda value, expected: abs(value / expected - 1) < 1e-5
+assert near(row["queue_p50_s"], step(prefill) + step(decode)), row
+assert near(row["first_token_p50_s"] - row["queue_p50_s"], step(prefill)), row
+assert near(row["seconds"], 20 * (step(prefill) + step(decode))), row
+PY
+python3 "$tmp/loop.py" "$tmp/out" "$tmp/prefill.json" "$tmp/decode1.json" >"$tmp/wrong" 2>&1
+ok $? "one of two waits for the other: as long as its steps take"
+diag <"$tmp/wrong"
+shardsim serve "$small" -p chunked --concurrency 2 -n 20
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "with at most 2 in the system: the next arrives when one has ended"
+ok $? "text: a closed loop"
+
+# What is known of the error of such steps, as a plan of one says it: nothing of small models in 32 bits,
+# something of one that is like those that were measured.
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "Against measured steps: extrapolated in products in float32, .*; no error is claimed"
+ok $? "text: says that it is extrapolated, and in what"
+shardsim serve "$scenarios/requests.yaml" -s hardware=tpu-v4 -n 3 --json
+grep -q '"validated": false' "$tmp/out" && grep -q '"expected_error": null' "$tmp/out"
+ok $? "a cluster of which no step of serving was measured"
+shardsim serve "$scenarios/requests.yaml" -s hardware=tpu-v4 -n 3
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "not validated, as no measured step of serving on this cluster is known"
+ok $? "text: not validated"
+
 # Groups of devices with sequences of their own: one replica of two is as two replicas, where they do not
 # communicate.  Where they do, they step together.
 sed 's/^mesh: .*/mesh: {dp: 2, tp: 2}/' "$small" >"$tmp/groups.yaml"
@@ -78,10 +113,13 @@ printf 'axes: {batch: dp}\n' >>"$tmp/groups.yaml"
 set -- -p static -p prefill-first -p chunked -p shortest --rate 900 -n 200 --prompt-tokens lognormal:161,120 \
     --output-tokens 40 --json
 shardsim serve "$small" --replicas 2 "$@"
-grep -v -e '"scenario"' -e '"groups' -e '"replicas"' -e _steps "$tmp/out" >"$tmp/two.json"
+alike() { # what is the same of either
+    sed '/"extrapolated_in"/,/\]/d' "$1" | grep -v -e '"scenario"' -e '"groups' -e '"replicas"' -e _steps
+}
+alike "$tmp/out" >"$tmp/two.json"
 shardsim serve "$tmp/groups.yaml" "$@"
 is 0 "a batch sharded over devices"
-grep -v -e '"scenario"' -e '"groups' -e '"replicas"' -e _steps "$tmp/out" | cmp -s - "$tmp/two.json"
+alike "$tmp/out" | cmp -s - "$tmp/two.json"
 ok $? "two groups that do not communicate are as two replicas"
 grep -q '"groups": 2' "$tmp/out" && grep -q '"groups_step_together": false' "$tmp/out"
 ok $? "says that they step alone"

@@ -319,6 +319,14 @@ nothing '^--set.*8 experts and 1 copy beside them do not divide over 2 devices' 
     -s 'moe={experts: 8, top_k: 2, d_ff: 32, redundant: 1}' \
     -s 'params=[[moe/.*kernel, [ep]], [.*, []]]'
 
+# A tenth of the memory stays free, as in init and search; the next batch would fit in all of it.
+shardsim search "$scenarios/models/serve-llama3-70b.yaml" --serve -q --json
+holds "search --serve: a tenth of the memory stays free" <<'PY'
+room = 81559 * 2**20
+most = max(l["memory_bytes"] for l in r["layouts"])
+assert r["memory_margin"] == 0.1 and 0.8 * room < most <= 0.9 * room, most / room
+PY
+
 # The page shows what the program says.
 # The most sequences that are tried, where more may fit; and a cache that is not padded.
 shardsim search "$scenarios/requests.yaml" --serve -S decode -q --top 1

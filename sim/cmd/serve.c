@@ -129,6 +129,8 @@ static const struct args_row rows[] = {
     {"rate", 0, "NUMBER", take_rate, AT(rate), 0, 0,
      "Requests a second, at random times, or of a file with its times stretched; inf, the default "
      "without a file: all at once"},
+    {"concurrency", 0, "N", args_count, AT(concurrency), 1, TRACE_REQUESTS_MAX,
+     "At most so many requests in the system: the next arrives when one has ended (any number)"},
     {"prompt-tokens", 0, "LENGTHS", take_lengths, AT(drawn.prompt), 0, 0,
      "Tokens of a prompt: a number (1024), or lognormal:MEAN,DEVIATION"},
     {"output-tokens", 0, "LENGTHS", take_lengths, AT(drawn.output), 0, 0,

@@ -289,12 +289,23 @@ void trust_of(struct trust *out, const struct program *program, const struct har
         claim(out, &t);
 }
 
-void trust_print_beyond(struct text *out, const struct trust *trust)
+void trust_join(struct trust_of_all *all, const struct trust *trust)
+{
+    bool first = all->nsteps++ == 0, less = trust->claim < 0 || trust->rows < all->rows;
+
+    all->measured = trust->set && (first || all->measured);
+    all->beyond |= trust->beyond;
+    all->rows = first || less ? trust->rows : all->rows;
+    if (first || trust->claim < 0 || (all->claim >= 0 && trust->claim > all->claim))
+        all->claim = trust->claim;
+}
+
+void trust_print_beyond(struct text *out, uint32_t beyond)
 {
     const char *comma = "";
 
     for (int t = 0; t < TRAIT_NTRAITS; t++)
-        if (trust->beyond >> t & 1) {
+        if (beyond >> t & 1) {
             text_addf(out, "%s%s", comma, hardware_traits[t].text);
             comma = ", ";
         }

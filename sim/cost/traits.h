@@ -32,8 +32,20 @@ struct trust {
 
 void trust_of(struct trust *out, const struct program *program, const struct hardware *hardware);
 
-/* Append what a step has beyond its set: "experts, ZeRO 3". */
+/* What is known of the error of several steps together: that of the step of which least is known.
+ * Begins as zeros. */
+struct trust_of_all {
+    uint32_t nsteps;
+    bool measured;   /* the cluster has measured steps that all of them can be compared with */
+    uint32_t beyond; /* traits that some step has and no step of its set had */
+    double claim;    /* the largest; negative: for some step no claim is made */
+    int64_t rows;    /* measured steps that the claims are from, the fewest */
+};
+
+void trust_join(struct trust_of_all *all, const struct trust *trust);
+
+/* Append the traits `beyond` of steps: "experts, ZeRO 3". */
 struct text;
-void trust_print_beyond(struct text *out, const struct trust *trust);
+void trust_print_beyond(struct text *out, uint32_t beyond);
 
 #endif /* COST_TRAITS_H */

@@ -73,6 +73,7 @@ static struct serving_setup setup_of(const struct served *o, const struct step_p
                                   .policy = policy,
                                   .limits = o->limits,
                                   .draft = plans->draft,
+                                  .concurrency = o->concurrency,
                                   .nreplicas = (o->nreplicas - nprefill) * decode->ngroups +
                                                nprefill * prefill->ngroups,
                                   .nprefill = nprefill * prefill->ngroups,
@@ -162,6 +163,7 @@ static int serve_all(const struct served *o, const struct policies *policies,
                                     .trace = trace,
                                     .rows = rows,
                                     .nrows = policies->n,
+                                    .concurrency = o->concurrency,
                                     .nreplicas = o->nreplicas,
                                     .nprefill = o->nprefill,
                                     .limits = o->limits,
@@ -173,6 +175,8 @@ static int serve_all(const struct served *o, const struct policies *policies,
                                     .token_bytes = plans->token_bytes,
                                     .apart = plans->apart,
                                     .nplans = plans->nplans,
+                                    .trust = plans->trust,
+                                    .margin = plans->margin,
                                     .error = plans->error};
     int exit = CMD_OK;
 

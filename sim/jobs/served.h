@@ -19,6 +19,7 @@ struct served {
     int64_t unit_ns;              /* of the file's times; 0: as trace_parse() finds it */
     uint32_t nrequests;           /* the first of the file; 0: all */
     double rate;                  /* 0: as in the file */
+    uint32_t concurrency;         /* requests in the system at most; 0: any number */
     struct trace_synthetic drawn; /* but for the rate and the number */
     const char *policies[SERVED_POLICIES_MAX];
     size_t npolicies;             /* 0: all */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "hardware/margin.h"
 #include "jobs/command.h"
 #include "report/modelled.h"
 #include "trial/handoff.h"
@@ -93,6 +94,7 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
     const struct scenario *s = trial->scenario;
     const struct hardware *h = trial->hardware;
     struct modelled_figures f;
+    struct trust trust;
     int status;
 
     if (!h)
@@ -103,9 +105,12 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
     if (status != SHD_OK)
         return status;
     modelled_figures_of(&f, trial->record, 0);
+    trust = modelled_trust(trial->record);
+    trust_join(&plans->trust, &trust);
+    plans->margin = hardware_margin(h);
     *out = (struct planned){.seconds = f.step_s,
                             .memory_bytes = f.memory_bytes,
-                            .room_bytes = h->memory_bytes,
+                            .room_bytes = hardware_room(h),
                             .kept_tokens = (double)scenario_cache_tokens(s),
                             .handoff_s = trial->record->handoff.seconds,
                             .ndevices = trial->record->ndevices};

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "cost/traits.h"
 #include "jobs/chosen.h"
 #include "serving/tables.h"
 
@@ -38,6 +39,8 @@ struct step_plans {
     char cluster[64];
     double token_bytes; /* of the cache, on the device that decodes with most */
     uint32_t nplans;
+    struct trust_of_all trust; /* of the planned steps, against measured ones */
+    double margin; /* part of a device's memory that caches leave free (hardware/margin.h) */
     double error; /* the largest of steps between the planned ones, as a fraction */
 };
 

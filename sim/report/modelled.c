@@ -11,7 +11,6 @@
 
 #include "base/units.h"
 #include "base/wrap.h"
-#include "cost/traits.h"
 #include "hardware/hardware.h"
 #include "hardware/margin.h"
 #include "hardware/traits.h"
@@ -57,7 +56,7 @@ static double memory_bytes(const struct record *record)
 
 /* ---- how far to trust the model ---- */
 
-static struct trust trust_in(const struct record *record)
+struct trust modelled_trust(const struct record *record)
 {
     struct trust trust;
 
@@ -103,7 +102,7 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
                                      .exposed_s = (double)row->exposed_ns * 1e-9,
                                      .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
                                      .memory_bytes = memory_bytes(record)};
-    out->expected_error = trust_in(record).claim;
+    out->expected_error = modelled_trust(record).claim;
     out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
@@ -193,7 +192,7 @@ static void print_extrapolated(struct text *out, const struct trust *trust)
     struct text sentence = TEXT_INIT;
 
     text_add(&sentence, "extrapolated: ");
-    trust_print_beyond(&sentence, trust);
+    trust_print_beyond(&sentence, trust->beyond);
     text_add(&sentence, "; no error is claimed");
     text_add(out, "  trust       ");
     wrap_join(out, 80, 14, 14, &sentence);
@@ -201,7 +200,7 @@ static void print_extrapolated(struct text *out, const struct trust *trust)
 
 static void print_trust(struct text *out, const struct record *record)
 {
-    struct trust trust = trust_in(record);
+    struct trust trust = modelled_trust(record);
 
     if (!trust.set) {
         print_unmeasured(out, record);
@@ -430,7 +429,7 @@ static void write_straggler(struct json_out *out, const struct record_straggler 
 /* How far to trust the step, and what it has that no measured step had. */
 static void write_trust(struct json_out *out, const struct record *record)
 {
-    struct trust trust = trust_in(record);
+    struct trust trust = modelled_trust(record);
 
     json_out_key_bool(out, "extrapolated", trust.claim < 0);
     json_out_key_array(out, "extrapolated_in");

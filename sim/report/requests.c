@@ -14,6 +14,7 @@
 #include "base/literal.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "hardware/traits.h"
 #include "report/table.h"
 
 #define ALIKE 0.01   /* throughputs as near as this are called the same */
@@ -57,8 +58,9 @@ static const struct column columns[] = {
     FIGURE("cache_most", used_most, UNIT_PART, 1, "most"),
     COUNT("preemptions", counts.npreempted, UNIT_COUNT64, 1, "preempt"),
     TIMES("first_token", first, 2, "TTFT"),
-    TIMES("between_tokens", gap, 2, "ITL"),
-    TIMES("latency", latency, 3, "latency"),
+    TIMES("queue", queue, 2, "queue"),
+    TIMES("between_tokens", gap, 3, "ITL"),
+    TIMES("latency", latency, 4, "latency"),
     TIMES("time_per_token", token, 3, "TPOT"),
     FIGURE("seconds", span_s, UNIT_SECONDS, 0, ""),
     COUNT("steps", nsteps, UNIT_COUNT64, 0, ""),
@@ -272,7 +274,10 @@ static void add_trace(struct text *out, const struct serving_report *r)
     if (span_s > 0)
         text_addf(out, "%.3g a second", (t->nrequests - 1) / span_s);
     else
-        text_add(out, "all at once");
+        text_add(out, r->concurrency > 0 ? "each as soon as it may" : "all at once");
+    if (r->concurrency > 0)
+        text_addf(out, ", with at most %u in the system: the next arrives when one has ended",
+                  r->concurrency);
     text_addf(out, "; on average %.0f tokens of prompt and %.0f of output", prompt / t->nrequests,
               output / t->nrequests);
     if (t->block_tokens > 0)
@@ -346,11 +351,13 @@ static void add_replicas(struct text *out, const struct serving_report *r)
         text_addf(out, " of %u groups of devices, each with sequences of its own", r->ngroups);
     text_addf(out, ", %" PRId64 " devices of %s in all; ", r->rows[0].ndevices, r->cluster);
     text_addf(out,
-              "a %s's cache has room for %s tokens (%s each on a device) in pages of %u; "
-              "steps of up to %u sequences and %u tokens.",
+              "a %s's cache has room for %s tokens (%s each on a device) in pages of %u",
               r->ngroups > 1 ? "group" : "replica", units_print_count(r->cache_tokens).text,
-              units_print_bytes((uint128)llround(r->token_bytes)).text, r->limits.page,
-              r->limits.batch_max, r->limits.tokens_max);
+              units_print_bytes((uint128)llround(r->token_bytes)).text, r->limits.page);
+    if (r->margin > 0)
+        text_addf(out, ", with %.0f %% of a device's memory kept free", 100 * r->margin);
+    text_addf(out, "; steps of up to %u sequences and %u tokens.", r->limits.batch_max,
+              r->limits.tokens_max);
     if (r->ngroups > 1)
         text_add(out, r->together ? " Groups of a replica communicate, so that they step together, "
                                     "for as long as the one with most to do."
@@ -406,6 +413,47 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
     }
 }
 
+/* How far the planned steps may be off. */
+static void add_trust(struct text *out, const struct serving_report *r)
+{
+    text_addf(out,
+              "Times are modelled: of %u planned steps, and between these, where they are off by "
+              "%.1f %% at most. Against measured steps: ",
+              r->nplans, 100 * r->error);
+    if (!r->trust.measured) {
+        text_add(out, "not validated, as no measured step of serving on this cluster is known.");
+    } else if (r->trust.claim >= 0) {
+        text_addf(out,
+                  "expect steps to be off by %.1f %% at most, nine times of ten, as at least "
+                  "%" PRId64 " measured ones are like each, cross-validated.",
+                  100 * r->trust.claim, r->trust.rows);
+    } else if (r->trust.beyond == 0) {
+        text_addf(out, "no error is claimed, as only %" PRId64 " measured steps are like some.",
+                  r->trust.rows);
+    } else {
+        text_add(out, "extrapolated in ");
+        trust_print_beyond(out, r->trust.beyond);
+        text_add(out, "; no error is claimed.");
+    }
+}
+
+/* The same for programs. */
+static void write_trust(struct json_out *out, const struct trust_of_all *trust)
+{
+    json_out_key(out, "expected_error");
+    if (trust->claim >= 0)
+        json_out_double(out, trust->claim);
+    else
+        json_out_null(out);
+    json_out_key_bool(out, "validated", trust->measured);
+    json_out_key_bool(out, "extrapolated", trust->claim < 0);
+    json_out_key_array(out, "extrapolated_in");
+    for (int t = 0; t < TRAIT_NTRAITS; t++)
+        if (trust->beyond >> t & 1)
+            json_out_string(out, hardware_traits[t].text);
+    json_out_end_array(out);
+}
+
 static void print_text(struct text *out, const struct serving_report *r, size_t width)
 {
     struct text line = TEXT_INIT;
@@ -414,11 +462,12 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
     add_answer(&line, r);
     wrap_join(out, width, 0, 2, &line);
     text_add(out, "\n");
-    for (int number = 1; number <= 3; number++) {
+    for (int number = 1; number <= 4; number++) {
         print_table(out, r, number);
         text_add(out, "\n");
     }
-    text_add(&line, "TTFT: from arrival to the first token; ITL: between two tokens; latency: from "
+    text_add(&line, "TTFT: from arrival to the first token; queue: the part of it before the first "
+                    "step that computes some of the prompt; ITL: between two tokens; latency: from "
                     "arrival to the last token; TPOT: a token after the first, on average over a "
                     "request. Of each the percentiles.");
     wrap_join(out, width, 0, 2, &line);
@@ -438,10 +487,7 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
         add_draft(&line, &r->draft);
         wrap_join(out, width, 0, 2, &line);
     }
-    text_addf(&line,
-              "Times are modelled: of %u planned steps, and between these, where they are off by "
-              "%.1f %% at most.",
-              r->nplans, 100 * r->error);
+    add_trust(&line, r);
     wrap_join(out, width, 0, 2, &line);
     add_warnings(out, r, width);
 }
@@ -499,6 +545,7 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_string(&out, "hardware", r->cluster);
     json_out_key_uint(&out, "requests", r->trace->nrequests);
     json_out_key_double(&out, "arrival_seconds", arrival_s(r));
+    json_out_key_uint(&out, "concurrency", r->concurrency);
     json_out_key_uint(&out, "left_out", r->trace->nempty);
     json_out_key_string(&out, "time_unit",
                         r->trace->unit.source == TRACE_UNIT_NONE ? NULL
@@ -515,6 +562,8 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_double(&out, "accepted_tokens", r->draft.accepted);
     json_out_key_uint(&out, "planned_steps", r->nplans);
     json_out_key_double(&out, "interpolation_error", r->error);
+    write_trust(&out, &r->trust);
+    json_out_key_double(&out, "memory_margin", r->margin);
     json_out_key_array(&out, "policies");
     for (size_t i = 0; i < r->nrows; i++)
         write_row(&out, r, &r->rows[i]);

@@ -8,6 +8,7 @@
 #define REPORT_REQUESTS_H
 
 #include "base/text.h"
+#include "cost/traits.h"
 #include "serving/figures.h"
 
 enum serving_format { SERVING_TABLE, SERVING_CSV, SERVING_JSON };
@@ -26,6 +27,7 @@ struct serving_report {
     const struct request_trace *trace;
     const struct serving_row *rows;
     size_t nrows;
+    uint32_t concurrency; /* requests in the system at most; 0: any number */
     uint32_t nreplicas, nprefill;
     struct serving_limits limits;
     struct serving_draft draft;
@@ -36,6 +38,8 @@ struct serving_report {
     double token_bytes;
     bool apart; /* the prefill has devices of its own */
     uint32_t nplans;
+    struct trust_of_all trust; /* of the planned steps, against measured ones */
+    double margin; /* part of a device's memory that is kept free */
     double error; /* of steps between planned ones, as a fraction */
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "hardware/margin.h"
 #include "report/modelled.h"
 #include "report/serving.h"
 #include "search/serving_scenario.h"
@@ -59,7 +60,10 @@ static enum outcome read_plan(struct serving_layout *out, const struct trial *tr
                                    .memory_bytes = figures.memory_bytes,
                                    .cache_bytes = serving.cache_bytes_most,
                                    .bound = serving.bound.word};
-    return trial_fits(trial) && figures.fits ? FITS : TOO_BIG;
+    return trial_fits(trial) && figures.fits &&
+                   figures.memory_bytes <= hardware_room(trial->hardware)
+               ? FITS
+               : TOO_BIG;
 }
 
 static int plan_anew(enum outcome *outcome, struct serving_layout *out, struct finder *f,

@@ -8,6 +8,7 @@
 
 #include "base/json_out.h"
 #include "base/units.h"
+#include "hardware/margin.h"
 #include "report/para.h"
 #include "report/table.h"
 #include "search/serving_apart.h"
@@ -93,11 +94,12 @@ static void print_counts(struct text *out, const struct serving_apart *a)
 
     for (size_t i = 0; i < a->nsearches; i++)
         n += a->searches[i].nwithin;
-    text_addf(&line,
-              "%zu layouts of both steps on 1, 2, 4, .. %" PRId64
-              " devices that fit, in %zu plans; answers of %" PRId64 " tokens",
-              n, a->nsearches > 0 ? a->searches[a->nsearches - 1].wants.devices : 0, a->nplans,
-              a->tokens);
+    text_addf(&line, "%zu layouts of both steps on 1, 2, 4, .. %" PRId64 " devices that fit", n,
+              a->nsearches > 0 ? a->searches[a->nsearches - 1].wants.devices : 0);
+    if (hardware_margin(a->trial->hardware) > 0)
+        text_addf(&line, " with %.0f %% of the memory kept free",
+                  100 * hardware_margin(a->trial->hardware));
+    text_addf(&line, ", in %zu plans; answers of %" PRId64 " tokens", a->nplans, a->tokens);
     if (!a->over)
         text_add(&line, ", until the search was interrupted");
     para_print_titled(out, 0, VALUE_COLUMN, "of", &line);
@@ -178,6 +180,7 @@ void serving_apart_json(struct text *out, const struct serving_apart *apart)
     json_out_key_int(&json, "devices", apart->wants.devices);
     json_out_key_int(&json, "tokens", apart->tokens);
     json_out_key_uint(&json, "plans", apart->nplans);
+    json_out_key_double(&json, "memory_margin", hardware_margin(apart->trial->hardware));
     json_out_key_bool(&json, "over", apart->over);
     json_out_key_array(&json, "apart");
     for (size_t i = 0; i < apart->nsplits; i++)

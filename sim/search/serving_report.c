@@ -13,6 +13,7 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "draw/points.h"
+#include "hardware/margin.h"
 #include "report/para.h"
 #include "report/table.h"
 
@@ -62,6 +63,9 @@ static void print_counts(struct text *out, const struct serving_search *s)
     struct text line = TEXT_INIT, limits = TEXT_INIT;
 
     text_addf(&line, "%zu layouts that fit in memory", s->nlayouts);
+    if (hardware_margin(s->trial->hardware) > 0)
+        text_addf(&line, " with %.0f %% of it kept free",
+                  100 * hardware_margin(s->trial->hardware));
     if (s->wants.ttft_s > 0 || s->wants.tpot_s > 0) {
         text_addf(&line, ", of which %zu have", s->nwithin);
         add_limits(&limits, &s->wants);
@@ -163,6 +167,7 @@ void serving_report_json(struct text *out, const struct serving_search *search)
     json_out_key_uint(&json, "refused", search->nrefused);
     json_out_key_uint(&json, "more_may_fit", search->nlarge);
     json_out_key_uint(&json, "plans", search->nplans);
+    json_out_key_double(&json, "memory_margin", hardware_margin(search->trial->hardware));
     json_out_key_bool(&json, "over", search->over);
     json_out_key_array(&json, "layouts");
     for (size_t i = 0; i < search->nlayouts; i++)

@@ -75,7 +75,8 @@ static bool has_room(const struct engine *e, uint32_t replica, uint64_t tokens)
 
 static void arrive(struct engine *e, uint32_t id)
 {
-    const struct trace_request *q = e->shared.sequences[id].request;
+    struct serving_sequence *s = &e->shared.sequences[id];
+    const struct trace_request *q = s->request;
     uint32_t end = has_pools(e) ? e->setup->nprefill : e->setup->nreplicas;
     uint64_t tokens = request_tokens_most(&e->shared, q);
 
@@ -85,6 +86,7 @@ static void arrive(struct engine *e, uint32_t id)
         return;
     }
     e->nhere++;
+    s->arrival_ns = e->now_ns;
     send_to(e, least_loaded(e, 0, end), id);
 }
 
@@ -277,6 +279,17 @@ static uint32_t add_work(struct serving_work *work, const struct serving_replica
     return n;
 }
 
+/* Note when the first step of a sequence begins: until then it waits. */
+static void note_begin(const struct engine *e, const struct serving_replica *r)
+{
+    for (uint32_t i = 0; i < r->nrunning; i++) {
+        struct serving_sequence *s = replica_sequence(r, r->running[i]);
+
+        if (s->due > 0 && s->begin_ns < 0)
+            s->begin_ns = e->now_ns;
+    }
+}
+
 /* Choose a replica's step; if there is something to compute, it is busy with it. */
 static void form_step(struct engine *e, uint32_t replica)
 {
@@ -299,6 +312,7 @@ static void form_step(struct engine *e, uint32_t replica)
         e->shared.limits.tokens_max;
     r->busy = true;
     r->begin_ns = e->now_ns;
+    note_begin(e, r);
     r->end_ns = e->now_ns + costs->step_ns(costs, &r->work);
     e->out->nsteps++;
     e->out->nsequences += n;
@@ -345,12 +359,20 @@ static void begin_steps(struct engine *e)
 
 /* ---- time ---- */
 
+/* Whether the next request of the trace may arrive once its time has come. */
+static bool may_arrive(const struct engine *e)
+{
+    uint32_t most = e->setup->concurrency;
+
+    return e->next < e->setup->trace->nrequests && (most == 0 || e->nhere < most);
+}
+
 /* The time of the next event; INT64_MAX: there is none. */
 static int64_t next_ns(const struct engine *e)
 {
     int64_t ns = INT64_MAX;
 
-    if (e->next < e->setup->trace->nrequests)
+    if (may_arrive(e))
         ns = e->setup->trace->requests[e->next].arrival_ns;
     for (uint32_t i = 0; i < e->ntransfers; i++)
         if (e->transfers[i].end_ns < ns)
@@ -388,7 +410,7 @@ static void run(struct engine *e)
             if (e->replicas[i].busy && e->replicas[i].end_ns == ns)
                 end_step(e, i);
         receive_caches(e);
-        while (e->next < t->nrequests && t->requests[e->next].arrival_ns == ns)
+        while (may_arrive(e) && t->requests[e->next].arrival_ns <= ns)
             arrive(e, e->next++);
         begin_steps(e);
     }
@@ -432,7 +454,8 @@ static int begin(struct engine *e, struct shd_error *err)
                              s->nreplicas, s->trace->nrequests);
     for (uint32_t i = 0; i < s->trace->nrequests; i++)
         e->shared.sequences[i] =
-            (struct serving_sequence){.request = &s->trace->requests[i], .source = SERVING_NONE};
+            (struct serving_sequence){
+                .request = &s->trace->requests[i], .source = SERVING_NONE, .begin_ns = -1};
     for (uint32_t i = 0; i < s->nreplicas && status == SHD_OK; i++) {
         status = replica_init(&e->replicas[i], &e->shared, cache_tokens_of(e, i), err);
         e->out->npages += e->replicas[i].cache.npages;

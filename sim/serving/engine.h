@@ -29,6 +29,8 @@ struct serving_setup {
     const struct serving_policy *policy;
     struct serving_limits limits;
     struct serving_draft draft;
+    uint32_t concurrency; /* requests in the system at most: the next arrives when one has ended, and
+                             not before its time in the trace; 0: any number */
     uint32_t nreplicas;
     uint32_t nprefill; /* replicas that only prefill; read under a disaggregated policy */
     /* Number of successive replicas that begin their steps together, because they are parts of one

@@ -67,13 +67,19 @@ typedef bool time_fn(const struct serving_sequence *s, int64_t *out_ns);
 
 static bool time_to_first(const struct serving_sequence *s, int64_t *out_ns)
 {
-    *out_ns = s->first_ns - s->request->arrival_ns;
+    *out_ns = s->first_ns - s->arrival_ns;
+    return s->made > 0;
+}
+
+static bool time_in_queue(const struct serving_sequence *s, int64_t *out_ns)
+{
+    *out_ns = s->begin_ns - s->arrival_ns;
     return s->made > 0;
 }
 
 static bool time_to_last(const struct serving_sequence *s, int64_t *out_ns)
 {
-    *out_ns = s->last_ns - s->request->arrival_ns;
+    *out_ns = s->last_ns - s->arrival_ns;
     return s->made > 0;
 }
 
@@ -131,6 +137,7 @@ int serving_figures_of(struct serving_figures *out, const struct serving_setup *
         return shd_error_set(err, SHD_ENOMEM, "no memory for the times of %u requests", n);
     *out = (struct serving_figures){.span_s = seconds((double)o->span_ns)};
     out->first = times_of_requests(setup, o, time_to_first, scratch);
+    out->queue = times_of_requests(setup, o, time_in_queue, scratch);
     out->token = times_of_requests(setup, o, time_a_token, scratch);
     out->latency = times_of_requests(setup, o, time_to_last, scratch);
     for (uint32_t i = 0; i < o->ngaps; i++)

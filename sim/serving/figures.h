@@ -27,6 +27,7 @@ struct serving_figures {
     double span_s;
     double tokens_per_s, requests_per_s;
     struct serving_times first;   /* from arrival to the first token */
+    struct serving_times queue;   /* of it, until the first step that computes some of the prompt */
     struct serving_times gap;     /* between two tokens of a request, over all of them */
     struct serving_times token;   /* a token after the first, on average over a request */
     struct serving_times latency; /* from arrival to the last token */

@@ -34,6 +34,8 @@ struct serving_sequence {
     uint32_t nverified; /* steps that have verified proposals */
     uint32_t source; /* replica that holds the cache before the transfer; SERVING_NONE: this one */
     struct serving_hold source_hold;
+    int64_t arrival_ns;        /* into the queue */
+    int64_t begin_ns;          /* of the first step that computes something of it; -1: none has */
     int64_t first_ns, last_ns; /* when its first and its latest token were made */
 };
 
