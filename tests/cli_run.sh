@@ -241,6 +241,25 @@ assert sorted(zeros) == ["layers/%d/attn/k/bias" % i for i in (0, 1)], zeros
 assert all(0 < z < 1 for z in zeros.values())
 PY
     done
+    # Where no element of such an array has a bound, it shows in the unsharded run in float32.
+    cat >"$tmp/unbounded.yaml" <<'YAML'
+version: 1
+mesh: {dp: 3}
+model: {kind: gpt2, d_model: 16, d_ff: 16, activation: geglu-exact, layers: 2, heads: 2, head_dim: 8,
+        norm_one_plus: true, residual: beside-norms, vocab: 64, qk_norm: heads, positions: 64}
+batch: {size: 6, seq: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, lr: 0.1, clip: 1}
+params: [[.*, []]]
+axes: {batch: dp}
+tolerance: 1
+YAML
+    shardsim run --json "$tmp/unbounded.yaml"
+    is 0 "results that are 0 but for rounding and have no bound: within any tolerance"
+    holds "results that are 0 but for rounding and have no bound: told" <<'PY'
+v = r["verify"]
+assert v["without_bound"] > 0 and "layers/0/attn/k_norm/bias" in v["zero_but_for_rounding"], v
+PY
     shardsim run --set tolerance=0.1 "$tmp/zero.yaml"
     tr -s ' \n' '  ' <"$tmp/out" | grep -q \
         'the tolerance is not asked of gradient of layers/0/attn/k/bias and 1 more, 0 but for rounding, where [0-9.]*e-[0-9]* is allowed'

@@ -326,7 +326,8 @@ static int execute(struct shd_graph_stats *stats, const struct graph *g, struct 
     struct walk_opts run = {.memory_bytes = opts->memory_bytes, .stop_request = opts->stop_request};
     struct verify_opts verify = {.ndevices = shd_mesh_size(program->mesh),
                                  .nthreads = 1,
-                                 .stop_request = opts->stop_request};
+                                 .stop_request = opts->stop_request,
+                                 .tolerance = opts->tolerance > 0};
     struct verify_reference reference;
     struct record *record;
     int status = record_create(&record, program, RECORD_EXECUTED, false, err);

@@ -482,7 +482,8 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
     struct verify_opts verify = {.ndevices = shd_mesh_size(trial->mesh),
                                  .nsteps = (uint32_t)trial->scenario->steps,
                                  .stop_request = stop_request,
-                                 .shared = trial->over_ranks};
+                                 .shared = trial->over_ranks,
+                                 .tolerance = trial->scenario->tolerance > 0};
     struct verify_reference reference;
     struct decisions decisions;
     int status = decisions_make(&decisions, trial->program, verify.nsteps, &opts, err);
