@@ -549,7 +549,7 @@ static void test_alone(void)
                 setup.policy->form_decode && q->output > 1 ? transfer_ns(NULL, q->prompt) : 0;
 
             for (uint32_t k = 0; k + 1 < q->output; k++)
-                rest += step_ns(NULL, &(struct serving_work){1, q->prompt + k, 0, 0});
+                rest += step_ns(NULL, &(struct serving_work){1, q->prompt + k, 0, 0, 0});
             nright += o.sequences[i].first_ns - q->arrival_ns == first &&
                       o.sequences[i].last_ns - o.sequences[i].first_ns == rest;
         }

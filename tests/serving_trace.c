@@ -345,38 +345,66 @@ static void test_lengths(void)
     }
 }
 
-/* A decode of 1 ms, 0.1 ms a sequence and 1 us a token of context; a prefill of 2 ms, 10 us a token
- * and 1 ns a pair, the latter at the planned tokens only. */
+/* A decode of 1 ms, 0.1 ms a sequence and 1 us of attention a token of context; a prefill of 2 ms,
+ * 10 us a token and 1 ns of attention a pair, the latter at the planned tokens only; the least
+ * attention takes 1 us more. */
+static void fill_tables(struct serving_tables *t)
+{
+    for (int r = 0; r < 3; r++)
+        for (int k = 0; k < 3; k++) {
+            double rows = t->prefill.rows[r], context = t->prefill.contexts[k];
+            double pairs = rows * context + rows * (rows + 1) / 2;
+
+            t->decode.attention[r][k] = 1e-6 * t->decode.rows[r] * t->decode.contexts[k];
+            t->decode.seconds[r][k] = 1e-3 + 1e-4 * t->decode.rows[r] + t->decode.attention[r][k];
+            t->prefill.attention[r][k] = 1e-6 + 1e-9 * pairs;
+            t->prefill.seconds[r][k] = 2e-3 + 1e-5 * rows + t->prefill.attention[r][k];
+        }
+    tables_init(t);
+}
+
+static bool takes(const struct serving_tables *t, const struct serving_work *work, int64_t ns)
+{
+    int64_t told = t->costs.step_ns(&t->costs, work);
+
+    if (told != ns)
+        diag("a step takes %lld ns; expected %lld", (long long)told, (long long)ns);
+    return told == ns;
+}
+
 static void test_tables(void)
 {
-    struct serving_tables t = {.decode = {{1, 2, 8}, {0, 100, 1000}, 3, 3, {{0}}},
-                               .prefill = {{1, 1000, 2000}, {0, 1000}, 3, 2, {{0}}},
+    struct serving_tables t = {.decode = {{1, 2, 8}, {0, 100, 1000}, 3, 3, {{0}}, {{0}}},
+                               .prefill = {{1, 1000, 2000}, {0, 1000}, 3, 2, {{0}}, {{0}}},
                                .transfer_s = 1e-3,
                                .transfer_s_per_token = 1e-6};
     const struct serving_costs *c = &t.costs;
 
-    for (int r = 0; r < 3; r++)
-        for (int k = 0; k < 3; k++) {
-            double rows = t.prefill.rows[r], context = t.prefill.contexts[k];
-
-            t.decode.seconds[r][k] = 1e-3 + t.decode.rows[r] * (1e-4 + 1e-6 * t.decode.contexts[k]);
-            t.prefill.seconds[r][k] =
-                2e-3 + 1e-5 * rows + 1e-9 * (rows * context + rows * (rows + 1) / 2);
-        }
-    tables_init(&t);
-    ok(c->step_ns(c, &(struct serving_work){4, 2000, 0, 0}) == 1000000 + 400000 + 2000000,
+    fill_tables(&t);
+    ok(takes(&t, &(struct serving_work){.ndecodes = 4, .decode_context = 2000},
+             1000000 + 400000 + 2000000),
        "decodes: between points");
-    ok(c->step_ns(c, &(struct serving_work){16, 32000, 0, 0}) == 1000000 + 1600000 + 32000000,
+    ok(takes(&t, &(struct serving_work){.ndecodes = 16, .decode_context = 32000},
+             1000000 + 1600000 + 32000000),
        "decodes: beyond");
-    ok(c->step_ns(c, &(struct serving_work){0, 0, 2000, serving_pairs(2000, 300)}) ==
-           2000000 + 20000000 + 600000 + 2001000,
+    ok(takes(&t, &(struct serving_work){0, 0, 1, 2000, serving_pairs(2000, 300)},
+             2000000 + 20000000 + 1000 + 600000 + 2001000),
        "a chunk of a prompt");
-    ok(c->step_ns(c, &(struct serving_work){0, 0, 2000, 2 * serving_pairs(1000, 0)}) ==
-           2000000 + 20000000 + 1001000,
+    ok(takes(&t, &(struct serving_work){0, 0, 2, 2000, 2 * serving_pairs(1000, 0)},
+             2000000 + 20000000 + 1000 + 1001000 - 1),
        "two prompts of half the tokens have half the pairs");
-    ok(c->step_ns(c, &(struct serving_work){8, 8000, 1992, serving_pairs(1992, 0)}) ==
-           2000000 + 20000000 + 1985028 + 8 + 8000000,
-       "decodes in a prefill cost their products and the reading of their caches");
+    ok(takes(&t, &(struct serving_work){0, 0, 2000, 2000, 2000}, 2000000 + 20000000 + 1000 + 1),
+       "prompts of a token attend as one does");
+    ok(takes(&t, &(struct serving_work){8, 8000, 1, 1000, serving_pairs(1000, 0)},
+             2000000 + 10080000 + 1000 + 500500 + 8000000),
+       "decodes beside a prompt cost their rows of products and the reading of their caches");
+    for (int r = 0; r < 3; r++) { /* attention to a cache is dearer, as where it is compressed */
+        t.prefill.attention[r][1] += 1e-5 * t.prefill.rows[r];
+        t.prefill.seconds[r][1] += 1e-5 * t.prefill.rows[r];
+    }
+    ok(takes(&t, &(struct serving_work){0, 0, 2, 2000, 2 * serving_pairs(1000, 0)},
+             2000000 + 20000000 + 1000 + 1001000 - 1),
+       "prompts without a cache take nothing less for it");
     ok(c->transfer_ns(c, 500) == 1500000, "a cache that is brought");
 }
 

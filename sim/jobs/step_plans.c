@@ -33,7 +33,7 @@ struct point {
 };
 
 struct planned {
-    double seconds, memory_bytes;
+    double seconds, attention_s, memory_bytes;
     double room_bytes; /* of a device's memory */
     double kept_tokens; /* in the cache, of each sequence */
     double handoff_s;
@@ -109,6 +109,8 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
     trust_join(&plans->trust, &trust);
     plans->margin = hardware_margin(h);
     *out = (struct planned){.seconds = f.step_s,
+                            .attention_s =
+                                (double)trial->record->modelled->work_ns[RECORD_ATTENTION] * 1e-9,
                             .memory_bytes = f.memory_bytes,
                             .room_bytes = hardware_room(h),
                             .kept_tokens = (double)scenario_cache_tokens(s),
@@ -216,10 +218,11 @@ static bool plan(struct planned *out, struct planner *p, const struct point *poi
 
 /* ---- grids ---- */
 
-/* Values from `least` on to `most`, each `ratio` times the one before. */
-static size_t list_values(double *values, size_t n, double least, double most, double ratio)
+/* Values from `least` on to `most`, each `ratio` times the one before; `room` are the most. */
+static size_t list_values(double *values, size_t n, size_t room, double least, double most,
+                          double ratio)
 {
-    for (double v = least; v < most && n + 2 < TABLE_POINTS_MAX / 2; v *= ratio)
+    for (double v = least; v < most && n + 2 < room; v *= ratio)
         values[n++] = v;
     values[n++] = most;
     return n;
@@ -228,6 +231,13 @@ static size_t list_values(double *values, size_t n, double least, double most, d
 static struct point point_of(const struct serving_grid *g, bool decodes, size_t row, size_t context)
 {
     return (struct point){decodes, false, (int64_t)g->rows[row], (int64_t)g->contexts[context]};
+}
+
+static void set_point(struct serving_grid *g, size_t row, size_t context,
+                      const struct planned *planned)
+{
+    g->seconds[row][context] = planned->seconds;
+    g->attention[row][context] = planned->attention_s;
 }
 
 /* Plan the steps of a grid; rows that do not divide are left out.  `last` is what came of the
@@ -243,7 +253,7 @@ static void plan_grid(struct planner *p, struct serving_grid *g, bool decodes, s
             struct point point = point_of(g, decodes, r, c);
 
             done = plan(last, p, &point);
-            g->seconds[n][c] = last->seconds;
+            set_point(g, n, c, last);
         }
         if (p->exit != CMD_OK)
             return;
@@ -277,12 +287,13 @@ static void insert_row(struct planner *p, struct serving_grid *g, size_t r, cons
     for (size_t k = g->nrows++; k > r + 1; k--) {
         g->rows[k] = g->rows[k - 1];
         memcpy(g->seconds[k], g->seconds[k - 1], sizeof g->seconds[k]);
+        memcpy(g->attention[k], g->attention[k - 1], sizeof g->attention[k]);
     }
     g->rows[r + 1] = (double)point.rows;
     for (size_t c = 0; c < g->ncontexts; c++) {
         point.context = (int64_t)g->contexts[c];
         if (plan(&planned, p, &point))
-            g->seconds[r + 1][c] = planned.seconds;
+            set_point(g, r + 1, c, &planned);
     }
 }
 
@@ -406,13 +417,16 @@ static void set_sizes(struct step_plans *s)
     double context = fmax(s->context_max, 2 * CONTEXT_LEAST);
     double tokens = fmax(s->tokens_max + s->batch_max, s->context_max);
 
-    d->nrows = list_values(d->rows, 0, 1, fmax(s->batch_max, 2), ROWS_RATIO);
+    d->nrows = list_values(d->rows, 0, TABLE_POINTS_MAX / 2, 1, fmax(s->batch_max, 2), ROWS_RATIO);
     d->contexts[0] = (double)s->pieces;
-    d->ncontexts = list_values(d->contexts, 1, CONTEXT_LEAST, context, CONTEXT_RATIO);
-    f->nrows = list_values(f->rows, 0, TOKENS_LEAST, fmax(tokens, 2 * TOKENS_LEAST), ROWS_RATIO);
+    d->ncontexts = list_values(d->contexts, 1, TABLE_CONTEXTS_MAX, CONTEXT_LEAST, context,
+                               CONTEXT_RATIO);
+    f->nrows = list_values(f->rows, 0, TABLE_POINTS_MAX / 2, TOKENS_LEAST,
+                           fmax(tokens, 2 * TOKENS_LEAST), ROWS_RATIO);
     round_up(f->rows, &f->nrows, s->pieces);
     f->contexts[0] = 0;
-    f->ncontexts = list_values(f->contexts, 1, context / CONTEXT_RATIO, context, CONTEXT_RATIO);
+    f->ncontexts = list_values(f->contexts, 1, TABLE_CONTEXTS_MAX, context / CONTEXT_RATIO, context,
+                               CONTEXT_RATIO);
 }
 
 /* Read the scenario as it stands, but for its steps. */

@@ -25,6 +25,7 @@ struct serving_draft {
 struct serving_work {
     uint32_t ndecodes;       /* sequences that decode */
     uint64_t decode_context; /* tokens in their caches before the step, together */
+    uint32_t nprefills;      /* sequences that prefill */
     uint64_t prefill_tokens; /* tokens of the others */
     uint64_t prefill_pairs;  /* pairs of a query and a key that it sees, of the others together */
 };

@@ -246,6 +246,7 @@ static void add_sequence(struct serving_work *work, const struct serving_sequenc
         work->ndecodes++;
         work->decode_context += s->computed;
     } else {
+        work->nprefills++;
         work->prefill_tokens += s->due;
         work->prefill_pairs += serving_pairs(s->due, s->computed);
     }
@@ -303,7 +304,7 @@ static void form_step(struct engine *e, uint32_t replica)
     (has_pools(e) && !only_prefills(e, replica) ? p->form_decode : p->form)(r);
     for (uint32_t i = ncoming; i < r->ncoming; i++)
         send_cache(e, r->coming[i], replica);
-    r->work = (struct serving_work){0, 0, 0, 0};
+    r->work = (struct serving_work){0};
     n = add_work(&r->work, r, p->keeps_batch);
     if (n == 0)
         return;

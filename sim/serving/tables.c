@@ -20,39 +20,55 @@ static size_t find_cell(const double *values, size_t n, double value, double *pa
     return i;
 }
 
-double grid_seconds(const struct serving_grid *g, double rows, double context)
+/* What lies between the points of a grid. */
+static double between(const struct serving_grid *g,
+                      const double points[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX], double rows,
+                      double context)
 {
     double x, y;
     size_t r = find_cell(g->rows, g->nrows, rows, &x);
     size_t c = find_cell(g->contexts, g->ncontexts, context, &y);
-    double low = g->seconds[r][c] * (1 - y) + g->seconds[r][c + 1] * y;
-    double high = g->seconds[r + 1][c] * (1 - y) + g->seconds[r + 1][c + 1] * y;
+    double low = points[r][c] * (1 - y) + points[r][c + 1] * y;
+    double high = points[r + 1][c] * (1 - y) + points[r + 1][c + 1] * y;
 
-    return low * (1 - x) + high * x;
+    return fmax(low * (1 - x) + high * x, 0);
 }
 
-/* What the caches of decodes add to a step. */
-static double attention_seconds(const struct serving_tables *t, double rows, double context)
+double grid_seconds(const struct serving_grid *g, double rows, double context)
 {
-    return fmax(grid_seconds(&t->decode, rows, context) - grid_seconds(&t->decode, rows, 0), 0);
+    return between(g, g->seconds, rows, context);
+}
+
+static double attention_seconds(const struct serving_grid *g, double rows, double context)
+{
+    return between(g, g->attention, rows, context);
+}
+
+/* A step in which something is prefilled. */
+static double prefill_seconds(const struct serving_tables *t, const struct serving_work *w)
+{
+    const struct serving_grid *g = &t->prefill;
+    double tokens = (double)w->prefill_tokens, mean = tokens / w->nprefills;
+    double context = fmax((double)w->prefill_pairs / tokens - (mean + 1) / 2, 0);
+    double all = tokens + (double)w->ndecodes * (1 + t->draft);
+    double attention = attention_seconds(g, mean, context);
+    double seconds = grid_seconds(g, all, context) - attention_seconds(g, all, context);
+
+    seconds += attention + (w->nprefills - 1) *
+                               fmax(attention - attention_seconds(g, g->rows[0], g->contexts[0]), 0);
+    if (w->ndecodes > 0)
+        seconds += attention_seconds(&t->decode, w->ndecodes,
+                                     (double)w->decode_context / (double)w->ndecodes);
+    return seconds;
 }
 
 static int64_t step_ns(const struct serving_costs *costs, const struct serving_work *w)
 {
     const struct serving_tables *t = (const struct serving_tables *)costs;
-    double ndecodes = w->ndecodes, seconds;
-    double tokens = (double)w->prefill_tokens + ndecodes * (1 + t->draft);
-    double each = w->ndecodes > 0 ? (double)w->decode_context / ndecodes : 0;
+    double each = w->ndecodes > 0 ? (double)w->decode_context / w->ndecodes : 0;
+    double seconds = w->nprefills > 0 ? prefill_seconds(t, w)
+                                      : grid_seconds(&t->decode, w->ndecodes, each);
 
-    if (w->prefill_tokens == 0) {
-        seconds = grid_seconds(&t->decode, ndecodes, each);
-    } else {
-        double pairs = (double)w->prefill_pairs + ndecodes * (double)serving_pairs(1 + t->draft, 0);
-        double context = pairs / tokens - (tokens + 1) / 2;
-
-        seconds = grid_seconds(&t->prefill, tokens, context);
-        seconds += w->ndecodes > 0 ? attention_seconds(t, ndecodes, each) : 0;
-    }
     return (int64_t)fmax(round(seconds * 1e9), 1);
 }
 

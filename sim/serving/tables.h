@@ -4,10 +4,11 @@
  * context.  Between planned steps, and beyond them, times are linear in each of the two: products
  * grow with the tokens, attention with tokens times context.
  *
- * A step of several prompts takes as long as one prompt of all their tokens would, with the context
- * with which it has as many pairs of a query and a key as they have.  A step that prefills and
- * decodes takes as long as a prefill of the tokens of both, whose products read the weights once,
- * and the attention of the decodes, which is what their context adds to their step.
+ * Of every planned step the time of attention is known apart.  A step of several prompts, or of
+ * prompts and decodes, is one step: all but attention takes as long as in a prefill of all their
+ * tokens, whose products read the weights once; prompts attend as so many of their mean length do,
+ * of which only the first takes what the least attention does, as one kernel attends for all; and
+ * decodes attend as in a step of their own.
  *
  * Thread class: immutable once filled.
  *
@@ -21,13 +22,15 @@
 #include "serving/costs.h"
 
 #define TABLE_POINTS_MAX 48
+#define TABLE_CONTEXTS_MAX 16
 
 /* Seconds by two numbers, each of at least two values that increase. */
 struct serving_grid {
     double rows[TABLE_POINTS_MAX]; /* sequences, or tokens */
-    double contexts[TABLE_POINTS_MAX];
+    double contexts[TABLE_CONTEXTS_MAX];
     size_t nrows, ncontexts;
-    double seconds[TABLE_POINTS_MAX][TABLE_POINTS_MAX]; /* [row][context] */
+    double seconds[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX];   /* [row][context] */
+    double attention[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX]; /* the part of them in attention */
 };
 
 double grid_seconds(const struct serving_grid *grid, double rows, double context);
