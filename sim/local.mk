@@ -444,6 +444,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/hardware.h \
 	%D%/hardware/kernel_time.c \
 	%D%/hardware/host.c \
+	%D%/hardware/key_values.c \
+	%D%/hardware/key_values.h \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
 	%D%/hardware/margin.h \
@@ -452,6 +454,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \
 	%D%/hardware/shipped.h \
+	%D%/hardware/software.c \
+	%D%/hardware/software.h \
 	%D%/hardware/steps.c \
 	%D%/hardware/steps.h \
 	%D%/hardware/tiers.c \

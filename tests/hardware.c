@@ -108,6 +108,14 @@ static const struct {
     {"software that is a number",
      HEAD RATES MEMORY KERNELS TIERS "software: {overlaps_gradients: 1}\n",
      "8:32: error: overlaps_gradients of software is '1'; expected true or false"},
+    {"software of no such name", HEAD RATES MEMORY KERNELS TIERS "software: megatorn\n",
+     "8:11: error: software is 'megatorn'; expected one of megatron, megatron-2021, fsdp1, fsdp2, "
+     "jax, vllm, sglang, trtllm, shardsim, or a map; did you mean 'megatron'?"},
+    {"software whose name is a list", HEAD RATES MEMORY KERNELS TIERS "software: {name: [jax]}\n",
+     "8:18: error: software is a list; expected one of megatron"},
+    {"software and a key that is none",
+     HEAD RATES MEMORY KERNELS TIERS "software: {name: jax, overlap: true}\n",
+     "8:23: error: software has no key 'overlap'"},
     {"fitted: no constant", HEAD RATES MEMORY KERNELS TIERS "fitted: [kernels.speed]\n",
      "8:10: error: fitted is 'kernels.speed'; expected the path of a constant"},
     {"fitted: no such tier", HEAD RATES MEMORY KERNELS TIERS "fitted: [tiers.1.step]\n",
@@ -234,6 +242,39 @@ static void test_values(void)
     diag_fini(&errors);
 }
 
+/* Software by name does the same on every cluster, and a file or --set says what is different. */
+static void test_software(void)
+{
+    static const char text[] =
+        HEAD RATES MEMORY KERNELS TIERS "software: {name: megatron, overlaps_sends: false}\n";
+    struct diag errors = DIAG_INIT;
+    struct hardware *h = NULL;
+
+    if (!ok(hardware_parse(&h, "f", text, strlen(text), &errors) == SHD_OK, "software: read"))
+        return;
+    ok(!strcmp(h->software.name, "megatron") && h->software.overlaps_products &&
+           !h->software.overlaps_sends,
+       "software: that of a name, but for what the file says");
+    ok(!hardware_halves_gradients(&h->software, false) &&
+           hardware_halves_gradients(&h->software, true),
+       "software: megatron halves gradients beside products in 8 bits");
+    ok(hardware_run_software(h, "megatron") && !h->software.overlaps_sends && !h->other_software,
+       "software: the same name is what the file has");
+    ok(hardware_run_software(h, "fsdp2") && h->software.fsdp && !h->software.overlaps_products &&
+           h->other_software,
+       "software: another name is another software");
+    ok(!hardware_run_software(h, "megatorn"), "software: no such name");
+    hardware_set(h, "software.name=jax, software.bucket=1MiB", (struct place){0}, &errors);
+    ok(errors.nerrors == 0 && h->software.sequence_parallel && h->software.bucket_bytes == 1 << 20,
+       "software: set by name, then a key of it");
+    hardware_set(h, "software.name=jaxx", (struct place){0}, &errors);
+    hardware_set(h, "software.bucket=x", (struct place){0}, &errors);
+    hardware_set(h, "software.source=x", (struct place){0}, &errors);
+    ok(errors.nerrors == 3, "software: what is set wrong is refused");
+    hardware_destroy(h);
+    diag_fini(&errors);
+}
+
 /* A host that four devices share: a copy has a device's own link, a kernel a share of the rest. */
 static void test_host(void)
 {
@@ -317,6 +358,7 @@ int main(void)
     test_shipped();
     test_find();
     test_values();
+    test_software();
     test_host();
     test_between_meshes();
     return done();

@@ -109,7 +109,8 @@ echo "torchrun --nproc_per_node 8 pretrain_gpt.py $tp_sp --tensor-model-parallel
 "$shardsim" import --from megatron "$tmp/beside.sh" -o "$tmp/beside.yaml"
 shardsim export --to megatron "$tmp/beside.yaml" -s hardware=h100-sxm
 says out '^    --tp-comm-overlap ' "Megatron-LM: collectives run beside products, as the cluster's software does"
-shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm -s overlap.products=cluster
+shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm -s software=cluster \
+    -s overlap.products=cluster
 ! grep -q 'tp-comm-overlap' "$tmp/out"
 ok $? "Megatron-LM: collectives do not run beside products, as the cluster's software does not"
 shardsim export --to megatron "$tmp/beside.yaml" -s overlap.products=cluster

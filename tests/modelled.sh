@@ -338,6 +338,49 @@ one, eight = (json.load(open("$tmp/step_%d" % n))["time"]["modelled"]["step_seco
 assert 0.95 * 8 * one <= eight <= 1.01 * 8 * one, (one, eight)
 PY
 
+# The scenario names the software, or leaves it to the cluster: what overlaps, the types of gradients,
+# and whether the step is like those that were measured.
+cat >"$tmp/software.yaml" <<'Y'
+version: 1
+hardware: ./named.yaml
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 256, d_ff: 512, layers: 2, heads: 4, vocab: 512, dtype: bfloat16}
+batch: {size: 4, seq: 64, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+products: {recipe: tensorwise, amax: local}
+axes: {batch: dp}
+params: [[.*, []]]
+Y
+hardware named 'name: megatron'
+sed -i 's/float32: 1TFLOP/bfloat16: 1TFLOP\/s, float8_e4m3fn: 2TFLOP\/s, float8_e5m2: 2TFLOP\/s, &/' "$tmp/named.yaml"
+# gradients WHAT BYTES [OPTION...]: gradients take BYTES a parameter at their most.
+gradients() {
+    what=$1 bytes=$2
+    shift 2
+    shardsim plan --json "$tmp/software.yaml" "$@"
+    holds "gradients: $what" <<PY
+parameters = r["memory"]["by_kind"]["parameters"] / 2
+near = r["memory"]["by_kind"]["gradients"] / parameters
+assert $bytes <= near < 1.3 * $bytes, near
+PY
+}
+gradients "in bfloat16 beside products in 8 bits, as the cluster's software has them" 2
+gradients "in float32 beside products in 16 bits" 4 -s products.recipe=none
+gradients "in float32 by the software of the scenario" 4 -s software=fsdp2
+gradients "in bfloat16 by the software of the scenario" 2 -s software=jax -s products.recipe=none
+gradients "as types say" 4 -s types.gradients=float32
+gradients "as types say of their sums over devices" 4 -s types.reduce=float32
+COLUMNS=200 shardsim plan "$tmp/software.yaml" -s hardware=b200 -s software=fsdp2
+says out 'extrapolated: .*the software' "another software than was measured is said"
+COLUMNS=200 shardsim plan "$tmp/software.yaml" -s hardware=b200 -s software=megatron
+! grep -q 'the software' "$tmp/out"
+ok $? "and the same is not"
+shardsim plan "$tmp/software.yaml" -s software=megatorn
+is 2 "software of no such name"
+says err "software is 'megatorn'; expected one of cluster, megatron, .*did you mean 'megatron'" "which there is"
+
 # explain --roofline says what bounds each op.
 hardware plain
 mlp plain '{tp: 4}' <<'Y'

@@ -220,6 +220,8 @@ void traits_of(struct traits *out, const struct program *program, const struct h
             out->mask |= BIT(TRAIT_FROZEN);
     if (program->nranks > 1)
         out->mask |= BIT(TRAIT_PIPELINE);
+    if (hardware->other_software && !f.serves)
+        out->mask |= BIT(TRAIT_SOFTWARE);
     for (int kind = 0; kind < COLL_NKINDS; kind++)
         if (program->algos[kind])
             out->mask |= BIT(TRAIT_ALGORITHMS);

@@ -39,6 +39,7 @@ struct export_target {
     /* Refuse what no other layout would change, such as the model; NULL: nothing is known before a
      * layout is.  Only layout->source is read. */
     int (*check)(const struct export_layout *layout, struct shd_error *err);
+    const char *software; /* the scenario's option for a job of the target; NULL: the cluster's */
     enum export_serving_kind serves; /* which steps the target has words for */
     bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
 };

@@ -425,4 +425,5 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 const struct export_target export_jax = {
     .name = "jax",
     .desc = "Python: Mesh, PartitionSpec, with_sharding_constraint, jit",
-    .write = write};
+    .write = write,
+    .software = "jax"};

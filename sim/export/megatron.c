@@ -443,5 +443,6 @@ const struct export_target export_megatron = {
     .name = "megatron",
     .desc = "a command of Megatron-LM, from what each axis of the mesh shards",
     .write = write,
+    .software = "megatron",
     .check = check,
     .offloads = true};

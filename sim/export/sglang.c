@@ -139,4 +139,5 @@ const struct export_target export_sglang = {
     .name = "sglang",
     .desc = "a command of SGLang's server, from what each axis of the mesh shards",
     .write = write,
+    .software = "sglang",
     .serves = EXPORT_SERVES};

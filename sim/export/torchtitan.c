@@ -412,5 +412,6 @@ const struct export_target export_torchtitan = {
     .name = "torchtitan",
     .desc = "the TOML file of torchtitan, from what each axis of the mesh shards",
     .write = write,
+    .software = "fsdp2",
     .check = check,
     .offloads = true};

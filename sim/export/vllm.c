@@ -82,4 +82,5 @@ const struct export_target export_vllm = {
     .name = "vllm",
     .desc = "a command of vLLM's server, from what each axis of the mesh shards",
     .write = write,
+    .software = "vllm",
     .serves = EXPORT_SERVES};

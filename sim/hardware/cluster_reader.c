@@ -16,151 +16,18 @@
 #include "base/nearest.h"
 #include "base/supposed.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "base/yaml.h"
 #include "hardware/constant.h"
-#include "hardware/keys.h"
+#include "hardware/key_values.h"
+#include "hardware/software.h"
 #include "hardware/traits.h"
-
-/* Larger than any cluster, and far from an overflow in derived values. */
-#define COUNT_LIMIT (INT64_C(1) << 40)
 
 struct section {
     const char *name; /* in messages: "kernels" */
     const struct key *keys;
 };
 
-static void set_double(void *base, const struct key *key, double value)
-{
-    memcpy((char *)base + key->offset, &value, sizeof value);
-}
-
-/* ---- values ---- */
-
-/* A description of valid values for messages. */
-static const char *expected_of(enum key_type type)
-{
-    switch (type) {
-    case KEY_TEXT:
-        return "a text";
-    case KEY_SIZE:
-        return "a size above 0 such as 80GiB";
-    case KEY_BYTES:
-        return "a size such as 80GiB";
-    case KEY_RATE:
-        return "a rate above 0 such as 300GB/s";
-    case KEY_FLOPS:
-        return "a rate above 0 such as 312TFLOP/s";
-    case KEY_SECONDS:
-        return "a time such as 4us";
-    case KEY_SHARE:
-        return "a number above 0 and at most 1";
-    case KEY_FACTOR:
-        return "a number of at least 1";
-    case KEY_FRACTION:
-    case KEY_NUMBER:
-        return "a number of at least 0";
-    case KEY_COUNT:
-        return "a whole number of at least 0";
-    case KEY_YES_NO:
-        return "true or false";
-    case KEY_OTHER:
-        break;
-    }
-    return "";
-}
-
-/* Parse a quantity with a unit; false: it is none. */
-static bool read_quantity(double *out, enum key_type type, const char *text)
-{
-    uint64_t value = 0;
-    int64_t ns;
-    int status;
-
-    if (type == KEY_SECONDS) {
-        status = units_parse_ns(&ns, text, NULL);
-        *out = status == SHD_OK ? (double)ns * 1e-9 : 0;
-        return status == SHD_OK;
-    }
-    if (type == KEY_BYTES || type == KEY_SIZE)
-        status = units_parse_bytes(&value, text, NULL);
-    else if (type == KEY_RATE)
-        status = units_parse_rate(&value, text, NULL);
-    else
-        status = units_parse_flops(&value, text, NULL);
-    *out = (double)value;
-    return status == SHD_OK && (type == KEY_BYTES || value > 0);
-}
-
-static bool read_number(double *out, enum key_type type, const struct yaml_node *node)
-{
-    if (!yaml_read_double(node, out) || *out < 0)
-        return false;
-    if (type == KEY_SHARE)
-        return *out > 0 && *out <= 1;
-    return type != KEY_FACTOR || *out >= 1;
-}
-
-/* Store a value in its key's field; false: it is not of the key's type, or memory ran out
- * (no_memory). */
-static bool store(void *base, const struct key *key, const struct yaml_node *node,
-                  struct diag *diag)
-{
-    char **text = (char **)(void *)((char *)base + key->offset);
-    double value;
-
-    if (node->kind != YAML_TEXT)
-        return false;
-    switch (key->type) {
-    case KEY_TEXT:
-        if (yaml_is_null(node) || !*node->text)
-            return false;
-        *text = strdup(node->text);
-        if (!*text)
-            diag_no_memory(diag);
-        return true;
-    case KEY_SIZE:
-    case KEY_BYTES:
-    case KEY_RATE:
-    case KEY_FLOPS:
-    case KEY_SECONDS:
-        if (!read_quantity(&value, key->type, node->text))
-            return false;
-        set_double(base, key, value);
-        return true;
-    case KEY_SHARE:
-    case KEY_FRACTION:
-    case KEY_FACTOR:
-    case KEY_NUMBER:
-        if (!read_number(&value, key->type, node))
-            return false;
-        set_double(base, key, value);
-        return true;
-    case KEY_COUNT: {
-        int64_t count;
-
-        if (!yaml_read_int(node, &count) || count < 0 || count > COUNT_LIMIT)
-            return false;
-        memcpy((char *)base + key->offset, &count, sizeof count);
-        return true;
-    }
-    case KEY_YES_NO:
-        return yaml_read_bool(node, (bool *)(void *)((char *)base + key->offset));
-    case KEY_OTHER:
-        break;
-    }
-    return true;
-}
-
 /* ---- sections ---- */
-
-static const struct key *find_key(const struct key *keys, const char *name)
-{
-    for (; keys->name; keys++)
-        if (!strcmp(keys->name, name))
-            return keys;
-    return NULL;
-}
 
 static void tell_unknown(const struct section *section, const struct yaml_node *key,
                          struct diag *diag)
@@ -184,14 +51,14 @@ static bool read_section(void *base, const struct section *section, const struct
         return false;
     }
     for (size_t i = 0; i < map->nitems && !diag_is_full(diag); i++) {
-        const struct key *key = find_key(section->keys, map->keys[i]->text);
+        const struct key *key = key_find(section->keys, map->keys[i]->text);
         const struct yaml_node *value = map->items[i];
 
         if (!key)
             tell_unknown(section, map->keys[i], diag);
-        else if (!store(base, key, value, diag) && key->type != KEY_OTHER)
+        else if (!key_store(base, key, value, diag) && key->type != KEY_OTHER)
             diag_error(diag, value->place, "%s of %s is %s; expected %s", key->name, section->name,
-                       yaml_describe(value).text, expected_of(key->type));
+                       yaml_describe(value).text, key_expected(key->type));
     }
     for (const struct key *key = section->keys; key->name; key++)
         if (key->required && !yaml_find(map, key->name))
@@ -226,9 +93,9 @@ static bool read_flops(double *flops_per_s, const struct yaml_node *key,
         diag_error(diag, key->place, "%s is not a valid type; expected one such as bfloat16",
                    yaml_describe(key).text);
     else if (value->kind != YAML_TEXT ||
-             !read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))
+             !key_read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))
         diag_error(diag, value->place, "rate of %s is %s; expected %s", key->text,
-                   yaml_describe(value).text, expected_of(KEY_FLOPS));
+                   yaml_describe(value).text, key_expected(KEY_FLOPS));
     return true;
 }
 
@@ -426,6 +293,41 @@ static void read_host(struct hardware *out, const struct yaml_node *root, struct
                    "devices of host is 0; expected those of a node, at least 1");
 }
 
+/* Set the software to that of a name. */
+static void read_software_name(struct hardware *out, const struct yaml_node *name,
+                               struct diag *diag)
+{
+    const struct hardware_software *found = NULL;
+    struct nearest nearest;
+    struct text names = TEXT_INIT;
+
+    nearest_init(&nearest, name->kind == YAML_TEXT ? name->text : "");
+    if (name->kind == YAML_TEXT)
+        found = software_find(name->text, &nearest);
+    if (found) {
+        out->software = *found;
+        return;
+    }
+    for (int i = 0; software_name(i); i++)
+        text_addf(&names, "%s%s", i > 0 ? ", " : "", software_name(i));
+    diag_error(diag, name->place, "software is %s; expected one of %s, or a map%s",
+               yaml_describe(name).text, text_get(&names), nearest_hint(&nearest).text);
+    text_fini(&names);
+}
+
+/* `software: megatron`, or a map of what it does, beside the name of what else it does as. */
+static void read_software(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, "software"), *name = node;
+
+    if (node && node->kind == YAML_MAP)
+        name = yaml_find(node, "name");
+    if (name)
+        read_software_name(out, name, diag);
+    if (node && node->kind == YAML_MAP)
+        read_part(&out->software, root, &(struct section){"software", software_keys}, diag);
+}
+
 static void read_all(struct hardware *out, const struct yaml_node *root, struct diag *diag)
 {
     const struct section whole = {"the file", hardware_keys};
@@ -438,7 +340,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_part(out, root, &(struct section){"memory", memory_keys}, diag);
     read_part(&out->kernels, root, &(struct section){"kernels", kernel_keys}, diag);
     read_host(out, root, diag);
-    read_part(&out->software, root, &(struct section){"software", software_keys}, diag);
+    read_software(out, root, diag);
     read_part(&out->serving, root, &(struct section){"serving", serving_keys}, diag);
     read_tiers(out, root, diag);
     read_validation(out, root, diag);
@@ -495,6 +397,29 @@ static bool find_constant(struct hardware_constant *out, const struct hardware *
     return found;
 }
 
+/* Override what the software does; false: the path is not of software. */
+static bool set_software(struct hardware *h, const char *path, const struct yaml_node *value,
+                         struct diag *diag)
+{
+    static const char prefix[] = "software.";
+    const struct key *key;
+
+    if (strncmp(path, prefix, sizeof prefix - 1) != 0)
+        return false;
+    path += sizeof prefix - 1;
+    if (!strcmp(path, "name")) {
+        read_software_name(h, value, diag);
+        return true;
+    }
+    key = key_find(software_keys, path);
+    if (!key || key->type == KEY_OTHER)
+        return false;
+    if (!key_store(&h->software, key, value, diag))
+        diag_error(diag, value->place, "hardware.software.%s is %s; expected %s", path,
+                   yaml_describe(value).text, key_expected(key->type));
+    return true;
+}
+
 static void set_one(struct hardware *h, char *text, struct place named_at, struct diag *diag)
 {
     char *equals = strchr(text, '=');
@@ -504,6 +429,8 @@ static void set_one(struct hardware *h, char *text, struct place named_at, struc
     if (equals)
         *equals = '\0';
     node.text = equals ? equals + 1 : text;
+    if (set_software(h, text, &node, diag))
+        return;
     if (!find_constant(&constant, h, text)) {
         diag_error(diag, named_at,
                    "%s has no number '%.60s'; expected hardware.SECTION.KEY as in 'shardsim show "
@@ -511,12 +438,12 @@ static void set_one(struct hardware *h, char *text, struct place named_at, struc
                    h->name, text, h->name);
         return;
     }
-    if (!store(
+    if (!key_store(
             h,
             &(struct key){.name = constant.name, .type = constant.type, .offset = constant.offset},
             &node, diag))
         diag_error(diag, named_at, "hardware.%.60s is '%.60s'; expected %s", text, node.text,
-                   expected_of(constant.type));
+                   key_expected(constant.type));
 }
 
 /* Append the overrides to the cluster's name, so that readers see them. */

@@ -90,6 +90,7 @@ struct hardware_tier {
 
 /* Behaviour of the measured software; false and 0 are this program's own behaviour. */
 struct hardware_software {
+    const char *name;        /* in the table (software.h); NULL: only the file says what it does */
     bool overlaps_gradients; /* reduces gradients during the backward phase */
     bool overlaps_weights;   /* gathers weights during computation */
     bool waits_for_weights;  /* computations wait for what the update gathers.  No key of a
@@ -108,6 +109,7 @@ struct hardware_software {
     bool
         half_gradients; /* gradients of bfloat16 models are kept and summed in bfloat16, not in
                            float32 */
+    bool coded_half_gradients; /* the same, only where products are rounded to 8 bits or fewer */
     bool scatters_sends; /* if several devices of a node would send the same data, each sends a
                             part, which is gathered at the destination */
     double bucket_bytes; /* parameters and gradients are communicated in buckets of this size; 0:
@@ -186,6 +188,7 @@ struct hardware {
     struct hardware_tier tiers[HARDWARE_TIERS_MAX];
     int ntiers;
     struct hardware_software software;
+    bool other_software; /* than the file says, so than what was measured */
     struct hardware_serving serving;
     struct hardware_validation validations[HARDWARE_VALIDATIONS_MAX];
     int nvalidations;
@@ -232,6 +235,13 @@ void hardware_print_measured(struct text *out, const struct hardware *hardware);
 /* A lower estimate of the error of modelled times for an unmeasured cluster: the largest
  * cross-validated error of any measured shipped cluster, as a fraction of the step. */
 double hardware_error_elsewhere(void);
+
+/* Let a cluster run the software of a name (software.h); false: there is none. */
+bool hardware_run_software(struct hardware *hardware, const char *name);
+
+/* Whether software keeps and sums gradients of a bfloat16 model in bfloat16; `coded`: its products
+ * are rounded to 8 bits or fewer. */
+bool hardware_halves_gradients(const struct hardware_software *software, bool coded);
 
 /* Reduce a cluster's link bandwidths and device memory to these fractions. */
 void hardware_suppose(struct hardware *hardware, double links, double memory);

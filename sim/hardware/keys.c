@@ -128,6 +128,8 @@ const struct key tier_keys[] = {
     END};
 
 const struct key software_keys[] = {
+    {"name", KEY_OTHER, false, 0,
+     "megatron, fsdp2, jax, ...: what it does is known, and other keys say what is different"},
     {"overlaps_gradients", KEY_YES_NO, false, AT(hardware_software, overlaps_gradients),
      "gradients are reduced while the backward phase goes on"},
     {"overlaps_weights", KEY_YES_NO, false, AT(hardware_software, overlaps_weights),
@@ -148,6 +150,8 @@ const struct key software_keys[] = {
      "but not for what the backward phase gathers again, which comes beside the product before"},
     {"half_gradients", KEY_YES_NO, false, AT(hardware_software, half_gradients),
      "gradients of bfloat16 models are kept and summed in it, not in float32"},
+    {"coded_half_gradients", KEY_YES_NO, false, AT(hardware_software, coded_half_gradients),
+     "the same, only where products are rounded to 8 bits or fewer"},
     {"scatters_sends", KEY_YES_NO, false, AT(hardware_software, scatters_sends),
      "what devices of a node would send alike to the next stage, each sends a part of"},
     {"bucket", KEY_BYTES, false, AT(hardware_software, bucket_bytes),

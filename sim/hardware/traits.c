@@ -36,4 +36,5 @@ const struct hardware_trait_name hardware_traits[TRAIT_NTRAITS] = {
     [TRAIT_PARAMETERS] = {NULL, "the model's size"},
     [TRAIT_DEVICES] = {NULL, "the number of devices"},
     [TRAIT_LENGTH] = {NULL, "the length of sequences"},
+    [TRAIT_SOFTWARE] = {NULL, "the software"},
     [TRAIT_ALGORITHMS] = {NULL, "algorithms of collectives"}};

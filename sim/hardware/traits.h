@@ -40,6 +40,7 @@ enum hardware_trait {
     TRAIT_PARAMETERS = TRAIT_NFILE,
     TRAIT_DEVICES,
     TRAIT_LENGTH,
+    TRAIT_SOFTWARE,   /* another than was measured */
     TRAIT_ALGORITHMS, /* of collectives, asked for by the scenario */
     TRAIT_NTRAITS
 };

@@ -179,6 +179,7 @@ struct import_job {
      * system, a line each. */
     struct text left_out, unknown, taken, notes;
     const char *system;            /* the system's name, for these comments */
+    const char *software;          /* the scenario's option; NULL: that of the cluster */
     struct import_given *options;  /* in the order of the file; of one given twice the last value */
     size_t noptions;
     struct place name_place; /* of the option that is being set; file NULL: that of its value */

@@ -462,9 +462,15 @@ static void add_types(const struct import_job *j, struct text *out)
         text_addf(out, ", gradients: %s", j->gradients);
     if (reduce)
         text_addf(out, ", reduce: %s", reduce);
+    /* A cluster's software may halve gradients beside products of 8 bits; the job says that it does
+     * not. */
+    if (!reduce && j->products.length > 0)
+        text_add(out, ", gradients: parameters, reduce: parameters");
     if (j->moments)
         text_addf(out, ", moments: %s", j->moments);
-    text_add(out, reduce || j->moments ? "}\n" : "} # and with them gradients and moments\n");
+    text_add(out, reduce || j->moments || j->products.length > 0
+                      ? "}\n"
+                      : "} # and with them gradients and moments\n");
 }
 
 static void add_loss_scale(const struct import_job *j, struct text *out)
@@ -526,6 +532,8 @@ static void add_head(const struct import_job *j, const char *from, struct text *
     add_comment(out, "Not said, taken as in ", j->system, &j->taken);
     text_add(out, text_get(&j->notes));
     text_addf(out, "version: 1\nname: %s\n", from);
+    if (j->software)
+        text_addf(out, "software: %s\n", j->software);
 }
 
 /* Check that the text is a scenario, and report the reader's faults. */

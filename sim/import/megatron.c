@@ -396,6 +396,7 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
                      struct diag *diag)
 {
     job->system = "Megatron-LM";
+    job->software = "megatron";
     job->dropout[0] = job->dropout[1] = 0.1;
     job->momentum = 0.9;
     job->end = first;

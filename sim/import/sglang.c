@@ -117,6 +117,7 @@ void import_sglang(struct import_job *job, struct place first, const char *text,
 {
     struct serving v = {.copies = 1, .fills = true};
 
+    job->software = "sglang";
     serving_read(&v, job, &sglang_system, check, first, text, diag);
     if (diag->nerrors > 0)
         return;

@@ -419,6 +419,7 @@ void import_torchtitan(struct import_job *job, struct place first, const char *t
                        struct diag *diag)
 {
     job->system = "torchtitan";
+    job->software = "fsdp2";
     if (text[strspn(text, " \t\r\n")] == '{')
         torchtitan_read_json(job, first, text, diag);
     else

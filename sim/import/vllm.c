@@ -109,6 +109,7 @@ void import_vllm(struct import_job *job, struct place first, const char *text, s
 {
     struct serving v = {.dense = SERVING_INSIDE, .shared = SERVING_INSIDE};
 
+    job->software = "vllm";
     serving_read(&v, job, &vllm_system, check, first, text, diag);
     read_balancing(job, diag);
     if (diag->nerrors > 0)

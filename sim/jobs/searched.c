@@ -348,6 +348,20 @@ static int search_serving(const struct searched *o)
     return exit;
 }
 
+/* Let the software of the target run the job, unless --set says which. */
+static void run_software(struct chosen *chosen, const struct export_target *target,
+                         struct text *set)
+{
+    if (!target || !target->software || chosen->nsets == CHOSEN_SETS_MAX)
+        return;
+    for (size_t i = 0; i < chosen->nsets; i++)
+        if (!strncmp(chosen->sets[i], "software=", strlen("software=")))
+            return;
+    text_addf(set, "software=%s", target->software);
+    if (!set->failed)
+        chosen->sets[chosen->nsets++] = text_get(set);
+}
+
 static int search_what_is_asked(struct searched *o)
 {
     int exit = cmd_check_new(o->output, o->force);
@@ -375,10 +389,15 @@ int searched_run(struct searched *o)
     const struct subject_filter filter = filter_of(o);
     struct crew crew = {&o->chosen.trial, o->ranges, o->nranges, &filter};
     const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
+    struct text software = TEXT_INIT;
     int exit;
 
-    if (ranks_count() == 1)
-        return search_what_is_asked(o);
+    run_software(&o->chosen, o->target, &software);
+    if (ranks_count() == 1) {
+        exit = search_what_is_asked(o);
+        text_fini(&software);
+        return exit;
+    }
     o->farm = farm_create(&own);
     if (ranks_me() > 0) {
         if (chosen_load(&o->chosen) != CMD_OK)
@@ -389,5 +408,6 @@ int searched_run(struct searched *o)
         cmd_tell_ranks(o->farm, o->quiet);
     }
     farm_destroy(o->farm, exit);
+    text_fini(&software);
     return exit;
 }

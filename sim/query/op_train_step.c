@@ -80,6 +80,8 @@ const struct query_op query_train_step_ops[] = {
          {"model.gated_mlp", "boolean", "false",
           "false: GELU with biases, tied embeddings; true: SwiGLU, RMS norms, RoPE."},
          {"hardware", "text", NULL, "A cluster by name, as 'shardsim show hardware' lists them."},
+         {"software", "text", "the cluster's",
+          "The software that runs the step, such as megatron."},
          {"devices", "whole number", NULL, "Devices; tp * pp * cp * dp of them."},
          {"tp", "whole number", "1", "Tensor parallelism."},
          {"pp", "whole number", "1", "Pipeline parallelism."},

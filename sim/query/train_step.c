@@ -243,6 +243,8 @@ int train_step_read(struct train_step *out, const json_t *in, struct shd_error *
     if (status == SHD_OK)
         status = read_string(&s.hardware, in, "hardware", NULL, err);
     if (status == SHD_OK)
+        status = read_string(&s.software, in, "software", NULL, err);
+    if (status == SHD_OK)
         status = read_sizes(&s, in, err);
     if (status == SHD_OK)
         status = read_batch(&s, in, err);
@@ -338,15 +340,16 @@ static void add_model(const struct train_step *s, struct text *out)
 static void add_types(const struct train_step *s, const struct train_step_stack *stack,
                       struct text *out)
 {
-    const char *standard = TRAIN_STEP_GRADIENTS(!strcmp(s->dtype, "float16"));
+    /* Gradients of float16 keep their type in every software. */
+    bool half = !strcmp(s->dtype, "float16") || stack->half_gradients;
+    const char *gradients = half ? "compute" : "parameters";
 
     if (s->recipe)
         text_addf(out, "products: {recipe: %s, amax: local}\n", s->recipe);
     if (!strcmp(s->dtype, "float32"))
         return;
-    text_addf(out, "types: {parameters: float32, gradients: %s, reduce: %s}\n",
-              stack->gradients ? stack->gradients : standard,
-              stack->reduce ? stack->reduce : standard);
+    text_addf(out, "types: {parameters: float32, gradients: %s, reduce: %s}\n", gradients,
+              gradients);
 }
 
 static void add_zero(const struct train_step *s, const struct train_step_stack *stack,
@@ -439,6 +442,8 @@ void train_step_scenario(const struct train_step *step, const struct train_step_
     text_add(out, "hardware: ");
     yaml_print_string(out, step->hardware);
     text_add(out, "\n");
+    if (step->software)
+        text_addf(out, "software: %s\n", step->software);
     if (step->slices > 1)
         text_addf(out, "slices: %" PRId64 "\n", step->slices);
     add_mesh(step, out);

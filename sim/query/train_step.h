@@ -26,14 +26,8 @@ struct train_step_stack {
     bool fsdp;         /* stage 2 is PyTorch's FSDP with SHARD_GRAD_OP: parameters are sharded as
                           in stage 3, gathered once a microbatch and kept for its backward phase */
     bool sequence_parallel; /* regardless of the question */
-    const char
-        *gradients;     /* types.gradients of 16-bit models; NULL: TRAIN_STEP_GRADIENTS */
-    const char *reduce; /* types.reduce of 16-bit models; NULL: TRAIN_STEP_GRADIENTS */
+    bool half_gradients;    /* gradients of bfloat16 models are summed and reduced in bfloat16 */
 };
-
-/* Megatron's types: float16 gradients keep their type, those of bfloat16 are summed and reduced in
- * float32. */
-#define TRAIN_STEP_GRADIENTS(float16) ((float16) ? "compute" : "parameters")
 
 struct train_step_policy;
 
@@ -43,6 +37,7 @@ struct train_step {
     bool gated_mlp;
     /* Kind and number of devices; the sizes of the axes multiply to this number. */
     const char *hardware; /* the question's text; NULL: none */
+    const char *software; /* the question's text; NULL: the cluster's */
     int64_t devices, tp, pp, cp, dp, slices;
     /* The schedule. */
     int64_t virtual_stages, micro_batch, global_batch, microbatches; /* batches in sequences */

@@ -19,21 +19,28 @@ static int told(int status, const struct diag *diag, struct shd_error *err)
     return status;
 }
 
-/* Find the behaviour of a cluster's software that a question leaves open. */
-static int find_stack(struct train_step_stack *out, const char *name, struct shd_error *err)
+/* Find the behaviour of the software that a question leaves open: that of a name, or the
+ * cluster's. */
+static int find_stack(struct train_step_stack *out, const struct train_step *step,
+                      struct shd_error *err)
 {
     struct diag diag = DIAG_INIT;
     struct hardware *hardware = NULL;
-    int status = hardware_find(&hardware, name, NULL, (struct place){.file = "<question>"}, &diag);
+    int status =
+        hardware_find(&hardware, step->hardware, NULL, (struct place){.file = "<question>"}, &diag);
 
+    if (status == SHD_OK && step->software && !hardware_run_software(hardware, step->software))
+        status = shd_error_set(err, SHD_ENOTFOUND,
+                               "there is no software '%.60s'; 'shardsim show options' lists them "
+                               "at software",
+                               step->software);
     if (status == SHD_OK)
         *out = (struct train_step_stack){
             .whole_layers = hardware->software.recomputes_layers,
             .prefetches = hardware->software.overlaps_weights,
             .fsdp = hardware->software.fsdp,
             .sequence_parallel = hardware->software.sequence_parallel,
-            .gradients = hardware->software.half_gradients ? "compute" : NULL,
-            .reduce = hardware->software.half_gradients ? "compute" : NULL};
+            .half_gradients = hardware_halves_gradients(&hardware->software, step->recipe)};
     status = told(status, &diag, err);
     hardware_destroy(hardware);
     diag_fini(&diag);
@@ -76,7 +83,7 @@ int train_step_trial_init(struct train_step_trial *out, const json_t *in, const 
                                "'hardware' must be the name of a cluster, such as h100-sxm; "
                                "'shardsim show hardware' lists them");
     if (status == SHD_OK)
-        status = find_stack(&stack, out->step.hardware, err);
+        status = find_stack(&stack, &out->step, err);
     if (status != SHD_OK)
         return status;
     train_step_scenario(&out->step, &stack, &out->text);

@@ -103,9 +103,14 @@ const char *scenario_kind_name(enum scenario_kind kind)
 
 enum shd_dtype scenario_type(const struct scenario *scenario, enum scenario_type type)
 {
-    if (type == SCENARIO_TYPE_PARAMETERS)
+    if (type == SCENARIO_TYPE_PARAMETERS || type == SCENARIO_TYPE_SOFTWARE)
         type = scenario->types.parameters;
     return type == SCENARIO_TYPE_COMPUTE ? scenario->model.dtype : (enum shd_dtype)type;
+}
+
+const char *scenario_software_name(enum scenario_software software)
+{
+    return option_find(NULL, "software")->words[software];
 }
 
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind)

@@ -451,6 +451,7 @@ enum scenario_type {
     SCENARIO_TYPE_COMPUTE = SHD_I32, /* model.dtype; takes SHD_I32's number, as integers are not
                                         trained */
     SCENARIO_TYPE_PARAMETERS,        /* types.parameters */
+    SCENARIO_TYPE_SOFTWARE, /* as the cluster's software; without a cluster types.parameters */
     SCENARIO_NTYPES
 };
 
@@ -649,6 +650,12 @@ struct scenario_transfers {
     int64_t latency_ns;
 };
 
+/* The software of a job: a number of the option's words. */
+enum scenario_software {
+    SCENARIO_SOFTWARE_OF_CLUSTER,
+    SCENARIO_SOFTWARE_NAMED /* this one and those behind it */
+};
+
 /* Whether a kind of transfer runs beside computation. */
 enum scenario_beside {
     SCENARIO_EXPOSED,    /* computation waits for it */
@@ -778,6 +785,7 @@ struct scenario {
     struct scenario_offload offload;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* slices of a torus that the devices come from */
+    enum scenario_software software;
     struct scenario_overlap overlap;
     struct scenario_straggler straggler;
     enum scenario_gathered gathered;
@@ -996,6 +1004,9 @@ const char *scenario_activation_name(enum scenario_activation activation);
 /* Whether an mlp with the activation has a gate kernel. */
 bool scenario_is_gated(enum scenario_activation activation);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
+
+/* "megatron", "fsdp2", ...; "cluster": that of the cluster's file. */
+const char *scenario_software_name(enum scenario_software software);
 
 /* "compute", "int8", ... */
 const char *scenario_base_name(enum scenario_base base);

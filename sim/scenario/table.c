@@ -165,6 +165,17 @@ static const char *const update_types[] = {
     NULL,
 };
 
+static const char *const gradient_types[] = {
+    [SHD_F32] = "float32",
+    [SHD_F64] = "float64",
+    [SHD_BF16] = "bfloat16",
+    [SHD_F16] = "float16",
+    [SCENARIO_TYPE_COMPUTE] = "compute",
+    [SCENARIO_TYPE_PARAMETERS] = "parameters",
+    [SCENARIO_TYPE_SOFTWARE] = "software",
+    NULL,
+};
+
 static const char *const recipes[] = {
     [SCENARIO_NO_RECIPE] = "none",  [SCENARIO_TENSORWISE] = "tensorwise",
     [SCENARIO_ROWWISE] = "rowwise", [SCENARIO_BLOCKWISE] = "blockwise",
@@ -210,6 +221,19 @@ static const char *const gathered[] = {
     [SCENARIO_GATHER_AGAIN] = "again",
     [SCENARIO_GATHERED_KEPT] = "keep",
     [SCENARIO_NGATHERED] = NULL,
+};
+
+static const char *const software_names[] = {
+    [SCENARIO_SOFTWARE_OF_CLUSTER] = "cluster",
+    "megatron",
+    "megatron-2021",
+    "fsdp1",
+    "fsdp2",
+    "jax",
+    "vllm",
+    "sglang",
+    "trtllm",
+    NULL,
 };
 
 static const char *const besides[] = {
@@ -674,13 +698,17 @@ const struct option option_table[] = {
     {WORD(types, parameters, parameter_types), .standard = "compute",
      .help = "The type in which parameters are updated. Where it is not model.dtype, each "
              "parameter has a master copy, opt/master/PARAMETER."},
-    {WORD(types, gradients, update_types), .standard = "parameters",
-     .help = "The type in which gradients are summed over microbatches."},
+    {WORD(types, gradients, gradient_types), .standard = "software",
+     .help = "The type in which gradients are summed over microbatches. software: bfloat16 where, "
+             "reduce being software too, the cluster's software keeps gradients of bfloat16 models "
+             "so (half_gradients, or "
+             "coded_half_gradients beside products in 8 bits or fewer: --grad-reduce-in-bf16 of "
+             "Megatron-LM, grad_reduce_in_fp32: false of NeMo), else types.parameters."},
     {WORD(types, moments, update_types), .standard = "parameters",
      .help = "The type of the optimizer's other state; updates are computed in the type of the "
              "parameters."},
-    {WORD(types, reduce, update_types), .standard = "parameters",
-     .help = "The type in which gradients are reduced over devices."},
+    {WORD(types, reduce, gradient_types), .standard = "software",
+     .help = "The type in which gradients are reduced over devices; software as for gradients."},
     {WORD(products, recipe, recipes), .standard = "none",
      .help = "How the operands of products of weights and activations, and of their gradients' "
              "products, are rounded to e4m3 before they are multiplied: none, or with a scale for "
@@ -699,10 +727,11 @@ const struct option option_table[] = {
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
      .help = "The elements of a block; 0: as many as the recipe, or the weights' type, says."},
     {WORD(products, amax, amax_of), .standard = "local",
-     .help = "The largest magnitude from which a scale of an array or row follows: of each device's "
-             "shard, as libraries do (local); or of the whole array, by an all-reduce over devices "
-             "(all). static: that of the data was found before, and is kept beside the weights of "
-             "a model that is served."},
+     .help =
+         "The largest magnitude from which a scale of an array or row follows: of each device's "
+         "shard, as libraries do (local); or of the whole array, by an all-reduce over devices "
+         "(all). static: that of the data was found before, and is kept beside the weights of "
+         "a model that is served."},
     {FIELD(products, gathers, bool), .standard = "false",
      .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
              "bits; otherwise they are gathered in the type of the computation."},
@@ -840,6 +869,10 @@ const struct option option_table[] = {
      .help = "The cluster for which a plan's time is modelled: a name that 'shardsim show "
              "hardware' lists, or the path of a file (docs/hardware.md). With --set, "
              "hardware.tiers.1.rate=100GB/s supposes another number of it."},
+    {TOP(software, word), .offset = AT(software), .words = software_names, .standard = "cluster",
+     .help = "The software that runs the job: what it overlaps and fuses, and the types of its "
+             "gradients (docs/hardware.md), in place of what the cluster's file has (cluster). "
+             "Import writes that of the job."},
     {TOP(slices, int), .offset = AT(slices), .min = 1, .max = INT32_MAX, .standard = "1",
      .help = "The number of equal slices of devices, where the cluster's links are a torus."},
     {TOP(placement, word), .offset = AT(placement), .words = placements, .standard = "follow",

@@ -276,6 +276,44 @@ static void choose_overlaps(struct hardware_software *software, const struct sce
     choose(&software->overlaps_pairs, o->pairs);
 }
 
+/* Whether products are rounded to 8 bits or fewer. */
+static bool is_coded(const struct scenario *s)
+{
+    return s->products.recipe != SCENARIO_NO_RECIPE;
+}
+
+/* Let the scenario say what it leaves to the cluster's software. */
+static int resolve(struct trial *t, struct diag *diag)
+{
+    const struct hardware_software *software = &t->hardware->software;
+    struct scenario *s;
+
+    t->resolved = malloc(sizeof *t->resolved);
+    if (!t->resolved) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    s = t->resolved;
+    *s = *t->scenario;
+    t->scenario = s;
+    if (s->step.update && s->model.dtype == SHD_BF16 &&
+        hardware_halves_gradients(software, is_coded(s)) &&
+        s->types.gradients == SCENARIO_TYPE_SOFTWARE && s->types.reduce == SCENARIO_TYPE_SOFTWARE)
+        s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
+    return SHD_OK;
+}
+
+/* Run the software that the scenario names, with what it says of overlaps. */
+static int choose_software(struct trial *t, struct diag *diag)
+{
+    const struct scenario *s = t->scenario;
+
+    if (s->software >= SCENARIO_SOFTWARE_NAMED)
+        (void)hardware_run_software(t->hardware, scenario_software_name(s->software));
+    choose_overlaps(&t->hardware->software, &s->overlap);
+    return resolve(t, diag);
+}
+
 /* Find the cluster, with its devices laid out for the mesh. */
 static int find_hardware(struct trial *t, struct diag *diag)
 {
@@ -289,7 +327,9 @@ static int find_hardware(struct trial *t, struct diag *diag)
     status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
     if (status != SHD_OK)
         return status;
-    choose_overlaps(&t->hardware->software, &t->scenario->overlap);
+    status = choose_software(t, diag);
+    if (status != SHD_OK)
+        return status;
     if (t->scenario->limits.memory.part > 0)
         t->memory_limit_bytes =
             (uint64_t)(t->scenario->limits.memory.part * t->hardware->memory_bytes);
@@ -355,6 +395,7 @@ static int lay(struct trial *t, struct diag *diag)
     if (status == SHD_OK) {
         find_node_axis(t);
         status = find_hardware(t, diag);
+        scenario = t->scenario;
     }
     if (status == SHD_OK && t->has_nodes)
         status = check_nodes(t, diag);
@@ -427,6 +468,7 @@ void trial_fini(struct trial *trial)
     graph_destroy(trial->unpadded);
     hardware_destroy(trial->hardware);
     shd_mesh_destroy(trial->mesh);
+    free(trial->resolved);
     memset(trial, 0, sizeof *trial);
 }
 

@@ -26,7 +26,9 @@
 #include "walk/walk.h"
 
 struct trial {
-    const struct scenario *scenario; /* not owned */
+    const struct scenario *scenario; /* not owned, or `resolved` */
+    struct scenario *resolved; /* as the cluster's software runs it, with the texts of the one that
+                                  was asked for; NULL: that one */
     struct shd_mesh *mesh;
     struct graph *graph;
     struct graph *unpadded; /* the graph before padding (graph/pad.h); NULL: `graph` is not

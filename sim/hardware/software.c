@@ -1,0 +1,97 @@
+/* The table of software (software.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/software.h"
+
+#include <string.h>
+
+/* Bytes of the bucket in which gradients of one module travel with those of its neighbours. */
+#define FSDP_BUCKET 1e9
+#define MEGATRON_BUCKET 1e8
+
+static const struct hardware_software table[] = {
+    /* Megatron Core and Transformer Engine with the options of NeMo's and Megatron Bridge's
+     * performance recipes: overlap_p2p_comm, tp_comm_overlap, overlap_grad_reduce and
+     * overlap_param_gather; their recipes of FP8 and NVFP4 have grad_reduce_in_fp32 false, while
+     * Megatron-LM's --bf16 reduces in float32. */
+    {.name = "megatron",
+     .overlaps_gradients = true,
+     .overlaps_weights = true,
+     .overlaps_sends = true,
+     .overlaps_products = true,
+     .fuses_elementwise = true,
+     .coded_half_gradients = true},
+    /* Narayanan and others 2021: arXiv 2104.04473. */
+    {.name = "megatron-2021",
+     .recomputes_layers = true,
+     .waits_for_collectives = true,
+     .scatters_sends = true,
+     .bucket_bytes = MEGATRON_BUCKET,
+     .fuses_elementwise = true},
+    /* PyTorch's FullyShardedDataParallel, not compiled. */
+    {.name = "fsdp1",
+     .overlaps_gradients = true,
+     .overlaps_weights = true,
+     .half_gradients = true,
+     .bucket_bytes = FSDP_BUCKET,
+     .fsdp = true},
+    /* PyTorch's fully_shard with torch.compile. */
+    {.name = "fsdp2",
+     .overlaps_gradients = true,
+     .overlaps_weights = true,
+     .fuses_elementwise = true,
+     .fsdp = true},
+    /* XLA, as MaxText runs it. */
+    {.name = "jax",
+     .overlaps_gradients = true,
+     .overlaps_weights = true,
+     .half_gradients = true,
+     .bucket_bytes = FSDP_BUCKET,
+     .fuses_elementwise = true,
+     .sequence_parallel = true},
+    /* Engines of serving: all-reduces of tensor parallelism are waited for. */
+    {.name = "vllm", .fuses_elementwise = true},
+    {.name = "sglang", .fuses_elementwise = true},
+    {.name = "trtllm", .fuses_elementwise = true},
+    /* This program, op by op. */
+    {.name = "shardsim", .waits_for_collectives = true},
+};
+
+#define NSOFTWARE ((int)(sizeof table / sizeof table[0]))
+
+const char *software_name(int index)
+{
+    return index < NSOFTWARE ? table[index].name : NULL;
+}
+
+bool hardware_run_software(struct hardware *hardware, const char *name)
+{
+    const struct hardware_software *found = software_find(name, NULL);
+
+    if (!found)
+        return false;
+    if (!hardware->software.name || strcmp(hardware->software.name, name) != 0) {
+        hardware->software = *found;
+        hardware->other_software = true;
+    }
+    return true;
+}
+
+bool hardware_halves_gradients(const struct hardware_software *software, bool coded)
+{
+    return software->half_gradients || (coded && software->coded_half_gradients);
+}
+
+const struct hardware_software *software_find(const char *name, struct nearest *nearest)
+{
+    for (int i = 0; i < NSOFTWARE; i++) {
+        if (!strcmp(table[i].name, name))
+            return &table[i];
+        if (nearest)
+            nearest_add(nearest, table[i].name);
+    }
+    return NULL;
+}
