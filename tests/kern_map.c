@@ -832,6 +832,33 @@ static void test_error_of_jumps(void)
     }
 }
 
+/* An element is as large as the extreme of which it is the only candidate, which equal errors tell;
+ * errors that are not known tell nothing. */
+static void test_error_of_ties(void)
+{
+    static const enum kern_fn fns[] = {KERN_EQUAL, KERN_NOT_EQUAL, KERN_LESS, KERN_LESS_EQUAL};
+    static const double known[NERRORS] = {0.01, 0.01}, open[NERRORS] = {INFINITY, INFINITY};
+
+    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++) {
+        struct kern_map m = {.dtype = SHD_F64,
+                             .in_dtype = {SHD_F64, SHD_F64},
+                             .ndims = 1,
+                             .extent = {NERRORS},
+                             .out_stride = {1},
+                             .ninputs = 2,
+                             .in_stride = {{1}, {1}},
+                             .ninstrs = 1,
+                             .instrs = {{fns[i], {0, 1}, 0}}};
+        double out[NERRORS];
+
+        ask_rule(&m, 1, known, out);
+        ok(out[0] == 0, "error: %s of an element and itself is exact", kern_fns[fns[i]].name);
+        ask_rule(&m, 1, open, out);
+        ok(out[0] == 0.25, "error: %s of equal numbers of which nothing is known: variance %g",
+           kern_fns[fns[i]].name, out[0]);
+    }
+}
+
 /* A selection is as exact as what is chosen, unless the condition is open. */
 static void test_error_of_choices(void)
 {
@@ -943,6 +970,7 @@ int main(void)
     test_counts();
     test_error_of_parts();
     test_error_of_jumps();
+    test_error_of_ties();
     test_error_of_choices();
     test_error_of_many();
     test_linear();

@@ -223,12 +223,12 @@ static double chosen(double a, double da, double b, double db, double value)
     return 2 * fmax(da, db);
 }
 
-/* A comparison is open where either operand may be the larger.  Equal values with equal errors are
- * an element and the extreme chosen from several, if no other could have been chosen. */
+/* A comparison is open where either operand may be the larger.  Equal values with equal finite
+ * errors are an element and the extreme chosen from several, if no other could have been chosen. */
 static double compared(double a, double da, double b, double db)
 {
     if (a == b)
-        return da == db ? 0 : CHOICE;
+        return da == db && isfinite(da) ? 0 : CHOICE;
     return fabs(a - b) <= da + db ? CHOICE : 0;
 }
 
