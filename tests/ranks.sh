@@ -137,6 +137,13 @@ test_said_once() {
     ranks 2 "$shardsim" plan -q - <"$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err" &&
         "$shardsim" plan -q "$scenarios/dp_tp.yaml" | sed 1d >"$tmp/one" && sed 1d "$tmp/out" | cmp -s - "$tmp/one"
     ok $? "plan of standard input: rank 0 does it alone"
+    ranks 2 "$shardsim" run -q --json -S draft "$scenarios/answer.yaml" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ "$(grep -c 'answer.yaml:[0-9]*:3[0-9]: error: draft/decode: decode.draft: ' "$tmp/err")" -eq 1 ] &&
+        python3 -c 'import json, sys
+e = json.load(open(sys.argv[1]))[1]["error"]
+line = open(e["file"]).read().splitlines()[e["line"] - 1]
+assert line[e["column"] - 1 :].startswith("4, accepted"), (e, line)' "$tmp/out"
+    ok $? "what ranks do not execute: told once, at the option, with an object in place of the result"
     ranks 2 "$shardsim" run --bad-option >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && [ "$(grep -c "bad-option" "$tmp/err")" -eq 1 ]
     ok $? "a wrong option: told once, exit status 2"

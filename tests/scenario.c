@@ -182,6 +182,29 @@ static void test_names(void)
        "activation_name");
 }
 
+/* Texts of errors that begin with an option, name one behind what was said before, or none. */
+static void test_blamed(const struct scenario *s)
+{
+    static const struct {
+        const char *text;
+        int line;
+    } rows[] = {
+        {"model.d_ff: too wide", 7},
+        {"model.d_ff 32: too wide", 7},
+        {"the prefill: 'x': model.d_ff: too wide", 7},
+        {"model: too large", 5},
+        {"model is too large", 99},
+        {"model.d_f: too wide", 99},
+        {"'model.d_ff': too wide", 99},
+        {": ", 99},
+        {"", 99},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ok(scenario_blamed(s, rows[i].text, (struct place){"f", 99, 1}).line == rows[i].line,
+           "place of the error '%s'", rows[i].text);
+}
+
 static void test_places(void)
 {
     struct scenario_file *file = load_good(full, NULL, 0);
@@ -192,6 +215,7 @@ static void test_places(void)
        "place of an option");
     ok(scenario_place(s, "model").line == 5 && s->model.place.line == 5, "place of a section");
     ok(scenario_place(s, "none").line == 1, "place of what is no option: the scenario's");
+    test_blamed(s);
     scenario_file_destroy(file);
     file = load_good(HEAD, NULL, 0);
     ok(scenario_place(&file->scenarios[0], "model.bias").line == 3,

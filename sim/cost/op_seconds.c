@@ -160,8 +160,8 @@ static int check_rates(const struct program *program, const struct hardware *har
         code = op_seconds_code(&op->desc->coded);
         if (!(hardware->flops_per_s[code] > 0))
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "cluster '%.40s' has no rate of %s, in which '%.40s' multiplies; "
-                                 "expected rates.%s, or products.recipe none",
+                                 "products.recipe: cluster '%.40s' has no rate of %s, in which "
+                                 "'%.40s' multiplies; expected rates.%s, or products.recipe none",
                                  hardware->name, shd_dtype_name(code), op->name,
                                  shd_dtype_name(code));
     }

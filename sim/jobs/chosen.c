@@ -102,7 +102,8 @@ int chosen_failed(const struct chosen *chosen, const struct shd_error *err)
     struct diag diag = DIAG_INIT;
 
     if (exit == CMD_USAGE) {
-        diag_failure(&diag, scenario->place, err->status, "%s: %s", scenario->strategy, err->text);
+        diag_failure(&diag, scenario_blamed(scenario, err->text, scenario->place), err->status,
+                     "%s: %s", scenario->strategy, err->text);
         diag_write(&diag, stderr);
     } else if (!cmd_is_stopped(err->status)) { /* what happened to a run has no line */
         (void)cmd_wrong(chosen->path, err->text);

@@ -88,7 +88,7 @@ void sides_fini(struct sides *s)
 int sides_tell_fit(struct sides *s)
 {
     struct work *w = s->work;
-    const struct work_item *least = &w->items[0];
+    struct work_item *least = &w->items[0];
 
     for (size_t i = 0; i < w->nitems; i++) {
         if (trial_fits(&w->items[i].trial))

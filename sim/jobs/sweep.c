@@ -25,7 +25,7 @@
 enum note {
     NOTE_SKIPPED, /* why */
     NOTE_WRONG,   /* messages */
-    NOTE_FAILED,  /* exit status, why */
+    NOTE_FAILED,  /* status, why */
     NOTE_PLANNED
 };
 
@@ -140,6 +140,7 @@ static int plan(const struct sweep *s, const struct scenario *scenario, bool wan
         } else if (status != SHD_OK) {
             text_clear(answer);
             pack_uint(answer, NOTE_FAILED);
+            pack_uint(answer, (uint64_t)err.status);
             pack_string(answer, err.text);
         }
         trial_fini(&item.trial);
@@ -217,9 +218,15 @@ static int take_wrong(struct sweep *s, struct unpack *from)
     return done ? CMD_OK : no_memory(s);
 }
 
-static void log_failure(struct sweep *s, const struct scenario *scenario, const char *why)
+/* What another rank found, as if it had been found here. */
+static int take_failure(struct sweep *s, struct work_item *item, struct unpack *from)
 {
-    log_error(&s->work->log, "%s: %s: %s", scenario->place.file, scenario->strategy, why);
+    struct shd_error err;
+    int status = (int)unpack_uint(from);
+    const char *why = unpack_string(from);
+
+    shd_error_set(&err, status, "%s", why ? why : "");
+    return work_failed(s->work, item, &err);
 }
 
 static int take_strategy(void *arg, size_t task, int status, const struct text *answer)
@@ -228,7 +235,8 @@ static int take_strategy(void *arg, size_t task, int status, const struct text *
     struct work *w = s->work;
     const struct sweep_task *t = &s->tasks[task];
     const struct scenario *scenario = &w->files[t->file]->scenarios[t->number];
-    struct sweep_item *item = &s->items[t->fit ? t->item : w->nitems];
+    size_t at = t->fit ? t->item : w->nitems;
+    struct sweep_item *item = &s->items[at];
     struct unpack from;
     const char *why;
 
@@ -246,9 +254,8 @@ static int take_strategy(void *arg, size_t task, int status, const struct text *
         work_skip(w, scenario, why ? why : "");
         return CMD_OK;
     case NOTE_FAILED:
-        why = unpack_string(&from);
-        log_failure(s, scenario, why ? why : "");
-        item->exit = CMD_FAILED;
+        w->items[at].scenario = scenario;
+        item->exit = take_failure(s, &w->items[at], &from);
         break;
     default:
         if (!take_planned(item, &from))

@@ -148,16 +148,17 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
 /* In place of the result of a strategy that was refused after the others had begun. */
 static void put_refused(struct json_out *json, const struct work_item *item)
 {
-    const struct place *place = &item->scenario->place;
+    const struct scenario *s = item->scenario;
+    const struct place place = scenario_blamed(s, item->error.text, s->place);
 
     json_out_begin_object(json);
     json_out_key_string(json, "schema", "shardsim.result/2");
-    json_out_key_string(json, "scenario", item->scenario->name);
-    json_out_key_string(json, "strategy", item->scenario->strategy);
+    json_out_key_string(json, "scenario", s->name);
+    json_out_key_string(json, "strategy", s->strategy);
     json_out_key_object(json, "error");
-    json_out_key_string(json, "file", place->file);
-    json_out_key_int(json, "line", place->line);
-    json_out_key_int(json, "column", place->column);
+    json_out_key_string(json, "file", place.file);
+    json_out_key_int(json, "line", place.line);
+    json_out_key_int(json, "column", place.column);
     json_out_key_string(json, "message", item->error.text);
     json_out_end_object(json);
     json_out_end_object(json);

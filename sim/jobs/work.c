@@ -362,7 +362,8 @@ int work_failed(struct work *w, struct work_item *item, const struct shd_error *
         log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err->text);
         return cmd_exit_of(err->status);
     }
-    diag_failure(&diag, s->place, err->status, "%s: %s", s->strategy, err->text);
+    diag_failure(&diag, scenario_blamed(s, err->text, s->place), err->status, "%s: %s", s->strategy,
+                 err->text);
     log_diag(&w->log, &diag);
     diag_fini(&diag);
     return CMD_USAGE;
@@ -411,7 +412,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     return CMD_OK;
 }
 
-int work_tell_fit(struct work *work, const struct work_item *item)
+int work_tell_fit(struct work *work, struct work_item *item)
 {
     struct text line = TEXT_INIT, unit = TEXT_INIT;
     struct shd_error err;
@@ -427,11 +428,9 @@ int work_tell_fit(struct work *work, const struct work_item *item)
     if (status == SHD_OK)
         log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),
                  unit.length ? "; " : "", text_get(&unit));
-    if (status != SHD_OK)
-        log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
     text_fini(&unit);
     text_fini(&line);
-    return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
+    return status == SHD_OK ? CMD_OK : work_failed(work, item, &err);
 }
 
 int work_put(struct work *work, const char *path, const struct text *text, int status,

@@ -91,7 +91,7 @@ int work_try(struct work *work, struct work_item *item, enum record_mode mode,
 
 /* Look for changes that make an item's step fit its device, and print them in a note.  Returns the
  * exit status: CMD_OK, or CMD_CANNOT. */
-int work_tell_fit(struct work *work, const struct work_item *item);
+int work_tell_fit(struct work *work, struct work_item *item);
 
 /* Write a report to a file, or to standard output if `path` is NULL or "-"; if `status` says that
  * the report could not be made, print the error.  Returns the exit status. */

@@ -165,7 +165,7 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     if (g->err.status != SHD_OK)
         return;
     if (!learns(g)) {
-        graph_fail(g, SHD_EINVAL, "the model has no parameters to update");
+        graph_fail(g, SHD_EINVAL, "step: the model has no parameters to update");
         return;
     }
     loss = add_loss(g, scenario->seed);
@@ -332,7 +332,8 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
         add_phases(g, scenario, diag);
     status = graph_status(g, &err);
     if (status == SHD_ENOMEM || (status != SHD_OK && diag->nerrors == before))
-        diag_failure(diag, scenario->model.place, err.status, "%s", err.text);
+        diag_failure(diag, scenario_blamed(scenario, err.text, scenario->model.place), err.status,
+                     "%s", err.text);
     if (diag->nerrors > before) {
         graph_destroy(g);
         return diag->no_memory ? SHD_ENOMEM : err.status;

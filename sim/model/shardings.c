@@ -110,6 +110,21 @@ static int check_division(struct binding *b, uint32_t node, struct shd_error *er
     return SHD_OK;
 }
 
+/* Check that an array is not sharded over the axis of the pipeline's stages. */
+static int check_stages(const struct binding *b, uint32_t node, struct shd_error *err)
+{
+    const char *name = b->scenario->pipeline.axis;
+    int axis = name ? shd_mesh_find_axis(b->mesh, name) : -1;
+
+    if (axis < 0 || b->graph->nstages == 1 ||
+        !(shd_sharding_axes(&b->out->storage[node]) >> axis & 1))
+        return SHD_OK;
+    return shd_error_set(err, SHD_EINVAL,
+                         "'%s' holds the stages of the pipeline and shards no array; expected "
+                         "other axes",
+                         name);
+}
+
 static void bind_spec(struct binding *b, uint32_t node, const struct shd_spec *spec,
                       struct place place)
 {
@@ -117,6 +132,8 @@ static void bind_spec(struct binding *b, uint32_t node, const struct shd_spec *s
     struct shd_error err;
     int status = shd_sharding_bind(&b->out->storage[node], b->mesh, spec, n->rank, &err);
 
+    if (status == SHD_OK)
+        status = check_stages(b, node, &err);
     if (status == SHD_OK)
         status = check_division(b, node, &err);
     if (status == SHD_OK)

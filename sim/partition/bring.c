@@ -273,16 +273,16 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     from = emit_cheapest(e, node, need, at);
     if (!from)
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "stage %u needs '%.100s', which no stage before it has", reader.stage,
-                             e->graph->nodes[node].name);
+                             "pipeline: stage %u needs '%.100s', which no stage before it has",
+                             reader.stage, e->graph->nodes[node].name);
     status = plan_steps(&plan, e, node, from->sharding, need);
     if (status != SHD_OK)
         return status;
     send = spot_of_send(e, from, reader);
     if (comes_too_late(send, reader))
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "stage %u needs '%.100s' before stage %u has made it", reader.stage,
-                             e->graph->nodes[node].name, send.stage);
+                             "pipeline: stage %u needs '%.100s' before stage %u has made it",
+                             reader.stage, e->graph->nodes[node].name, send.stage);
     if (send.part == PROGRAM_START)
         reader.part = PROGRAM_START;
     buffer = from->buffer;

@@ -208,7 +208,7 @@ static int set_kernel(struct program_op *op, union kern_desc *desc, const struct
     if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* the value at which
                                                                                kernels saturate */
         return shd_error_set(
-            err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
+            err, SHD_ERANGE, "mesh: '%.80s' (%s) is too large for one device: %s are 2^64 or more",
             op->name, program_phase_name(op->phase),
             op->dense_flops == UINT64_MAX ? "its flops" : "the bytes of its workspace");
     return SHD_OK;

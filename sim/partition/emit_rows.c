@@ -81,8 +81,8 @@ static int without_nodes(uint32_t *number, const struct emit *e, uint32_t tokens
     for (uint32_t n = number_of_axes(axes); n > 0; n--) {
         if (batch->naxes == 0 || !(axes >> batch->axes[batch->naxes - 1] & 1))
             return shd_error_set(e->err, SHD_EINVAL,
-                                 "the tokens at experts are not sharded over the axis, last of the "
-                                 "axes of their batch");
+                                 "moe.node_axis: the tokens at experts are not sharded over the "
+                                 "axis, last of the axes of their batch");
         batch->axes[--batch->naxes] = 0;
     }
     if (partial) {
@@ -102,7 +102,8 @@ static int check_experts(const struct emit *e, uint32_t buffer, uint32_t axes)
         axes &= ~(UINT32_C(1) << experts->axes[i]);
     if (axes == 0)
         return SHD_OK;
-    return shd_error_set(e->err, SHD_EINVAL, "experts are not sharded over the axis");
+    return shd_error_set(e->err, SHD_EINVAL,
+                         "moe.node_axis: experts are not sharded over the axis");
 }
 
 /* Tokens go to the devices of other nodes, and from there to experts. */

@@ -187,9 +187,10 @@ int halo_emit_sum(struct emit *e, uint32_t node, const struct halo *h, struct pr
     int status;
 
     if (h->too_far)
-        return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "the windows of '%.80s' reach into more than %d other shards of '%s'",
-                             n->name, KERN_OVERLAPS_MAX - 1, e->graph->dims[n->attr.taps.dim].name);
+        return shd_error_set(
+            e->err, SHD_EUNSUPPORTED,
+            "mesh: the windows of '%.80s' reach into more than %d other shards of '%s'", n->name,
+            KERN_OVERLAPS_MAX - 1, e->graph->dims[n->attr.taps.dim].name);
     sum.outputs[0] = op->outputs[0];
     sum.cut_axes = op->cut_axes;
     status = halo_add_buffer(e, node, h, h->around, &op->outputs[0]);

@@ -67,7 +67,8 @@ static int find_outer(struct target *target, const struct partition_request *ask
     if (groups == 1)
         return SHD_OK;
     return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "groups of %d neighbours do not fit the parts of '%s' that other arrays "
+                         "zero.reshard_after_forward: groups of %d neighbours do not fit the parts "
+                         "of '%s' that other arrays "
                          "are sharded over",
                          (int)asked->neighbours, shd_mesh_axis_name(asked->mesh, axis));
 }
@@ -285,8 +286,7 @@ static int build_refined(struct program **out, const struct partition_request *r
     return status;
 }
 
-/* Check that the axis of stages shards no array and has as many coordinates as the timetable has
- * ranks. */
+/* Check that the axis of stages has as many coordinates as the timetable has ranks. */
 static int check_stages(const struct partition_request *request, struct shd_error *err)
 {
     const struct program_stages *s = request->stages;
@@ -298,19 +298,11 @@ static int check_stages(const struct partition_request *request, struct shd_erro
     name = shd_mesh_axis_name(request->mesh, (size_t)s->axis);
     size = shd_mesh_axis_size(request->mesh, (size_t)s->axis);
     if ((uint32_t)size != s->timetable->nranks || request->graph->nstages != s->timetable->nstages)
-        return shd_error_set(err, SHD_EINVAL,
-                             "a schedule of %u stages on %u ranks does not fit %u stages on '%s', "
-                             "which has %d devices",
-                             s->timetable->nstages, s->timetable->nranks, request->graph->nstages,
-                             name, (int)size);
-    for (uint32_t n = 0; n < request->graph->nnodes; n++)
-        if (request->nodes && request->nodes[n] &&
-            shd_sharding_axes(request->nodes[n]) >> s->axis & 1)
-            return shd_error_set(
-                err, SHD_EINVAL,
-                "'%.100s' is to be sharded over '%s', which holds the stages of the "
-                "pipeline and shards no array",
-                request->graph->nodes[n].name, name);
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "pipeline: a schedule of %u stages on %u ranks does not fit %u stages on '%s', "
+            "which has %d devices",
+            s->timetable->nstages, s->timetable->nranks, request->graph->nstages, name, (int)size);
     return SHD_OK;
 }
 

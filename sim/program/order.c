@@ -160,7 +160,7 @@ static int find_segments(struct program *program, struct shd_error *err)
             end++;
         if (n == 3 * program->nstages + 3 || (n > 0 && segments[n - 1].part == PROGRAM_UPDATE))
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "'%.100s' of a microbatch is after the update",
+                                 "batch.microbatches: '%.100s' of a microbatch is after the update",
                                  program->ops[i].name);
         segments[n++] = (struct program_segment){(enum program_part)op->part, op->stage, i, end};
     }
@@ -346,8 +346,9 @@ static int set_frame(struct program *program, uint32_t buffer, struct shd_error 
     }
     if (program->microbatches == 1 || program->ops[b->first_op].accumulates)
         return SHD_OK;
-    return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "'%.100s' of one microbatch is needed after all are done", b->name);
+    return shd_error_set(
+        err, SHD_EUNSUPPORTED,
+        "batch.microbatches: '%.100s' of one microbatch is needed after all are done", b->name);
 }
 
 static int set_frames(struct program *program, struct shd_error *err)

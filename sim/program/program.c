@@ -119,7 +119,8 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     shd_sharding_shard_shape(sharding, shape, b.local);
     status = shd_shape_bytes(&b.bytes, b.local, b.rank, dtype, &why);
     if (status != SHD_OK || b.bytes > PROGRAM_SHARD_BYTES_MAX)
-        return shd_error_set(err, SHD_ERANGE, "'%s' has more than 2^55 bytes on a device", name);
+        return shd_error_set(err, SHD_ERANGE, "mesh: '%s' has more than 2^55 bytes on a device",
+                             name);
     status = make_room(&buffers, program->nbuffers, sizeof b, err);
     if (status != SHD_OK)
         return status;

@@ -58,6 +58,37 @@ struct place scenario_place(const struct scenario *scenario, const char *option)
     return scenario->place;
 }
 
+/* The option, or section, whose path is at the beginning of a text and before a ':'; or before a
+ * space, if the path has a point. */
+static bool begins_with_option(char path[OPTION_PATH_MAX], const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_.");
+
+    if (length == 0 || length >= OPTION_PATH_MAX)
+        return false;
+    memcpy(path, text, length);
+    path[length] = '\0';
+    if (text[length] != ':' && !(text[length] == ' ' && strchr(path, '.')))
+        return false;
+    for (size_t i = 0; i < option_count; i++)
+        if (!strcmp(option_path(&option_table[i]).text, path))
+            return true;
+    return option_find_section(path) != NULL;
+}
+
+struct place scenario_blamed(const struct scenario *scenario, const char *text,
+                             struct place otherwise)
+{
+    char path[OPTION_PATH_MAX];
+
+    for (const char *at = text; at; at = at ? at + strlen(": ") : NULL) {
+        if (begins_with_option(path, at))
+            return scenario_place(scenario, path);
+        at = strstr(at, ": ");
+    }
+    return otherwise;
+}
+
 int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario, struct shd_error *err)
 {
     const char *names[SHD_MESH_AXES_MAX];

@@ -863,6 +863,12 @@ const char *scenario_nearest_option(const char *key, char *buf, size_t size);
  * of the scenario, if the option has its default.  An unknown name gives the scenario's place. */
 struct place scenario_place(const struct scenario *scenario, const char *option);
 
+/* The place of an error that was found behind the reader: that of the option that its text names at
+ * its beginning or behind ": ", as in "moe.node_axis: experts are not sharded over the axis"; of
+ * a text without one, `otherwise`. */
+struct place scenario_blamed(const struct scenario *scenario, const char *text,
+                             struct place otherwise);
+
 /* Create the mesh as a struct shd_mesh.  Errors as shd_mesh_create(). */
 SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario,
                                  struct shd_error *err);

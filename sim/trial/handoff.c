@@ -472,7 +472,7 @@ int handoff_execute(struct trial *trial, const int *stop_request, struct shd_err
         return trial_execute(trial, stop_request, err);
     if (trial->over_ranks)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a decode behind its prefill is executed in one process");
+                             "step: a decode behind its prefill is executed in one process");
     status = begin(&h, &prefill, trial, err);
     if (status == SHD_OK) {
         status = execute_first(&h, &prefill, trial, stop_request, err);

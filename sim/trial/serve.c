@@ -120,7 +120,7 @@ int serve_execute(struct trial *trial, const int *stop_request, struct shd_error
     if (trial->scenario->step.decode && trial->scenario->decode.draft > 0) {
         if (trial->over_ranks)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "a decode with a draft is executed in one process");
+                                 "decode.draft: a decode with a draft is executed in one process");
         status = make_alone(&made, trial, stop_request, err);
         if (status == SHD_OK && !give(trial, &made))
             status = shd_error_set(err, SHD_ENOMEM, "no memory for the proposals of a draft");

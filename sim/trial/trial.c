@@ -197,11 +197,8 @@ static int build_program(struct trial *t, struct diag *diag)
         return diag_status(diag, before);
     status = partition(t, &err);
     if (status != SHD_OK) {
-        diag_failure(diag,
-                     t->has_nodes && status == SHD_EINVAL
-                         ? scenario_place(t->scenario, "moe.node_axis")
-                         : t->scenario->place,
-                     err.status, "%s", err.text);
+        diag_failure(diag, scenario_blamed(t->scenario, err.text, t->scenario->place), err.status,
+                     "%s", err.text);
         return status;
     }
     check_algos(t, t->algos, diag);
