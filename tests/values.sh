@@ -46,6 +46,7 @@ def npz(name, arrays, method=zipfile.ZIP_STORED, order="False", text=None):
 
 
 x = [((i * 7919) % 1000) / 500 - 1 for i in range(128)]
+x[3] = -0.0 # z[0]
 w = [((i * 104729) % 1000) / 500 - 1 for i in range(512)]
 both = {"x": ("F32", [8, 16], x), "layers/0/w": ("F32", [16, 32], w),
         "ids": ("I64", [8], [3, 0, 15, 7, 7, 1, 2, 14]), "mask": ("BOOL", [8], [True, False] * 4)}
@@ -177,7 +178,7 @@ x, w, ids, mask = (given[n][1] for n in ("x", "layers/0/w", "ids", "mask"))
 assert list(got) == ["y", "z"], list(got)
 assert got["y"][0] == [8, 4, 8] and got["z"][0] == [8], got
 for b in range(8):
-    assert got["z"][1][b] == x[16 * b + ids[b]], b
+    assert struct.pack("<f", got["z"][1][b]) == struct.pack("<f", x[16 * b + ids[b]]), b # -0 is not 0
     for f in range(32):
         want = math.tanh(sum(x[16 * b + d] * w[32 * d + f] for d in range(16))) * mask[b]
         assert abs(got["y"][1][32 * b + f] - want) < 1e-5, (b, f)
