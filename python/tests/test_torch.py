@@ -256,6 +256,10 @@ class Operations(unittest.TestCase):
             with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: gradient[.]x is an array without elements, of \[0, 2, 5\]"):
                 from_torch(convolve, x, weight, mesh={"a": 1}, grad=True)
 
+    def test_what_pytorch_does_not_trace_has_its_line(self) -> None:
+        with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: PyTorch does not trace this: lshift"):
+            from_torch(lambda x: x << 3, torch.tensor([True, False]), mesh={"a": 1})
+
     def test_gradients(self) -> None:
         for name, (fn, args) in SMOOTH.items():
             with self.subTest(name):

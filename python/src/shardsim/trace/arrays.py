@@ -16,7 +16,7 @@ import numpy as np
 from . import whole
 from .array import TYPES, Array, Gap, carrier_of, is_float, uniform
 from .dims import Axis
-from .ranges import ANY, Range, Ranges
+from .ranges import Range, Ranges
 
 __all__ = ["TYPES", "Array", "Gap", "Program", "carrier_of", "is_float", "uniform"]
 
@@ -86,6 +86,8 @@ class Program:
     ) -> Array:
         """An array from outside: an argument of the function, which is data or learned, or a constant of its code."""
         carrier = carrier_of(dtype)
+        if dtype not in TYPES:
+            raise Gap(f"'{path}' is an array of {dtype}; known are {', '.join(TYPES)}")
         if dtype == "int64" and value is not None and np.size(value) and not whole.fits((np.min(value), np.max(value))):
             carrier = "float64"
         return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec), data=data)
@@ -280,12 +282,12 @@ class Program:
                         raise Gap(f"a product of extents {sizes[label]} and {x.shape[i]}")
                     axes[label].join(axis)  # type: ignore[union-attr]
         kind = dtype or a.dtype
-        if kind == "int64":
-            count = math.prod(n for c, n in sizes.items() if c not in out)
-            ends = whole.products(self, a, b, count)
-            if not (whole.fits(ends) and a.carrier == b.carrier == "int32"):
-                a, b = whole.fractions(self, a), whole.fractions(self, b)
-                return whole.long(self, self.einsum(a, b, a_labels, b_labels, out), ends)
+        if kind == "bool":
+            raise Gap("a matmul of booleans; convert them to a number type first")
+        if not is_float(kind):
+            ends = whole.products(self, a, b, math.prod(n for c, n in sizes.items() if c not in out))
+            wide = self.einsum(whole.fractions(self, a), whole.fractions(self, b), a_labels, b_labels, out, "float64")
+            return whole.wrapped(self, wide, kind, ends)
         return self._add(
             "einsum", [sizes[c] for c in out], kind, [a, b],
             axes=[axes[c] for c in out], labels=(a_labels, b_labels, out),
@@ -471,10 +473,13 @@ class Program:
         wide = self.map("max", self.map("min", wide, self.number(float(count), "float64")), self.number(-1.0, "float64"))
         return self.narrowed(wide, "int32", (-1.0, float(count)))
 
-    def _summed(self, x: Array, count: int) -> Optional[Array]:
-        """What is added up so many times, as float64, if int32 does not hold the sums; None: it does."""
-        low, high = self.ranges.of(x)
-        return whole.fractions(self, x) if x.dtype == "int64" and not whole.fits((low * count, high * count)) else None
+    def _summed(self, x: Array, count: int) -> Optional[Tuple[Array, Range]]:
+        """What is added up so many times as float64, and between which numbers sums are; None: int32 holds them."""
+        if is_float(x.dtype):
+            return None
+        low, high = whole.span(self, x)
+        ends = min(low * count, 0.0), max(high * count, 0.0)
+        return None if x.carrier == "int32" and whole.fits(ends) else (whole.fractions(self, x), ends)
 
     def embed(self, table: Array, ids: Array) -> Array:
         """table[ids]: axes of ids, then those of the table but its first."""
@@ -488,7 +493,7 @@ class Program:
         """Zeros with rows of grad added at ids: what flows back through `embed`."""
         ids = self._ids(ids, rows)
         if (wide := self._summed(grad, math.prod(ids.shape))) is not None:
-            return whole.long(self, self.embed_add(wide, ids, rows), ANY)
+            return whole.wrapped(self, self.embed_add(wide[0], ids, rows), grad.dtype, wide[1])
         if grad.carrier == "int32":
             return self._whole(self.embed_add(self._fractions(grad), ids, rows), grad)
         for a in range(ids.rank):
@@ -538,7 +543,7 @@ class Program:
         """
         ids = self._ids(ids, size)
         if (wide := self._summed(grad, math.prod(grad.shape[grad.rank - choices :]))) is not None:
-            return whole.long(self, self.pick_add(wide, ids, axis, size, choices), ANY)
+            return whole.wrapped(self, self.pick_add(wide[0], ids, axis, size, choices), grad.dtype, wide[1])
         if grad.carrier == "int32":
             return self._whole(self.pick_add(self._fractions(grad), ids, axis, size, choices), grad)
         self._join(grad, ids)

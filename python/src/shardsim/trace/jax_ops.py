@@ -300,8 +300,6 @@ def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     a, b = operands(reader, eqn, values)
     summed, batch = eqn.params["dimension_numbers"]
     demand_plain(eqn)
-    if str(eqn.outvars[0].aval.dtype) == "bool":
-        raise Gap("a matmul of booleans; convert them to a number type first")
     return dot(reader.program, a, b, summed, batch, str(eqn.outvars[0].aval.dtype))
 
 

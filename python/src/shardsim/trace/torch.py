@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import traceback
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
@@ -20,7 +22,7 @@ from . import torch_attention, torch_axes, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
 from .kept import unchanged
 from .torch_functions import Rewriting, demand, scaled_dot_product_attention
-from .torch_graph import HANDLERS, Reader, numpy_of, operation_name, type_name
+from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .traced import Traced
 
 Spec = Tuple[Any, ...]
@@ -77,8 +79,8 @@ def from_torch(
 
 
 def _leaf(program: Program, one: Input, rules: Rules) -> Array:
-    value = numpy_of(one.tensor)
-    return program.leaf(one.path, one.tensor.shape, type_name(one.tensor.dtype), value, _spec(one.path, rules), one.data)
+    value, kind = numpy_of(one.tensor), one.tensor.dtype
+    return program.leaf(one.path, one.tensor.shape, TYPES.get(kind, str(kind)), value, _spec(one.path, rules), one.data)
 
 
 def _spec(path: str, rules: Rules) -> Tuple[Any, ...]:
@@ -176,8 +178,17 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
             made = traced(*(one.tensor for one in inputs))
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
             raise InputError(f"the program asks for a value of a tensor while it is traced: {error}") from None
+        except RuntimeError as error:
+            raise InputError(f"{_place(error)}PyTorch does not trace this: {error}") from error
     made.graph.eliminate_dead_code()
     return made.graph, trees[0]
+
+
+def _place(error: BaseException) -> str:
+    """The line of the user's source from which an error came."""
+    parts = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*parts, "<"))]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def _decompositions() -> Dict[Any, Any]:

@@ -32,7 +32,7 @@ TYPES = {
 
 def type_name(dtype: torch.dtype) -> str:
     if dtype not in TYPES:
-        raise Gap(f"arrays of {dtype}")
+        raise Gap(f"arrays of {dtype}; known are {', '.join(TYPES.values())}")
     return TYPES[dtype]
 
 

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from .array import Array, Gap, is_float, uniform
-from .ranges import ANY, ENDS, Range
+from .ranges import ANY, ENDS, LIMITS, Range
 
 if TYPE_CHECKING:
     from .arrays import Program
@@ -52,6 +52,17 @@ def long(p: Program, made: Array, ends: Range) -> Array:
         p.checks.append(x)
         return x
     return p.retyped(made, "int64", ends)
+
+
+def span(p: Program, x: Array) -> Range:
+    """Between which numbers those of an array are, by what is known of it or by its type."""
+    known = p.ranges.of(x)
+    return LIMITS.get(x.dtype, known) if known == ANY else known
+
+
+def wrapped(p: Program, made: Array, dtype: str, ends: Range) -> Array:
+    """Whole numbers of a type, which begin anew beyond it, that are there as float64, in a range."""
+    return p.convert(long(p, made, ends), dtype)
 
 
 def largest(p: Program, x: Array) -> Array:
@@ -161,7 +172,7 @@ def _of_words(p: Program, fn: str, operands: Sequence[Array]) -> Optional[Array]
 
 def products(p: Program, a: Array, b: Array, count: int) -> Range:
     """Between which numbers sums of so many products lie."""
-    most = [max(abs(end) for end in p.ranges.of(x)) for x in (a, b)]
+    most = [max(abs(end) for end in span(p, x)) for x in (a, b)]
     total = most[0] * most[1] * count if 0 not in most else 0.0
     return -total, total
 
@@ -182,6 +193,8 @@ def reduced(p: Program, fn: str, x: Array, over: Sequence[int]) -> Optional[Arra
 
 def along(p: Program, fn: str, x: Array, axis: int, **options: Any) -> Optional[Array]:
     """A function along an axis where int32 has another result; None: it has the same."""
+    if x.dtype in LIMITS and fn == "cumprod":
+        return _products_so_far(p, x, axis, bool(options.get("reverse")))
     if x.dtype == "uint32" and fn in ("cummax", "cummin"):
         return as_words(p, p.along(fn, ordered(p, x), axis, **options))
     if fn == "topk":
@@ -193,6 +206,16 @@ def along(p: Program, fn: str, x: Array, axis: int, **options: Any) -> Optional[
         if not (fits(ends) and x.carrier != "float64"):
             return long(p, p.along(fn, fractions(p, x), axis, **options), ends)
     return None
+
+
+def _products_so_far(p: Program, x: Array, axis: int, reverse: bool) -> Array:
+    """Each element times those before it: of twice as many with each step, as a product of two keeps its last bits."""
+    count, by = x.shape[axis], 1
+    while by < count:
+        before = p.slice(x, axis, by if reverse else 0, count - by)
+        x = p.map("mul", x, p.pad(before, axis, 0 if reverse else by, by if reverse else 0, 1.0))
+        by *= 2
+    return x
 
 
 def converted(p: Program, x: Array, dtype: str) -> Array:
