@@ -268,13 +268,16 @@ mesh: {pp: 2, dp: 2}
 model: {kind: mlp, d_model: 16, d_ff: 32, layers: 2}
 batch: {size: 8, seq: 1, microbatches: 2}
 pipeline: {axis: pp}
-step: [forward, backward]
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
 params: [[up/kernel, [null, pp]], [.*, []]]
 YAML
-    refused "a rule over the axis of stages" 'built.yaml:7:22: error: .*holds the stages of the pipeline' "$tmp/built.yaml"
+    refused "a rule over the axis of stages" ".*'pp' holds the stages of the pipeline" "$tmp/built.yaml"
+    says err 'built.yaml:8:22: error' "... at the rule"
     sed -e 's/d_model: 16, d_ff: 32/d_model: 1048576, d_ff: 1048576/; s/size: 8/size: 16777216/' \
         -e '/^pipeline/d; s/pp\]/dp]/; s/microbatches: 2/microbatches: 1/' "$tmp/built.yaml" >"$tmp/large.yaml"
-    refused "an op that is too large" 'large.yaml:2:7: error: mesh: .*is too large for one device' "$tmp/large.yaml"
+    refused "an op that is too large" 'mesh: .*is too large for one device' "$tmp/large.yaml"
+    says err 'large.yaml:2:7: error' "... at the mesh"
 }
 
 test_values
