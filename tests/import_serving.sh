@@ -132,10 +132,12 @@ sees "a copy in 16 bits of a model published in FP8" '^model: {size: deepseek-v3
     vllm 'vllm serve unsloth/DeepSeek-R1-BF16 -tp 16'
 ! grep -q '^products' "$tmp/out"
 ok $? "a copy in 16 bits: its weights are"
-sees "products of 4 bits are told, and weights kept" '^products: {weights: mxfp4, block: 16}' \
+sees "products of 4 bits" '^products: {recipe: nvfp4, amax: static, except: \[^head$, router$\]}' \
     vllm 'vllm serve nvidia/DeepSeek-R1-0528-NVFP4 -tp 8'
-is 1 "products of 4 bits: status"
-says out '^# Otherwise than there, weights of deepseek-v3: they are planned in blocks of 4 bits' "products of 4 bits: told first"
+is 0 "products of 4 bits: status"
+says out '# Weights and activations are in 4 bits, as products says' "products of 4 bits: in words"
+sees "weights of 4 bits alone" '^products: {weights: mxfp4, block: 16, except: \[^head$, router$\]}' \
+    vllm 'vllm serve RedHatAI/Llama-3.1-8B-Instruct-NVFP4A16'
 sees "types that are not known are told" '^# Otherwise than there, weights' vllm 'vllm serve Qwen/Qwen3-8B -q gguf'
 # What a server takes at most is a limit of the scenario: as the command says, or as the server has it.
 sees "the part of the memory by default" '^limits: {memory: 90%, sequences: 256}' vllm 'vllm serve Qwen/Qwen3-8B'
@@ -366,18 +368,25 @@ alike there.yaml moe.routing=zipf
 mkdir beside
 printf '%s\n' '{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 2048, "num_attention_heads": 16,' \
     ' "num_key_value_heads": 8, "num_hidden_layers": 4, "vocab_size": 32000}' >beside/config.json
+cluster=h100-sxm
 # beside WHAT PRODUCTS TYPES: init --serve has these, and export takes them for the published ones
 beside() {
     printf '%s\n' "$3" >beside/hf_quant_config.json
-    "$shardsim" init --serve beside/config.json --devices 2 --seq 64 --batch 8 --force -o beside.yaml &&
+    "$shardsim" init --serve beside/config.json --hardware "$cluster" --devices 2 --seq 64 --batch 8 --force -o beside.yaml &&
         grep -q "^products: {$2}" beside.yaml && "$shardsim" export --to vllm beside.yaml --force -o beside.sh
     ok $? "types beside a config.json: $1"
 }
 beside "FP8" 'recipe: tensorwise, amax: static' '{"quantization": {"quant_algo": "FP8"}}'
 beside "FP8 of tokens" "$local" '{"quantization": {"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}}'
 beside "integers" 'weights: int4, block: 64' '{"quantization": {"quant_algo": "W4A16_AWQ", "group_size": 64}}'
-beside "attention left out" 'weights: mxfp4, block: 16, except: \[attn, .*' \
+beside "attention left out, on a cluster that does not multiply 4 bits" 'weights: mxfp4, block: 16, except: \[attn, .*' \
     '{"quantization": {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", "model.layers.*.self_attn*"]}}'
+grep -q 'Otherwise than published: the cluster has no rate of products of 4 bits' beside.yaml
+ok $? "types beside a config.json: and says so"
+cluster=b200
+beside "products of 4 bits" 'recipe: nvfp4, amax: static, except: \[router\$, ^head\$\]' \
+    '{"quantization": {"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": ["lm_head"]}}'
+beside "weights of 4 bits, products of 8" 'weights: mxfp4, block: 16' '{"quantization": {"quant_algo": "W4A8_NVFP4_FP8"}}'
 printf '[1]\n' >beside/hf_quant_config.json
 "$shardsim" init --serve beside/config.json --devices 2 2>err
 [ $? -eq 2 ] && grep -q "hf_quant_config.json:1:1: error: no types of weights; expected a map" err

@@ -388,10 +388,14 @@ types() {
 }
 group='"config_groups": {"group_0": {"weights":'
 types "FP8 of arrays" 'recipe: tensorwise, amax: static' '{"quant_method": "fp8", "activation_scheme": "static"}'
-types "FP8 of channels" 'recipe: rowwise, amax: local' \
+types "FP8 of channels" 'recipe: rowwise, amax: local, except: \[router\$, ^head\$\]' \
     "{\"quant_method\": \"compressed-tensors\", $group {\"num_bits\": 8, \"type\": \"float\", \"strategy\": \"channel\"}, \"input_activations\": {\"num_bits\": 8, \"type\": \"float\", \"dynamic\": true}}}, \"ignore\": [\"lm_head\"]}"
 types "groups of 4 bits" 'weights: int4, block: 32' \
     "{\"quant_method\": \"compressed-tensors\", $group {\"num_bits\": 4, \"type\": \"int\", \"group_size\": 32}}}}"
+types "groups of 4 bits that are multiplied" 'weights: mxfp4, block: 16, except: \[router\$, ^head\$\]' \
+    "{\"quant_method\": \"compressed-tensors\", \"format\": \"nvfp4-pack-quantized\", $group {\"num_bits\": 4, \"type\": \"float\", \"group_size\": 16}, \"input_activations\": {\"num_bits\": 4, \"type\": \"float\", \"group_size\": 16, \"dynamic\": \"local\"}}}, \"ignore\": [\"lm_head\"]}"
+shardsim init --serve types.json --devices 8 --seq 64 --batch 8 --hardware b200
+says out '^products: {recipe: nvfp4, amax: static, except: \[router\$, ^head\$\]}' "a server's weights: and by a cluster that does"
 types "GPTQ" 'weights: int4, block: 64' '{"quant_method": "gptq", "bits": 4, "group_size": 64}'
 types "attention left as it is" 'weights: mxfp4, except: \[attn, router.*' \
     '{"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}'

@@ -82,7 +82,7 @@ def program_of(options, rng, name):
         d.take(LORA)
     elif rng.random() < 0.3:
         d.take(rng.choice([PRODUCTS, WEIGHTS_KEPT]))
-        if d.get("products.recipe") == "tensorwise" and rng.random() < 0.5:
+        if d.get("products.recipe") in ("tensorwise", "nvfp4") and rng.random() < 0.5:
             d.put("products.amax", "static")
     return [sharded(rng, d.out, name), d.out]
 
@@ -127,7 +127,7 @@ def is_exact(program):
     token's number, those of a common prefix are not the same in all sequences, of which pages keep
     one."""
     moe = program.get("moe", {"routing": "learned"})
-    if "shared" in program["decode"] and ("capacity" in moe or moe["routing"] != "learned"):
+    if "shared" in program["decode"] and ("capacity" in moe or moe.get("routing", "learned") != "learned"):
         return False
     if "page" in program["decode"] and (
             "prefill" not in program["step"] or program["decode"].get("context", 0) > 0):

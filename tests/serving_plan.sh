@@ -319,6 +319,49 @@ nothing '^--set.*8 experts and 1 copy beside them do not divide over 2 devices' 
     -s 'moe={experts: 8, top_k: 2, d_ff: 32, redundant: 1}' \
     -s 'params=[[moe/.*kernel, [ep]], [.*, []]]'
 
+# Products of 4 bits: codes of weights are two to a byte, with a scale of a byte for each 16 of them, so that
+# 64 x 2048 further columns of three matrices of 3 layers take 4.5 bits each; and a run has the plan's bytes.
+# fp4 FILE OPTION=VALUE..: executed, verified, and as planned.
+fp4() {
+    file=$1
+    shift
+    for value; do
+        set -- "$@" -s "$value"
+        shift
+    done
+    shardsim plan -q "$file" --json "$@"
+    cp "$tmp/out" "$tmp/planned.json"
+    shardsim run -q "$file" --json "$@"
+    is 0 "products of 4 bits: verified ($*)"
+    holds "products of 4 bits: as planned ($*)" <<'PY'
+planned = json.load(open(sys.argv[1].replace("out", "planned.json")))
+assert r["verify"]["ok"] and r["memory"]["by_kind"] == planned["memory"]["by_kind"]
+for key in "received_bytes", "flops", "peak_memory_bytes_most":
+    assert r["figures"][key] == planned["figures"][key], key
+PY
+}
+sed -e '/^strategies/,$d' -e 's/mesh: .*/mesh: {dp: 1, tp: 2}/' "$tmp/s.yaml" >"$tmp/fp4.yaml"
+printf 'hardware: b200\nproducts: {recipe: nvfp4, amax: static, except: [head]}\n' >>"$tmp/fp4.yaml"
+fp4 "$tmp/fp4.yaml"
+cp "$tmp/out" "$tmp/small.json"
+fp4 "$tmp/fp4.yaml" model.d_ff=2112
+holds "products of 4 bits: 4.5 bits a weight" <<'PY'
+small = json.load(open(sys.argv[1].replace("out", "small.json")))
+grown = r["memory"]["by_kind"]["parameters"] - small["memory"]["by_kind"]["parameters"]
+assert grown == 3 * 3 * 64 * 2048 * 4.5 / 8 / 2, grown  # of each of two devices
+model = r["memory"]["breakdown"]["parameters"]["model"] - small["memory"]["breakdown"]["parameters"]["model"]
+assert model == 3 * 3 * 64 * 2048, model
+PY
+fp4 "$tmp/fp4.yaml" products.amax=all
+fp4 "$tmp/fp4.yaml" 'step=[prefill]' decode.tokens=1 products.amax=local mesh.dp=2
+fp4 "$tmp/fp4.yaml" products.block=8 decode.page=4
+fp4 "$tmp/fp4.yaml" model.kind=mixtral 'moe={experts: 4, top_k: 2, redundant: 2, routing: uniform}' 'params=[[moe/.*kernel, [tp]], [.*, []]]'
+fp4 "$tmp/fp4.yaml" model.kind=deepseek model.kv_heads=8 \
+    'mla={kv_rank: 16, q_rank: 16, rope_dim: 8, value_dim: 16}' model.head_dim=16 'params=[[attn/(q|q_rope)/kernel, [null, tp]], [attn/o/kernel, [tp]], [.*, []]]'
+shardsim plan -q "$tmp/fp4.yaml" -s hardware=h100-sxm
+is 2 "products of 4 bits: not on a cluster without their rate"
+says err "products.recipe none with products.weights mxfp4 and products.block 16" "products of 4 bits: and what to say there"
+
 # A tenth of the memory stays free, as in init and search; the next batch would fit in all of it.
 shardsim search "$scenarios/models/serve-llama3-70b.yaml" --serve -q --json
 holds "search --serve: a tenth of the memory stays free" <<'PY'

@@ -10,6 +10,7 @@
 #include "base/literal.h"
 #include "base/words.h"
 #include "base/yaml.h"
+#include "scenario/published_types.h"
 #include "scenario/table.h"
 
 static const struct {
@@ -228,6 +229,8 @@ static int find_types(struct text *out, struct export_serving *e, struct diag *d
     const char *otherwise;
     int status = scenario_model_products(out, &otherwise, &s->model, diag);
 
+    if (s->products.weights == SCENARIO_BASE_MXFP4)
+        (void)published_types_alone(out);
     if (status != SHD_OK || out->length > 0 || s->products.recipe != SCENARIO_ROWWISE)
         return status;
     e->quantization = "fp8";

@@ -592,8 +592,8 @@ void graph_dispatch_sums(struct graph *graph, uint32_t node);
 uint32_t graph_amax(struct graph *graph, const char *name, uint32_t x,
                     const struct graph_coding *coding, const uint32_t *dims, uint32_t rank);
 
-/* A rounded array: its codes, and the magnitudes of its groups and, with KERN_SCALE_DOUBLE, of its
- * parts (else GRAPH_NONE). */
+/* A rounded array: its codes, and the magnitudes of its groups and, with twofold scales, of its
+ * parts (else GRAPH_NONE).  Codes of e2m1 may be bytes of two, along a dimension of pairs. */
 struct graph_codes {
     uint32_t codes, amax, whole;
     struct graph_coding coding;

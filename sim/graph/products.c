@@ -368,9 +368,13 @@ static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
 
     if (found)
         return found->codes;
-    codes.amax = amax_of(r, of, x, groups, known);
-    if (groups->coding.scaling == KERN_SCALE_DOUBLE)
-        codes.whole = amax_of_parts(r, of, codes.amax, groups);
+    if (groups->coding.scaling == KERN_SCALE_DOUBLE) {
+        codes.amax = amax_of(r, of, x, groups, false);
+        codes.whole = known ? amax_of(r, of, x, groups, true)
+                            : amax_of_parts(r, of, codes.amax, groups);
+    } else {
+        codes.amax = amax_of(r, of, x, groups, known);
+    }
     graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
     note_rounded(r, &(struct rounded){of, g->stage, phase, *groups, codes});
     return codes;
@@ -558,8 +562,57 @@ static void name_blocks(struct graph *g, const struct groups *groups)
         g->dims[groups->coding.coarse[k].blocks].of = groups->coding.coarse[k].dim;
 }
 
+/* Scales of a weight's groups that stand beside its codes: in e4m3 at most its largest number, each
+ * another; and the one above them, of the whole array or of each expert's. */
+static bool add_scales(struct graph *g, struct graph_codes *out, const struct graph_node *weight,
+                       const struct groups *groups, const struct graph_node *reader)
+{
+    const double e4m3 = kern_code_largest(SHD_F8E4M3);
+    const struct kern_source scales = {.seed = weight->source.seed,
+                                       .offset = 0.75 * e4m3,
+                                       .scale = 0.5 * e4m3,
+                                       .copies = weight->source.copies};
+    const struct kern_source above = {.offset = weight->source.scale / 2 / e4m3 /
+                                                kern_code_largest(groups->coding.code)};
+    bool experts = reader->op == GRAPH_GROUPED &&
+                   graph_has_dim(weight, reader->attr.experts.expert_dim);
+    const uint32_t *dims = &reader->attr.experts.expert_dim;
+
+    out->amax = graph_param(g, graph_text(g, "%s/scales", weight->name), SHD_F8E4M3, groups->dims,
+                            groups->rank, scales);
+    out->whole = graph_param(g, graph_text(g, "%s/scale", weight->name), weight->dtype, dims,
+                             experts ? 1 : 0, above);
+    if (g->err.status != SHD_OK)
+        return false;
+    g->nodes[out->amax].packs = g->nodes[out->whole].packs = 0;
+    g->nodes[out->amax].base = g->nodes[out->whole].base = weight->name;
+    out->coding.scaling = KERN_SCALE_KEPT;
+    out->coding.nparts = 0;
+    return true;
+}
+
+/* Make a weight's codes of e2m1 bytes of two, along the innermost dimension that is summed over. */
+static void pack_pairs(struct graph *g, struct graph_node *param, const struct graph_node *reader)
+{
+    uint32_t d = innermost(param, reader, true);
+
+    if (d == GRAPH_NONE || g->dims[param->dims[d]].size % 2 != 0) {
+        graph_fail(g, SHD_EINDIVISIBLE,
+                   "the inputs of '%.60s' do not divide into bytes of two codes; expected an "
+                   "exception for its product",
+                   param->name);
+        return;
+    }
+    param->dims[d] = graph_dim_of(g, param->dims[d], 2);
+    param->dtype = param->stored = SHD_U8;
+    param->packs = 2;
+    param->source = (struct kern_source){.seed = param->source.seed,
+                                         .modulus = UINT8_MAX + 1,
+                                         .copies = param->source.copies};
+}
+
 /* Codes and magnitudes in place of a weight, with the weight's name: numbers as wide as it has, all
- * groups' magnitudes being the same. */
+ * groups' magnitudes being the same where they are kept, and not scales. */
 static uint32_t store(struct rounding *r, uint32_t weight, const struct product *reader)
 {
     const struct graph_node *n = &r->old[weight];
@@ -575,10 +628,15 @@ static uint32_t store(struct rounding *r, uint32_t weight, const struct product 
     param.source.scale = 2 * kern_code_largest(groups.coding.code);
     param.source.rounded = groups.coding.code;
     name_blocks(g, &groups);
+    if (groups.coding.scaling == KERN_SCALE_DOUBLE)
+        pack_pairs(g, &param, &r->old[reader->node]);
     codes.codes = append(r, &param);
-    if (codes.codes == GRAPH_NONE)
+    if (g->err.status != SHD_OK || codes.codes == GRAPH_NONE)
         return GRAPH_NONE;
-    codes.amax = add_magnitudes(g, n, &groups);
+    if (groups.coding.scaling != KERN_SCALE_DOUBLE)
+        codes.amax = add_magnitudes(g, n, &groups);
+    else if (!add_scales(g, &codes, n, &groups, &r->old[reader->node]))
+        return GRAPH_NONE;
     note_rounded(r, &(struct rounded){weight, n->stage, GRAPH_NPHASES, groups, codes});
     return codes.codes;
 }

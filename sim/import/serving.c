@@ -125,7 +125,8 @@ static void find_weights(struct serving *out, struct import_job *job, struct dia
         text_add(&job->notes, "# Weights of fewer bits are planned without zero points, as "
                               "products.weights says.\n");
     else if (*out->products)
-        text_add(&job->notes, "# Weights and activations are in 8 bits, as products says.\n");
+        text_addf(&job->notes, "# Weights and activations are in %d bits, as products says.\n",
+                  strncmp(out->products, "recipe: nvfp4", strlen("recipe: nvfp4")) ? 8 : 4);
 }
 
 static void find_model(struct serving *out, struct import_job *job, struct diag *diag)

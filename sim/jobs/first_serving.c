@@ -7,7 +7,9 @@
 #include <math.h>
 
 #include "base/nearest.h"
+#include "hardware/hardware.h"
 #include "import/serving.h"
+#include "scenario/published_types.h"
 
 #define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
 #define MEMORY 0.9         /* of a device, that servers take by default */
@@ -199,6 +201,22 @@ static int read_model(struct served_model *out, const struct first_asked *asked,
     return status;
 }
 
+/* On a cluster without a rate of 4 bits weights alone are of 4 bits, as in engines there. */
+static int fit_types(struct served_model *m, const struct first_asked *asked, struct diag *diag)
+{
+    struct hardware *hardware;
+    int status =
+        hardware_find(&hardware, asked->hardware, NULL, (struct place){NULL, 0, 0}, diag);
+
+    if (status != SHD_OK)
+        return status;
+    if (!(hardware->flops_per_s[SHD_F4E2M1] > 0) && published_types_alone(&m->products))
+        m->otherwise = "the cluster has no rate of products of 4 bits, so that weights alone are of "
+                       "4 bits, and products in model.dtype";
+    hardware_destroy(hardware);
+    return SHD_OK;
+}
+
 int first_serving_write(struct text *out, struct first_need *need, const struct first_asked *asked,
                         struct diag *diag)
 {
@@ -206,6 +224,8 @@ int first_serving_write(struct text *out, struct first_need *need, const struct 
     struct served_model model = {.products = TEXT_INIT};
     int status = read_model(&model, asked, diag);
 
+    if (status == SHD_OK)
+        status = fit_types(&model, asked, diag);
     for (int64_t tp = 1; tp <= NODE && status == SHD_OK; tp *= 2) {
         struct tried t = {.tp = tp};
 

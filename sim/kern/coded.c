@@ -81,6 +81,8 @@ struct kern_scale kern_scale_of(enum shd_dtype code, enum kern_scaling scaling, 
         return power(largest, amax);
     case KERN_SCALE_DOUBLE:
         return twofold(largest, amax, whole);
+    case KERN_SCALE_KEPT:
+        return (struct kern_scale){1 / (amax * whole), amax * whole};
     default:
         return exact(largest, amax);
     }
@@ -119,10 +121,11 @@ static int64_t place(const struct kern_grid *grid, const int64_t *offsets, uint3
 {
     for (uint32_t k = 0; k < grid->ncoarse; k++) {
         const struct kern_coarse *c = &grid->coarse[k];
+        int64_t first = offsets[c->at] * (grid->pairs && grid->pair_dim == d ? 2 : 1);
 
         if (c->dim == d)
-            return kern_blocks(offsets[c->at] + i, c->each, c->period) +
-                   (offsets[c->at] + i) % c->period / c->each - offsets[c->at + 1];
+            return kern_blocks(first + i, c->each, c->period) + (first + i) % c->period / c->each -
+                   offsets[c->at + 1];
     }
     return i;
 }

@@ -31,7 +31,15 @@ enum kern_scaling {
     KERN_SCALE_POWER,  /* the largest power of two that does not push amax beyond the largest */
     KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the scale of an array or of a device's part of one, is
                           that part's amax / (448 * largest), d is amax / (largest * t) in e4m3 */
+    KERN_SCALE_KEPT,   /* the same of weights that were rounded before: in place of a group's amax d
+                          is kept, in e4m3, and t in place of the whole array's */
 };
+
+/* Whether there are scales above those of the groups. */
+static inline bool kern_scaling_is_twofold(enum kern_scaling scaling)
+{
+    return scaling == KERN_SCALE_DOUBLE || scaling == KERN_SCALE_KEPT;
+}
 
 #define KERN_COARSE_MAX 6 /* dimensions of an array that are cut into blocks or devices' parts */
 
@@ -53,6 +61,9 @@ struct kern_grid {
     uint64_t count;      /* magnitudes */
     enum shd_dtype code; /* SHD_F8E4M3, SHD_F8E5M2 or SHD_F4E2M1 */
     enum kern_scaling scaling;
+    bool pairs;        /* two codes of e2m1 are a byte along dimension `pair_dim`, the first in its
+                          upper half; else a code is a byte */
+    uint32_t pair_dim; /* whose elements offsets count in bytes */
 };
 
 /* in: x; out: amax, of x's type */
@@ -72,7 +83,7 @@ struct kern_encode {
 /* A struct kern_encode describes the way back, too: in: codes, amax, ..; out: x, each element a
  * code multiplied by its scale in float32 (float64). */
 
-/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the parts
+/* in: codes of a, codes of b, amax of a, amax of b, and with twofold scales those of the parts
  * of a and of b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
  * float32 (float64) and rounded once.  Of experts' arrays offsets[0] is the device's first expert,
  * and those of blocks follow. */
@@ -90,7 +101,7 @@ double kern_code_largest(enum shd_dtype code);
 double kern_code_round(enum shd_dtype code, double value);
 
 /* What x is multiplied by to become a code, and what a code is multiplied by.  `whole`, the amax of
- * the group's part, is read by KERN_SCALE_DOUBLE only. */
+ * the group's part, is read with twofold scales only; with KERN_SCALE_KEPT both are scales. */
 struct kern_scale {
     float to, from;
 };

@@ -17,13 +17,15 @@
 #include "kern/convert.h"
 #include "kern/error.h"
 #include "kern/nest.h"
+#include "kern/quant.h"
 
 #define BLOCK 256 /* elements at a time */
 
 /* One operand with its magnitudes. */
 struct side {
     const struct kern_grid *grid, *parts;
-    enum shd_dtype dtype; /* of the magnitudes */
+    enum shd_dtype dtype;  /* of the product ... */
+    enum shd_dtype scales; /* ... and of the groups' magnitudes */
     const int64_t *offsets;
     const void *codes, *amax, *whole;
 };
@@ -31,15 +33,16 @@ struct side {
 static struct side side_of(const struct kern_coded *c, const struct kern_args *args, uint32_t k)
 {
     const struct kern_grid *grid = k ? &c->b : &c->a;
-    bool twofold = grid->scaling == KERN_SCALE_DOUBLE;
+    bool kept = grid->scaling == KERN_SCALE_KEPT && c->dtype != SHD_F64;
 
     return (struct side){grid,
                          k ? &c->b_parts : &c->a_parts,
                          c->dtype,
+                         kept ? SHD_F8E4M3 : c->dtype,
                          args->offsets,
                          args->in[k],
                          args->in[2 + k],
-                         twofold ? args->in[4 + k] : NULL};
+                         kern_scaling_is_twofold(grid->scaling) ? args->in[4 + k] : NULL};
 }
 
 /* The scale of element `i` of a row, whose amax is at `at`. */
@@ -53,19 +56,67 @@ static float scale_at(const struct side *s, int64_t row, int64_t i, int64_t at)
         whole = kern_load_one(s->dtype, s->whole, part);
     }
     return kern_scale_of(s->grid->code, s->grid->scaling,
-                         (float)kern_load_one(s->dtype, s->amax, at), (float)whole)
+                         (float)kern_load_one(s->scales, s->amax, at), (float)whole)
         .from;
+}
+
+/* Where the codes of a row lie, two to a byte: in the same halves of successive bytes, or along the
+ * row. */
+struct halves {
+    int64_t byte; /* of the row's first element */
+    bool along, second;
+};
+
+static struct halves halves_of_row(const struct kern_grid *g, int64_t row)
+{
+    uint32_t last = g->ndims - 1;
+    struct halves out = {.along = g->pair_dim == last};
+    int64_t bytes = out.along ? g->extent[last] / 2 : g->extent[last]; /* of a place of dimension d */
+
+    for (uint32_t d = last; d-- > 0;) {
+        int64_t at = row % g->extent[d];
+        bool paired = d == g->pair_dim;
+
+        row /= g->extent[d];
+        out.second |= paired && at % 2 == 1;
+        out.byte += (paired ? at / 2 : at) * bytes;
+        bytes *= paired ? g->extent[d] / 2 : g->extent[d];
+    }
+    return out;
+}
+
+static double load_half(const struct halves *row, const uint8_t *codes, int64_t i)
+{
+    bool second = row->along ? i % 2 == 1 : row->second;
+    unsigned byte = codes[row->byte + (row->along ? i / 2 : i)];
+
+    return (double)kern_quant_levels(KERN_MXFP4)[byte >> (second ? 0 : 4) & 15];
+}
+
+/* Load the codes of elements [first, first + n) of a row as numbers. */
+static void load_codes(const struct side *s, int64_t row, int64_t first, size_t n, double *out)
+{
+    enum shd_dtype type = s->dtype == SHD_F64 ? SHD_F64 : s->grid->code;
+    int64_t width = kern_grid_width(s->grid);
+
+    if (s->grid->pairs) {
+        struct halves halves = halves_of_row(s->grid, row);
+
+        for (size_t i = 0; i < n; i++)
+            out[i] = load_half(&halves, s->codes, first + (int64_t)i);
+        return;
+    }
+    kern_load_f64(type, (const char *)s->codes + (size_t)(row * width + first) * kern_size(type), 1,
+                  n, out);
 }
 
 /* Decode elements [first, first + n) of a row, n at most BLOCK; in float32 unless everything is
  * float64. */
 static void decode_run(const struct side *s, int64_t row, int64_t first, size_t n, double *out)
 {
-    enum shd_dtype type = s->dtype == SHD_F64 ? SHD_F64 : s->grid->code;
-    size_t from = (size_t)(row * kern_grid_width(s->grid) + first);
     int64_t at[BLOCK];
 
-    kern_load_f64(type, (const char *)s->codes + from * kern_size(type), 1, n, out);
+    load_codes(s, row, first, n, out);
     kern_grid_find(s->grid, s->offsets, row, first, n, at);
     for (size_t i = 0; i < n;) {
         int64_t group = at[i];
@@ -106,9 +157,7 @@ static void *decode(const struct side *s)
 /* Counts of experts' arrays, which are the last operand; NULL: not of experts. */
 static const int32_t *counts_of(const struct kern_coded *c, const struct kern_args *args)
 {
-    bool twofold = c->a.scaling == KERN_SCALE_DOUBLE;
-
-    return c->product.routing ? args->in[twofold ? 6 : 4] : NULL;
+    return c->product.routing ? args->in[kern_scaling_is_twofold(c->a.scaling) ? 6 : 4] : NULL;
 }
 
 /* The dimensions of the result, and those summed over; of c, a, b, and of the number of an expert's
@@ -253,20 +302,31 @@ static uint64_t touched(const struct kern_coded *c, uint64_t elements, uint32_t 
     return part < 1 ? (uint64_t)llround((double)elements * part) : elements;
 }
 
+/* Bytes of an operand with these dimensions, and its magnitudes. */
+static uint64_t side_bytes(const struct kern_coded *c, bool second, const int64_t *offsets)
+{
+    const struct kern_grid *g = second ? &c->b : &c->a, *parts = second ? &c->b_parts : &c->a_parts;
+    bool kept = g->scaling == KERN_SCALE_KEPT && c->dtype != SHD_F64;
+    uint32_t has = second ? c->product.einsum.b_has : c->product.einsum.a_has;
+    uint64_t codes = touched(c, kern_grid_elements(g), has, offsets);
+    size_t each = kern_size(c->dtype == SHD_F64 && !g->pairs ? SHD_F64 : g->code);
+
+    codes = g->pairs ? codes / 2 : kern_sat_mul(codes, each);
+    codes = kern_sat_add(codes, kern_sat_mul(touched(c, parts->count, has, offsets),
+                                             kern_size(c->dtype)));
+    return kern_sat_add(codes, kern_sat_mul(touched(c, g->count, has, offsets),
+                                            kern_size(kept ? SHD_F8E4M3 : c->dtype)));
+}
+
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_coded *c = &desc->coded;
     const struct kern_einsum *e = &c->product.einsum;
     bool rows = c->product.routing && e->c_has >> c->product.slot & 1;
-    uint64_t codes = kern_sat_add(touched(c, kern_grid_elements(&c->a), e->a_has, offsets),
-                                  touched(c, kern_grid_elements(&c->b), e->b_has, offsets));
-    uint64_t wide = kern_sat_add(touched(c, c->a.count + c->a_parts.count, e->a_has, offsets),
-                                 touched(c, c->b.count + c->b_parts.count, e->b_has, offsets));
+    uint64_t made = rows ? touched(c, elements_of(e), e->c_has, offsets) : elements_of(e);
 
-    wide =
-        kern_sat_add(wide, rows ? touched(c, elements_of(e), e->c_has, offsets) : elements_of(e));
-    return kern_sat_add(kern_sat_mul(codes, kern_size(c->dtype == SHD_F64 ? SHD_F64 : c->a.code)),
-                        kern_sat_mul(wide, kern_size(c->dtype)));
+    return kern_sat_add(kern_sat_mul(made, kern_size(c->dtype)),
+                        kern_sat_add(side_bytes(c, false, offsets), side_bytes(c, true, offsets)));
 }
 
 /* Which experts a device has decides what it does; where magnitudes lie does not. */
@@ -279,20 +339,20 @@ static uint64_t as_work_of_experts(union kern_desc *desc, int64_t *offsets)
 
 /* Variances of decoded elements: of the code, and of a scale that follows from an amax with an
  * error. */
-static double *decoded_variances(const struct side *s, const double *codes, const double *vc,
-                                 const double *va)
+static double *decoded_variances(const struct side *s, const double *vc, const double *va)
 {
     int64_t width = kern_grid_width(s->grid), at;
     uint64_t n = kern_grid_elements(s->grid);
     double *out = malloc((size_t)(n + 1) * sizeof *out);
 
     for (uint64_t i = 0; i < n && out; i++) {
-        double scale;
+        double scale, code;
 
         kern_grid_find(s->grid, s->offsets, (int64_t)i / width, (int64_t)i % width, 1, &at);
         scale = (double)scale_at(s, (int64_t)i / width, (int64_t)i % width, at);
-        out[i] = kern_decoded_variance(codes[i], scale, ((const double *)s->amax)[at],
-                                       vc ? vc[i] : 0, va ? va[at] : 0);
+        load_codes(s, (int64_t)i / width, (int64_t)i % width, 1, &code);
+        out[i] = kern_decoded_variance(code, scale, ((const double *)s->amax)[at],
+                                       vc && !s->grid->pairs ? vc[i] : 0, va ? va[at] : 0);
     }
     return out;
 }
@@ -303,8 +363,8 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     const union kern_desc product = decoded_product(c, SHD_F64);
     const struct side a = side_of(c, e->args, 0), b = side_of(c, e->args, 1);
     double *x = decode(&a), *y = decode(&b);
-    double *vx = decoded_variances(&a, a.codes, e->variances[0], e->variances[2]);
-    double *vy = decoded_variances(&b, b.codes, e->variances[1], e->variances[3]);
+    double *vx = decoded_variances(&a, e->variances[0], e->variances[2]);
+    double *vy = decoded_variances(&b, e->variances[1], e->variances[3]);
     const void *in[] = {x, y, counts_of(c, e->args)};
     const double *variances[] = {vx, vy, NULL};
     struct kern_args args = *e->args;

@@ -18,10 +18,14 @@
 #define STATIC "recipe: tensorwise, amax: static"
 #define OF_TOKENS "recipe: rowwise, amax: local"
 #define OF_BLOCKS "recipe: blockwise"
+#define OF_NVFP4 "recipe: nvfp4, amax: static"
 
 #define INT8_PRODUCTS "weights are planned as int8, and products, of int8 there, in model.dtype"
 #define FP4_PRODUCTS \
     "weights are planned in blocks of 4 bits, and products, of 4 bits there, in model.dtype"
+#define FP8_PRODUCTS \
+    "weights are planned in blocks of 4 bits, and products, in FP8 there, in model.dtype"
+#define SVD_PRODUCTS "the products of 16 bits beside those of 4 bits are not planned"
 #define FP8_WEIGHTS "weights, in FP8 there, are planned as int8, which has as many bytes"
 #define WIDE "weights, of fewer bits there, are planned in model.dtype"
 
@@ -105,8 +109,12 @@ static void add_group(struct types *t, const struct yaml_node *group)
     if (floats && bits == 8) {
         add_floats(t, weights, inputs);
     } else if (floats && bits == 4) {
-        text_add(t->out, size == 16 ? "weights: mxfp4, block: 16" : "weights: mxfp4");
-        t->otherwise = inputs ? FP4_PRODUCTS : NULL;
+        bool codes = size == 16 && number(inputs, "num_bits", 0) == 4;
+
+        text_add(t->out, codes        ? OF_NVFP4
+                         : size == 16 ? "weights: mxfp4, block: 16"
+                                      : "weights: mxfp4");
+        t->otherwise = !inputs || codes ? NULL : FP4_PRODUCTS;
     } else {
         add_integers(t, bits, size);
         if (inputs && bits == 8)
@@ -147,8 +155,10 @@ static const struct {
     {"FP8_PER_CHANNEL_PER_TOKEN", OF_TOKENS, NULL, 0},
     {"FP8_PB_WO fp8_pb_wo", OF_BLOCKS, NULL, 0},
     {"MXFP8", "recipe: mxfp8", NULL, 0},
-    {"NVFP4 NVFP4_AWQ NVFP4_SVDQUANT W4A8_NVFP4_FP8", "weights: mxfp4, block: 16", FP4_PRODUCTS, 0},
-    {"W4A8_MXFP4_FP8", "weights: mxfp4", FP4_PRODUCTS, 0},
+    {"NVFP4 NVFP4_AWQ", OF_NVFP4, NULL, 0},
+    {"NVFP4_SVDQUANT", OF_NVFP4, SVD_PRODUCTS, 0},
+    {"W4A8_NVFP4_FP8", "weights: mxfp4, block: 16", FP8_PRODUCTS, 0},
+    {"W4A8_MXFP4_FP8", "weights: mxfp4", FP8_PRODUCTS, 0},
     {"W4A16_AWQ W4A8_AWQ", NULL, NULL, 4},
     {"W8A16", NULL, NULL, 8},
     {"W8A8_SQ_PER_CHANNEL", NULL, INT8_PRODUCTS, 8},
@@ -264,13 +274,26 @@ static bool leaves_out(const struct yaml_node *list, const char *part, int64_t l
 static void add_except(struct types *t, const struct yaml_node *config, int64_t layers)
 {
     const struct yaml_node *list = left_out(config);
-    size_t n = 0;
+    size_t n = 0, head = leaves_out(list, "lm_head", layers);
 
     for (size_t i = 0; i < NPARTS; i++)
         if (leaves_out(list, parts[i].theirs, layers))
             text_addf(t->out, "%s%s", n++ ? ", " : ", except: [", parts[i].ours);
-    if (n > 0)
-        text_add(t->out, ", router$, ^head$]");
+    if (n + head > 0)
+        text_addf(t->out, "%srouter$, ^head$]", n > 0 ? ", " : ", except: [");
+}
+
+bool published_types_alone(struct text *products)
+{
+    static const char recipe[] = OF_NVFP4, weights[] = "weights: mxfp4, block: 16";
+    struct text out = TEXT_INIT;
+
+    if (strncmp(text_get(products), recipe, strlen(recipe)) != 0)
+        return false;
+    text_addf(&out, "%s%s", weights, text_get(products) + strlen(recipe));
+    text_clear(products);
+    text_join(products, &out);
+    return true;
 }
 
 void published_types_read(struct text *products, const char **otherwise,

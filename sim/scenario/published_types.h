@@ -8,6 +8,7 @@
 #ifndef SCENARIO_PUBLISHED_TYPES_H
 #define SCENARIO_PUBLISHED_TYPES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/text.h"
@@ -18,5 +19,9 @@
  * what is planned in another way than the config says, static text; NULL: nothing. */
 void published_types_read(struct text *products, const char **otherwise,
                           const struct yaml_node *quantization, int64_t layers);
+
+/* Turn products of 4 bits into products of model.dtype whose weights alone are codes of 4 bits, as
+ * engines have them on devices that do not multiply such codes; false: there are none. */
+bool published_types_alone(struct text *products);
 
 #endif /* SCENARIO_PUBLISHED_TYPES_H */

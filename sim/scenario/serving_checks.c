@@ -149,10 +149,12 @@ void check_serving(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->products.amax == SCENARIO_AMAX_STATIC &&
-        (!scenario_serves(s) || s->products.recipe != SCENARIO_TENSORWISE))
+        (!scenario_serves(s) || (s->products.recipe != SCENARIO_TENSORWISE &&
+                                 s->products.recipe != SCENARIO_NVFP4)))
         WRONG(r, "products.amax",
               "magnitudes that are known before are one number for each array of a model that is "
-              "served; expected step: [prefill] or [decode] and products.recipe tensorwise");
+              "served; expected step: [prefill] or [decode] and products.recipe tensorwise or "
+              "nvfp4");
 
     check_copies(r);
     if (!scenario_serves(s) && s->limits.sequences + s->limits.tokens > 0)
@@ -178,10 +180,6 @@ void check_serving(struct reader *r)
         WRONG(r, "decode.cache",
               "keys in float64 are not rounded to 8 bits; expected a model.dtype of at most 32 "
               "bits, or a cache of int4 or mxfp4");
-    if (s->products.recipe == SCENARIO_NVFP4)
-        WRONG(r, "products.recipe",
-              "weights of 4 bits that are multiplied as they are would take a byte each here; "
-              "expected a recipe of 8 bits, or recipe none with products.weights mxfp4");
     if (s->decode.draft > 0 && s->decode.accepted > (double)s->decode.draft)
         WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
               s->decode.accepted, s->decode.draft);

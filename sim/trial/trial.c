@@ -249,8 +249,12 @@ static int check_product_rate(const struct trial *t, struct diag *diag)
             continue;
         diag_error(diag, scenario_place(t->scenario, "products.recipe"),
                    "cluster '%s' has no rate of %s; expected rates.%s in its file, another "
-                   "cluster, or products.recipe none",
-                   t->hardware->name, code, code);
+                   "cluster, or products.recipe none%s",
+                   t->hardware->name, code, code,
+                   codes[i] == SHD_F4E2M1 && scenario_serves(t->scenario)
+                       ? " with products.weights mxfp4 and products.block 16, whose codes become "
+                         "numbers of model.dtype"
+                       : "");
         return SHD_EUNSUPPORTED;
     }
     return SHD_OK;

@@ -84,11 +84,12 @@ static struct graph_node product_of(const struct graph *graph, enum graph_op op,
     struct graph_node node = {
         .op = op, .rank = rank, .ninputs = 4, .inputs = {a->codes, b->codes, a->amax, b->amax}};
 
-    node.dtype = graph->nodes[a->amax].dtype;
+    node.dtype =
+        graph->nodes[a->coding.scaling == KERN_SCALE_KEPT ? a->whole : a->amax].dtype;
     memcpy(node.dims, dims, rank * sizeof *dims);
     node.attr.coded.coding[0] = a->coding;
     node.attr.coded.coding[1] = b->coding;
-    if (a->coding.scaling == KERN_SCALE_DOUBLE) {
+    if (kern_scaling_is_twofold(a->coding.scaling)) {
         node.inputs[node.ninputs++] = a->whole;
         node.inputs[node.ninputs++] = b->whole;
     }

@@ -42,9 +42,49 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     keep_periods(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
 }
 
+/* The dimension that an array of codes has along its place `d`, or, in bytes of two, has pairs of. */
+static uint32_t whole_dim(const struct graph *graph, const struct graph_node *codes, uint32_t d)
+{
+    uint32_t dim = codes->dims[d], of = graph->dims[dim].of;
+
+    return codes->dtype == SHD_U8 && of != GRAPH_NONE ? of : dim;
+}
+
+/* Count a factor in pairs, as one of the product's arrays has a dimension of pairs of it: the
+ * factor `pairs`, which goes. */
+static void merge_pairs(struct rule *out, const struct graph *graph, uint32_t node, int8_t pairs,
+                        int8_t factor)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    out->factors[factor].size = out->factors[pairs].size;
+    for (uint32_t k = 0; k <= n->ninputs; k++) {
+        int8_t *at = k < n->ninputs ? out->operand[k] : out->result[0];
+        uint32_t rank = k < n->ninputs ? graph->nodes[n->inputs[k]].rank : n->rank;
+
+        for (uint32_t d = 0; d < rank; d++) {
+            at[d] = at[d] == pairs ? factor : at[d];
+            at[d] -= at[d] > pairs;
+        }
+    }
+    for (uint32_t f = (uint32_t)pairs; f + 1 < out->nfactors; f++)
+        out->factors[f] = out->factors[f + 1];
+    out->nfactors--;
+}
+
 static void rule_of_codes(struct rule *out, const struct graph *graph, uint32_t node)
 {
+    const struct graph_node *n = &graph->nodes[node];
+
     rule_by_names(out, graph, node);
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t d = 0; d < graph->nodes[n->inputs[k]].rank; d++) {
+            uint32_t whole = whole_dim(graph, &graph->nodes[n->inputs[k]], d);
+
+            if (whole != graph->nodes[n->inputs[k]].dims[d])
+                merge_pairs(out, graph, node, out->operand[k][d],
+                            (int8_t)rule_find(out, graph, node, whole));
+        }
     follow(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
     follow(out, graph, node, &graph->nodes[node].attr.coded.coding[1]);
 }
@@ -95,7 +135,8 @@ static uint32_t offsets_of(struct program_op *op, struct program_offset first,
     return at;
 }
 
-/* Set `out` to extents, of an op with this array, in elements where they are in groups of slots. */
+/* Set `out` to extents, of an op with this array, in elements where they are in groups of slots or
+ * in pairs. */
 static void set_elements(int64_t *out, const struct graph *graph, const struct rule *rule,
                          const int64_t *extents, uint32_t array, const int8_t *factors)
 {
@@ -105,8 +146,19 @@ static void set_elements(int64_t *out, const struct graph *graph, const struct r
     for (uint32_t d = 0; d < x->rank; d++) {
         int8_t f = factors[d];
 
-        out[f] = extents[f] * (graph->dims[x->dims[d]].size / rule->factors[f].size);
+        out[f] = extents[f] *
+                 (graph->dims[whole_dim(graph, x, d)].size / rule->factors[f].size);
     }
+}
+
+/* The place of a dimension, or of its pairs. */
+static uint32_t place_in(const struct graph *graph, const struct graph_node *x, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (d < x->rank && whole_dim(graph, x, d) != dim)
+        d++;
+    return d;
 }
 
 /* Where the magnitudes of an array's elements lie, which are in `ncoarse` blocks. */
@@ -128,11 +180,16 @@ static void set_grid(struct kern_grid *out, struct program_op *op, const struct 
     for (uint32_t d = 0; d < x->rank; d++) {
         uint32_t at = place_of(a->amax_factors, amax->rank, a->factors[d]);
 
+        if (whole_dim(graph, x, d) != x->dims[d]) {
+            out->pairs = true;
+            out->pair_dim = d;
+        }
+
         out->extent[d] = extents[a->factors[d]];
         out->stride[d] = at < amax->rank ? stride[at] : 0;
     }
     for (uint32_t k = 0; k < ncoarse; k++) {
-        uint32_t d = graph_place(x, coarse[k].dim);
+        uint32_t d = place_in(graph, x, coarse[k].dim);
         int blocks = rule_find(rule, graph, node, coarse[k].blocks);
         uint32_t at = place_of(a->amax_factors, amax->rank, blocks);
 
@@ -156,7 +213,7 @@ static void set_parts(struct kern_grid *out, struct program_op *op, const struct
                       const struct rule *rule, const int64_t *cut, struct coded_array a,
                       uint32_t node, uint32_t k, const struct graph_coding *coding)
 {
-    if (coding->scaling != KERN_SCALE_DOUBLE)
+    if (!kern_scaling_is_twofold(coding->scaling))
         return;
     a.amax_node = graph->nodes[node].inputs[k];
     a.amax_buffer = op->inputs[k];
@@ -229,10 +286,15 @@ static void lower_coded_grouped(struct program_op *op, union kern_desc *desc,
                                 const struct graph *graph, uint32_t node, const struct rule *rule,
                                 const int64_t *extents)
 {
-    const struct graph_node *n = &graph->nodes[node];
+    const struct graph_node *n = &graph->nodes[node], *codes = &graph->nodes[n->inputs[1]];
+    int64_t elements[RULE_FACTORS_MAX];
 
+    memcpy(elements, extents, sizeof elements);
+    for (uint32_t d = 0; d < codes->rank; d++)
+        if (whole_dim(graph, codes, d) != codes->dims[d])
+            elements[rule->operand[1][d]] *= 2;
     experts_lower_product(&desc->coded.product, op, graph, node, &n->attr.coded.experts, rule,
-                          extents);
+                          elements);
     lower_grids(op, desc, graph, node, rule, extents);
 }
 
