@@ -227,12 +227,16 @@ import json, math, subprocess, sys
 file, shardsim, scenario, cluster = sys.argv[1:]
 found = json.load(open(file))
 
-def seconds(pool, *more):
+def figures(pool, *more):
     sets = ["mesh." + a for a in pool["mesh"].split(", ")] + [
         "batch.size=%d" % pool["batch"], "hardware=" + cluster, "limits.memory=8MiB", *more]
     r = subprocess.run([shardsim, "plan", "-q", "--json", scenario] + [w for s in sets for w in ("-s", s)],
                        capture_output=True, check=True)
-    return json.loads(r.stdout)["figures"]["modelled_step_seconds"]
+    f = json.loads(r.stdout)["figures"]
+    return f["modelled_step_seconds"], f["modelled_attention_seconds"]
+
+def seconds(pool, *more):
+    return figures(pool, *more)[0]
 
 def close(a, b):
     return math.isclose(a, b, rel_tol=1e-6)
@@ -257,9 +261,16 @@ for s in found["apart"][:: len(found["apart"]) // 3 + 1]:
 t = found["together"]["decode"]
 one = dict(t, batch=1)
 groups = int(t["mesh"].split("dp=")[1].split(",")[0])
-first = seconds(dict(t, batch=groups), "step=[prefill]", "decode.tokens=1")
-token = seconds(t, "decode.tokens=9") + t["batch"] / groups / 8 * first
+# A prompt of each group is taken in beside tokens: one step of all their tokens, but for attention.
+prefill = dict(t, batch=groups), "step=[prefill]", "decode.tokens=1"
+first, of_first = figures(*prefill)
+each, of_each = figures(t, "decode.tokens=9")
+both, of_both = figures(*prefill, "batch.seq=%d" % (20 + t["batch"] // groups))
+beside = max(each, both - of_both + of_first + of_each)
+assert t["batch"] // groups > 1 and each < beside < first + each
+token = each + t["batch"] / groups / 8 * (beside - each)
 assert close(token, found["together"]["token_seconds"])
+assert close(beside, found["together"]["first_token_seconds"])
 assert close(found["together"]["tokens_per_second"], t["replicas"] * t["batch"] / token * 9 / 8)
 PY
 ok $? "search --apart: figures of its plans, and no other share makes more"

@@ -7,6 +7,7 @@
 #include "search/serving.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct finder {
     struct shd_error *err;
     int64_t sizes[SHD_MESH_AXES_MAX]; /* of the mesh's axes */
     struct text mesh;                 /* "dp=2, tp=4" */
-    double prompt_s;                  /* of this mesh */
+    struct serving_layout prompt;     /* of this mesh: a prefill of a prompt of each group ... */
+    bool takes_prompts;               /* ... which fits, if it was asked for */
     double rate;                      /* of this mesh: tokens a second of the batch before */
 };
 
@@ -54,6 +56,9 @@ static enum outcome read_plan(struct serving_layout *out, const struct trial *tr
     modelled_figures_of(&figures, trial->record, result.tokens);
     *out = (struct serving_layout){.batch = s->batch.size,
                                    .token_s = serving.token_s,
+                                   .attention_s =
+                                       (double)trial->record->modelled->work_ns[RECORD_ATTENTION] *
+                                       1e-9,
                                    .tokens_per_s = serving.tokens_per_s,
                                    .device_tokens_per_s = serving.device_tokens_per_s,
                                    .prompt_s = -1,
@@ -66,20 +71,18 @@ static enum outcome read_plan(struct serving_layout *out, const struct trial *tr
                : TOO_BIG;
 }
 
-static int plan_anew(enum outcome *outcome, struct serving_layout *out, struct finder *f,
-                     int64_t batch, bool prefill)
+static int plan_sets(enum outcome *outcome, struct serving_layout *out, struct finder *f,
+                     const struct serving_sets *sets)
 {
     struct serving_search *s = f->out;
     struct scenario_file *file = NULL;
     struct diag diag = DIAG_INIT;
-    struct serving_sets sets;
     struct trial trial;
     int status;
 
     *outcome = REFUSED;
-    serving_sets_make(&sets, text_get(&f->mesh), batch, prefill);
-    status = scenario_parse(&file, "<layout>", text_get(&f->text), f->text.length, sets.each,
-                            sets.n, &diag);
+    status = scenario_parse(&file, "<layout>", text_get(&f->text), f->text.length, sets->each,
+                            sets->n, &diag);
     if (status == SHD_OK) {
         file->scenarios[0].planned = true;
         status = trial_init(&trial, &file->scenarios[0], &diag);
@@ -118,9 +121,12 @@ static int plan(enum outcome *outcome, struct serving_layout *out, struct finder
                 bool prefill)
 {
     const struct serving_layout *known = find_known(f, batch, prefill);
+    struct serving_sets sets;
 
-    if (!known)
-        return plan_anew(outcome, out, f, batch, prefill);
+    if (!known) {
+        serving_sets_make(&sets, text_get(&f->mesh), batch, prefill);
+        return plan_sets(outcome, out, f, &sets);
+    }
     *out = *known;
     out->best_of_user = false; /* that was among its own */
     *outcome = FITS;
@@ -157,28 +163,66 @@ static bool is_soon(const struct serving_wants *wants, double seconds)
     return wants->ttft_s <= 0 || (seconds >= 0 && seconds <= wants->ttft_s);
 }
 
-/* A token's time, with a prompt in between for each sequence that ends; 0: prompts do not fit. */
+/* Tokens of a prompt and of the decodes that a group takes in beside it, as one prompt: a multiple
+ * of the pieces into which the mesh cuts a sequence, and no more than the model has positions. */
+static int64_t tokens_beside(const struct finder *f, int64_t batch)
+{
+    const struct scenario *s = f->out->trial->scenario;
+    int64_t tokens = s->batch.seq + batch / groups_of(f) * scenario_new_tokens(s), pieces = 1;
+
+    for (size_t a = 0; s->context.axis && a < s->nmesh; a++)
+        if (!strcmp(s->mesh[a].name, s->context.axis))
+            pieces = f->sizes[a] * (s->context.order == SCENARIO_ZIGZAG ? 2 : 1);
+    if (s->model.positions > 0 && tokens > s->model.positions)
+        tokens = s->model.positions;
+    return (tokens + pieces - 1) / pieces * pieces;
+}
+
+/* The time of a step that takes a prompt of each group in beside the tokens of a batch.  It is one
+ * step: all but attention is that of a prefill of all their tokens, whose products read the weights
+ * once; prompts and decodes attend as in steps of their own. */
+static int find_beside(struct finder *f, struct serving_layout *layout)
+{
+    struct serving_layout all;
+    struct serving_sets sets;
+    enum outcome outcome;
+    int status;
+
+    layout->prompt_s = -1;
+    if (!f->takes_prompts)
+        return SHD_OK;
+    serving_sets_make_prompts(&sets, text_get(&f->mesh), groups_of(f),
+                              tokens_beside(f, layout->batch));
+    status = plan_sets(&outcome, &all, f, &sets);
+    if (status == SHD_OK && outcome != REFUSED)
+        layout->prompt_s = fmax(layout->token_s, all.token_s - all.attention_s +
+                                                     f->prompt.attention_s + layout->attention_s);
+    return status;
+}
+
+/* A token's time, with a prompt beside some tokens for each sequence that ends; 0: prompts do not
+ * fit. */
 static double mean_of(const struct finder *f, const struct serving_layout *layout)
 {
     double prompts = (double)layout->batch / (double)layout->groups;
 
     if (f->out->wants.use != SERVING_BOTH)
         return layout->token_s;
-    if (f->prompt_s < 0)
+    if (layout->prompt_s < 0)
         return 0;
-    return layout->token_s + prompts / (double)(f->out->wants.answer - 1) * f->prompt_s;
+    return layout->token_s +
+           prompts / (double)(f->out->wants.answer - 1) * (layout->prompt_s - layout->token_s);
 }
 
 static int keep(struct finder *f, struct serving_layout *layout)
 {
     struct serving_search *s = f->out;
 
-    layout->prompt_s = f->prompt_s;
     layout->groups = groups_of(f);
     layout->mean_s = mean_of(f, layout);
     layout->within = s->wants.use == SERVING_PREFILL
                          ? is_soon(&s->wants, layout->token_s)
-                         : layout->mean_s > 0 && is_soon(&s->wants, f->prompt_s) &&
+                         : layout->mean_s > 0 && is_soon(&s->wants, layout->prompt_s) &&
                                (s->wants.tpot_s <= 0 || layout->mean_s <= s->wants.tpot_s);
     layout->mesh = strdup(text_get(&f->mesh));
     if (!layout->mesh || !array_make_room(&s->layouts, s->nlayouts, sizeof *s->layouts)) {
@@ -190,20 +234,18 @@ static int keep(struct finder *f, struct serving_layout *layout)
     return SHD_OK;
 }
 
-/* The time of a prompt, if it is limited; a prefill that does not fit has none. */
+/* Plan a prompt of each group, if its time is limited or it is taken in beside tokens. */
 static int find_prompt(struct finder *f, int64_t groups)
 {
-    struct serving_layout prompt;
     enum outcome outcome;
     int status;
 
-    f->prompt_s = -1;
+    f->takes_prompts = false;
     if (f->out->wants.use == SERVING_PREFILL ||
         (f->out->wants.ttft_s <= 0 && f->out->wants.use != SERVING_BOTH))
         return SHD_OK;
-    status = plan(&outcome, &prompt, f, groups, true);
-    if (outcome == FITS)
-        f->prompt_s = prompt.token_s;
+    status = plan(&outcome, &f->prompt, f, groups, true);
+    f->takes_prompts = status == SHD_OK && outcome == FITS;
     return status;
 }
 
@@ -216,7 +258,9 @@ static int plan_batch(enum outcome *outcome, bool *within, struct finder *f, int
     *within = false;
     if (*outcome != FITS || status != SHD_OK)
         return status;
-    status = keep(f, &layout);
+    status = find_beside(f, &layout);
+    if (status == SHD_OK)
+        status = keep(f, &layout);
     *within = status == SHD_OK && f->out->layouts[f->out->nlayouts - 1].within;
     return status;
 }

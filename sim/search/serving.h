@@ -15,8 +15,8 @@
 #include "search/refusals.h"
 #include "trial/trial.h"
 
-/* What devices do: a decode; the prefill, whose step is the first token; or both, so that between
- * tokens come the prompts of those that are answered. */
+/* What devices do: a decode; the prefill, whose step is the first token; or both, so that prompts of
+ * those that are answered are taken in beside tokens. */
 enum serving_use { SERVING_DECODE, SERVING_PREFILL, SERVING_BOTH, SERVING_NUSES };
 
 struct serving_wants {
@@ -36,8 +36,11 @@ struct serving_layout {
     char *mesh; /* "dp=2, tp=4" */
     int64_t batch, groups; /* of devices that share sequences */
     double token_s, tokens_per_s, device_tokens_per_s;
-    double mean_s;       /* of a token, with the prompts that come in between; else token_s */
-    double prompt_s;     /* to the first token; negative: not asked for */
+    double attention_s; /* the part of token_s in attention */
+    /* Of a step that takes a prompt of each group in beside the tokens, which makes its first
+     * token; negative: not asked for, or prompts do not fit. */
+    double prompt_s;
+    double mean_s;       /* of a token, with the prompts that are taken in beside; else token_s */
     double memory_bytes; /* of a device, the runtime's own included */
     uint128 cache_bytes; /* of a device */
     const char *bound;   /* "memory" */

@@ -158,7 +158,7 @@ static void try_pair(struct serving_split *best, const struct serving_apart *a,
     }
 }
 
-/* Both steps on each device: between tokens come the prompts of those that are answered. */
+/* Both steps on each device: prompts of those that are answered are taken in beside tokens. */
 static void try_together(struct serving_apart *a, const struct serving_pool *pool)
 {
     struct serving_split split = {.decode = *pool};

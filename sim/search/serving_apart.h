@@ -8,8 +8,8 @@
  * through them).  A kept prompt travels behind its prefill: a decode's device receives what it
  * holds of it from a device of the prefill.
  *
- * Beside it, the same devices with both steps on each: a token then waits for the prompts that are
- * taken in between, of one request for each that is answered.
+ * Beside it, the same devices with both steps on each: some steps then take in a prompt beside the
+ * tokens, of one request for each that is answered.
  *
  * Replicas have 1, 2, 4, .. devices; their layouts are those of search/serving.h.
  *

@@ -63,7 +63,7 @@ static void print_together(struct text *out, const struct serving_apart *a)
         add_pool(&line, &a->together.decode);
         text_addf(&line, " sequence%s do both", a->together.decode.layout.batch == 1 ? "" : "s");
         add_figures(&line, &a->together);
-        text_add(&line, " on average, prompts that are taken in between included");
+        text_add(&line, " on average, prompts that are taken in beside tokens included");
     }
     para_print_titled(out, 0, VALUE_COLUMN, "together", &line);
 }

@@ -38,6 +38,17 @@ void serving_sets_make(struct serving_sets *sets, const char *mesh, int64_t batc
         add_set(sets, of_prefill[i][0], of_prefill[i][1]);
 }
 
+void serving_sets_make_prompts(struct serving_sets *sets, const char *mesh, int64_t batch,
+                               int64_t tokens)
+{
+    char number[24];
+
+    serving_sets_make(sets, mesh, batch, true);
+    snprintf(number, sizeof number, "%" PRId64, tokens);
+    add_set(sets, "batch.seq", number);
+    add_set(sets, "limits.tokens", "0");
+}
+
 /* Call the only strategy as in a file that has none.  SHD_ENOMEM. */
 static int forget_name(struct scenario *scenario)
 {

@@ -10,7 +10,7 @@
 
 #include "search/serving_apart.h"
 
-#define SERVING_SETS_MAX (SHD_MESH_AXES_MAX + 8)
+#define SERVING_SETS_MAX (SHD_MESH_AXES_MAX + 10)
 #define SERVING_SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
 
 /* The values of a plan: the mesh, the batch, and for a prefill the step. */
@@ -22,6 +22,10 @@ struct serving_sets {
 
 /* Make the values of a layout, by its mesh as serving_layout has it. */
 void serving_sets_make(struct serving_sets *sets, const char *mesh, int64_t batch, bool prefill);
+
+/* Make those of a prefill of prompts of `tokens` tokens, whatever a server keeps at most. */
+void serving_sets_make_prompts(struct serving_sets *sets, const char *mesh, int64_t batch,
+                               int64_t tokens);
 
 /* Print the scenario of a trial with the mesh and the batch of a layout of its decode. */
 SHD_MUST_CHECK int serving_scenario_print(struct text *out, const struct trial *trial,
