@@ -1066,6 +1066,8 @@ libsim_la_SOURCES = \
 	%D%/report/trace.h \
 	%D%/report/traffic.c \
 	%D%/report/traffic.h \
+	%D%/report/trust.c \
+	%D%/report/trust.h \
 	%D%/report/uneven.c \
 	%D%/report/uneven.h \
 	%D%/report/verdict.c \

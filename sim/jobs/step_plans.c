@@ -15,6 +15,7 @@
 #include "hardware/margin.h"
 #include "jobs/command.h"
 #include "report/modelled.h"
+#include "report/trust.h"
 #include "trial/handoff.h"
 
 #define TOKENS_LEAST 16 /* of a prefill's grid */

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "base/wrap.h"
 #include "hardware/hardware.h"
 #include "hardware/margin.h"
 #include "hardware/traits.h"
 #include "report/figures.h"
 #include "report/host.h"
+#include "report/trust.h"
 
 static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "products",
                                                       [RECORD_ATTENTION] = "attention",
@@ -52,16 +52,6 @@ static double memory_bytes(const struct record *record)
     struct record_balance peak = record_balance_of(record, record->peak_bytes);
 
     return (double)peak.max * (1 + h->fragmentation) + h->reserved_bytes;
-}
-
-/* ---- how far to trust the model ---- */
-
-struct trust modelled_trust(const struct record *record)
-{
-    struct trust trust;
-
-    trust_of(&trust, record->program, record->modelled->hardware);
-    return trust;
 }
 
 /* ---- figures ---- */
@@ -169,55 +159,6 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
     if (n == 0 && program->stage_axis >= 0)
         axes[n++] = (uint8_t)program->stage_axis;
     program_axes_print(program, axes, n, buf, size);
-}
-
-/* The times of an unmeasured cluster are assumptions of its file.  A measured cluster with the same
- * devices tells how far assumptions may be from real software. */
-static void print_unmeasured(struct text *out, const struct record *record)
-{
-    const char *measured = hardware_measured_like(record->modelled->hardware, &out->failed);
-
-    if (program_serves(record->program))
-        text_add(out, "  trust       not validated: no measured step of serving on this cluster is "
-                      "known\n");
-    else if (measured)
-        text_addf(out, "  trust       not validated; %s has such devices, and was measured\n",
-                  measured);
-    else
-        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
-}
-
-static void print_extrapolated(struct text *out, const struct trust *trust)
-{
-    struct text sentence = TEXT_INIT;
-
-    text_add(&sentence, "extrapolated: ");
-    trust_print_beyond(&sentence, trust->beyond);
-    text_add(&sentence, "; no error is claimed");
-    text_add(out, "  trust       ");
-    wrap_join(out, 80, 14, 14, &sentence);
-}
-
-static void print_trust(struct text *out, const struct record *record)
-{
-    struct trust trust = modelled_trust(record);
-
-    if (!trust.set) {
-        print_unmeasured(out, record);
-    } else if (trust.claim >= 0) {
-        text_addf(out,
-                  "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
-                  " measured\n              steps of '%s' are like it, cross-validated\n",
-                  100 * trust.claim, trust.rows, trust.set->set);
-    } else if (trust.beyond == 0) {
-        text_addf(out,
-                  "  trust       no error is claimed: only %" PRId64
-                  " measured step%s of '%s' like it, off by %.1f %%\n",
-                  trust.set->rows, trust.set->rows == 1 ? "" : "s", trust.set->set,
-                  100 * trust.set->mape);
-    } else {
-        print_extrapolated(out, &trust);
-    }
 }
 
 /* ---- the limit of the step ---- */
@@ -389,7 +330,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
     host_modelled_text(out, record);
     print_straggler(out, record);
     print_memory(out, record, &f, limit_bytes);
-    print_trust(out, record);
+    trust_text(out, record);
 }
 
 /* ---- JSON ---- */
@@ -426,19 +367,6 @@ static void write_straggler(struct json_out *out, const struct record_straggler 
     json_out_end_object(out);
 }
 
-/* How far to trust the step, and what it has that no measured step had. */
-static void write_trust(struct json_out *out, const struct record *record)
-{
-    struct trust trust = modelled_trust(record);
-
-    json_out_key_bool(out, "extrapolated", trust.claim < 0);
-    json_out_key_array(out, "extrapolated_in");
-    for (int t = 0; t < TRAIT_NTRAITS; t++)
-        if (trust.beyond >> t & 1)
-            json_out_string(out, hardware_traits[t].text);
-    json_out_end_array(out);
-}
-
 /* What a cluster's file would say of the step in a validation. */
 static void write_traits(struct json_out *out, const struct record *record)
 {
@@ -468,7 +396,7 @@ void modelled_json(struct json_out *out, const struct record *record, const stru
     json_out_key_bool(out, "fits", modelled_fits(record));
     if (record->modelled->straggler.device >= 0)
         write_straggler(out, &record->modelled->straggler);
-    write_trust(out, record);
+    trust_json(out, record);
     write_traits(out, record);
     json_out_end_object(out);
 }

@@ -8,7 +8,6 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "cost/traits.h"
 #include "program/record.h"
 
 /* Figures of a modelled step.  Fractions are of the cluster's peak rate for the type of the step's
@@ -55,9 +54,6 @@ struct modelled_bound {
     double share; /* of the step */
 };
 struct modelled_bound modelled_bound_of(const struct record *record);
-
-/* What is known of the error of a record's modelled step. */
-struct trust modelled_trust(const struct record *record);
 
 /* Print for people.  `limit_bytes` is the scenario's own memory limit (0: none); the one verdict on
  * memory is by the limit that binds.  `serves`: the first lines are those of serving.h. */

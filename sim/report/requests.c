@@ -14,8 +14,8 @@
 #include "base/literal.h"
 #include "base/units.h"
 #include "base/wrap.h"
-#include "hardware/traits.h"
 #include "report/table.h"
+#include "report/trust.h"
 
 #define ALIKE 0.01   /* throughputs as near as this are called the same */
 #define OVERLOAD 1.1 /* requests that take this much longer to serve than to arrive pile up */
@@ -413,47 +413,6 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
     }
 }
 
-/* How far the planned steps may be off. */
-static void add_trust(struct text *out, const struct serving_report *r)
-{
-    text_addf(out,
-              "Times are modelled: of %u planned steps, and between these, where they are off by "
-              "%.1f %% at most. Against measured steps: ",
-              r->nplans, 100 * r->error);
-    if (!r->trust.measured) {
-        text_add(out, "not validated, as no measured step of serving on this cluster is known.");
-    } else if (r->trust.claim >= 0) {
-        text_addf(out,
-                  "expect steps to be off by %.1f %% at most, nine times of ten, as at least "
-                  "%" PRId64 " measured ones are like each, cross-validated.",
-                  100 * r->trust.claim, r->trust.rows);
-    } else if (r->trust.beyond == 0) {
-        text_addf(out, "no error is claimed, as only %" PRId64 " measured steps are like some.",
-                  r->trust.rows);
-    } else {
-        text_add(out, "extrapolated in ");
-        trust_print_beyond(out, r->trust.beyond);
-        text_add(out, "; no error is claimed.");
-    }
-}
-
-/* The same for programs. */
-static void write_trust(struct json_out *out, const struct trust_of_all *trust)
-{
-    json_out_key(out, "expected_error");
-    if (trust->claim >= 0)
-        json_out_double(out, trust->claim);
-    else
-        json_out_null(out);
-    json_out_key_bool(out, "validated", trust->measured);
-    json_out_key_bool(out, "extrapolated", trust->claim < 0);
-    json_out_key_array(out, "extrapolated_in");
-    for (int t = 0; t < TRAIT_NTRAITS; t++)
-        if (trust->beyond >> t & 1)
-            json_out_string(out, hardware_traits[t].text);
-    json_out_end_array(out);
-}
-
 static void print_text(struct text *out, const struct serving_report *r, size_t width)
 {
     struct text line = TEXT_INIT;
@@ -487,7 +446,11 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
         add_draft(&line, &r->draft);
         wrap_join(out, width, 0, 2, &line);
     }
-    add_trust(&line, r);
+    text_addf(&line,
+              "Times are modelled: of %u planned steps, and between these, where they are off by "
+              "%.1f %% at most. ",
+              r->nplans, 100 * r->error);
+    trust_text_of_all(&line, &r->trust);
     wrap_join(out, width, 0, 2, &line);
     add_warnings(out, r, width);
 }
@@ -562,7 +525,7 @@ static void print_json(struct text *text, const struct serving_report *r)
     json_out_key_double(&out, "accepted_tokens", r->draft.accepted);
     json_out_key_uint(&out, "planned_steps", r->nplans);
     json_out_key_double(&out, "interpolation_error", r->error);
-    write_trust(&out, &r->trust);
+    trust_json_of_all(&out, &r->trust);
     json_out_key_double(&out, "memory_margin", r->margin);
     json_out_key_array(&out, "policies");
     for (size_t i = 0; i < r->nrows; i++)

@@ -280,17 +280,6 @@ static uint32_t add_work(struct serving_work *work, const struct serving_replica
     return n;
 }
 
-/* Note when the first step of a sequence begins: until then it waits. */
-static void note_begin(const struct engine *e, const struct serving_replica *r)
-{
-    for (uint32_t i = 0; i < r->nrunning; i++) {
-        struct serving_sequence *s = replica_sequence(r, r->running[i]);
-
-        if (s->due > 0 && s->begin_ns < 0)
-            s->begin_ns = e->now_ns;
-    }
-}
-
 /* Choose a replica's step; if there is something to compute, it is busy with it. */
 static void form_step(struct engine *e, uint32_t replica)
 {
@@ -313,7 +302,7 @@ static void form_step(struct engine *e, uint32_t replica)
         e->shared.limits.tokens_max;
     r->busy = true;
     r->begin_ns = e->now_ns;
-    note_begin(e, r);
+    replica_note_begin(r, e->now_ns);
     r->end_ns = e->now_ns + costs->step_ns(costs, &r->work);
     e->out->nsteps++;
     e->out->nsequences += n;

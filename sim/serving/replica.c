@@ -192,6 +192,16 @@ static void share(struct serving_replica *r, struct serving_sequence *s)
     }
 }
 
+void replica_note_begin(const struct serving_replica *r, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < r->nrunning; i++) {
+        struct serving_sequence *s = replica_sequence(r, r->running[i]);
+
+        if (s->due > 0 && s->begin_ns < 0)
+            s->begin_ns = now_ns;
+    }
+}
+
 void replica_advance(struct serving_replica *r, uint32_t id)
 {
     struct serving_sequence *s = replica_sequence(r, id);

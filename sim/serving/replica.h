@@ -125,6 +125,9 @@ bool replica_continue(struct serving_replica *replica, uint32_t *left);
  * brought.  False: there are too few pages. */
 SHD_MUST_CHECK bool replica_await(struct serving_replica *replica);
 
+/* As a step begins: note the time for sequences of which it is the first to compute something. */
+void replica_note_begin(const struct serving_replica *replica, int64_t now_ns);
+
 /* After a step: count what was computed of a sequence as being in the cache. */
 void replica_advance(struct serving_replica *replica, uint32_t id);
 

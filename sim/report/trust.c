@@ -1,0 +1,123 @@
+/* How far to trust modelled steps (trust.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "report/trust.h"
+
+#include <inttypes.h>
+
+#include "base/wrap.h"
+#include "hardware/hardware.h"
+#include "hardware/traits.h"
+
+/* ---- a step ---- */
+
+struct trust modelled_trust(const struct record *record)
+{
+    struct trust trust;
+
+    trust_of(&trust, record->program, record->modelled->hardware);
+    return trust;
+}
+
+/* The times of an unmeasured cluster are assumptions of its file.  A measured cluster with the same
+ * devices tells how far assumptions may be from real software. */
+static void print_unmeasured(struct text *out, const struct record *record)
+{
+    const char *measured = hardware_measured_like(record->modelled->hardware, &out->failed);
+
+    if (program_serves(record->program))
+        text_add(out, "  trust       not validated: no measured step of serving on this cluster is "
+                      "known\n");
+    else if (measured)
+        text_addf(out, "  trust       not validated; %s has such devices, and was measured\n",
+                  measured);
+    else
+        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
+}
+
+static void print_extrapolated(struct text *out, const struct trust *trust)
+{
+    struct text sentence = TEXT_INIT;
+
+    text_add(&sentence, "extrapolated: ");
+    trust_print_beyond(&sentence, trust->beyond);
+    text_add(&sentence, "; no error is claimed");
+    text_add(out, "  trust       ");
+    wrap_join(out, 80, 14, 14, &sentence);
+}
+
+void trust_text(struct text *out, const struct record *record)
+{
+    struct trust trust = modelled_trust(record);
+
+    if (!trust.set) {
+        print_unmeasured(out, record);
+    } else if (trust.claim >= 0) {
+        text_addf(out,
+                  "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
+                  " measured\n              steps of '%s' are like it, cross-validated\n",
+                  100 * trust.claim, trust.rows, trust.set->set);
+    } else if (trust.beyond == 0) {
+        text_addf(out,
+                  "  trust       no error is claimed: only %" PRId64
+                  " measured step%s of '%s' like it, off by %.1f %%\n",
+                  trust.set->rows, trust.set->rows == 1 ? "" : "s", trust.set->set,
+                  100 * trust.set->mape);
+    } else {
+        print_extrapolated(out, &trust);
+    }
+}
+
+static void write_beyond(struct json_out *out, uint32_t beyond)
+{
+    json_out_key_array(out, "extrapolated_in");
+    for (int t = 0; t < TRAIT_NTRAITS; t++)
+        if (beyond >> t & 1)
+            json_out_string(out, hardware_traits[t].text);
+    json_out_end_array(out);
+}
+
+void trust_json(struct json_out *out, const struct record *record)
+{
+    struct trust trust = modelled_trust(record);
+
+    json_out_key_bool(out, "extrapolated", trust.claim < 0);
+    write_beyond(out, trust.beyond);
+}
+
+/* ---- several steps ---- */
+
+void trust_text_of_all(struct text *out, const struct trust_of_all *trust)
+{
+    text_add(out, "Against measured steps: ");
+    if (!trust->measured) {
+        text_add(out, "not validated, as no measured step of serving on this cluster is known.");
+    } else if (trust->claim >= 0) {
+        text_addf(out,
+                  "expect steps to be off by %.1f %% at most, nine times of ten, as at least "
+                  "%" PRId64 " measured ones are like each, cross-validated.",
+                  100 * trust->claim, trust->rows);
+    } else if (trust->beyond == 0) {
+        text_addf(out, "no error is claimed, as only %" PRId64 " measured steps are like some.",
+                  trust->rows);
+    } else {
+        text_add(out, "extrapolated in ");
+        trust_print_beyond(out, trust->beyond);
+        text_add(out, "; no error is claimed.");
+    }
+}
+
+void trust_json_of_all(struct json_out *out, const struct trust_of_all *trust)
+{
+    json_out_key(out, "expected_error");
+    if (trust->claim >= 0)
+        json_out_double(out, trust->claim);
+    else
+        json_out_null(out);
+    json_out_key_bool(out, "validated", trust->measured);
+    json_out_key_bool(out, "extrapolated", trust->claim < 0);
+    write_beyond(out, trust->beyond);
+}
