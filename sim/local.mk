@@ -747,6 +747,8 @@ libsim_la_SOURCES = \
 	%D%/model/graph_text.h \
 	%D%/model/layer_attention.c \
 	%D%/model/layer_attention.h \
+	%D%/model/fused_marks.c \
+	%D%/model/fused_marks.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
 	%D%/model/lint.c \

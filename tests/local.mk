@@ -387,6 +387,7 @@ test_scripts = \
 	%D%/exports.sh \
 	%D%/fit.sh \
 	%D%/fsdp.sh \
+	%D%/fused.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \

@@ -783,7 +783,7 @@ static void test_print(void)
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
            "overlap:\n  gradients: cluster\n  weights: cluster\n  products: cluster\n  sends: "
            "cluster\n"
-           "  pairs: cluster\n"
+           "  pairs: cluster\nfused:\n  loss: cluster\n  activation: cluster\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "  sequences: 0\n  tokens: 0\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"

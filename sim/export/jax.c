@@ -290,7 +290,7 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
 static bool recomputes(const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->nnodes; i++)
-        if (graph->nodes[i].forgotten)
+        if (graph->nodes[i].forgotten && !graph->nodes[i].inside)
             return true;
     return false;
 }

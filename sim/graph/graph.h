@@ -218,6 +218,8 @@ struct graph_node {
     bool weights;   /* in the backward phase: only gradients of parameters depend on the node */
     bool again;     /* in the backward phase: a recomputed node of the forward phase
                        (recompute.h) */
+    bool interim;   /* a value that a fused activation or loss makes and reads itself */
+    bool inside;    /* an interim value of fused software: it takes no memory of the device */
     bool forgotten; /* in the forward phase: recomputed by the backward phase, which does not
                        read this node */
     enum shd_dtype dtype;

@@ -115,6 +115,8 @@ struct hardware_software {
     double bucket_bytes; /* parameters and gradients are communicated in buckets of this size; 0:
                             each array separately */
     bool fuses_elementwise; /* a chain of elementwise ops is one kernel */
+    bool fuses_loss;        /* cross-entropy is one kernel, without copies of logits in float32 */
+    bool fuses_activation;  /* gated activations keep their operands alone */
     bool fsdp; /* parameters are sharded as in PyTorch's FSDP: ZeRO's stage 2 gathers them once a
                   microbatch, and keeps them for its backward phase */
     bool sequence_parallel; /* tensor parallelism always shards values between layers along the

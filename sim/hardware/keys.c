@@ -158,6 +158,10 @@ const struct key software_keys[] = {
      "of parameters or gradients that travel together; 0: each array by itself"},
     {"fuses_elementwise", KEY_YES_NO, false, AT(hardware_software, fuses_elementwise),
      "a chain of elementwise ops is one kernel"},
+    {"fuses_loss", KEY_YES_NO, false, AT(hardware_software, fuses_loss),
+     "cross-entropy is one kernel, without copies of logits in float32"},
+    {"fuses_activation", KEY_YES_NO, false, AT(hardware_software, fuses_activation),
+     "a gated activation keeps its operands for the backward phase, and not what lies between"},
     {"fsdp", KEY_YES_NO, false, AT(hardware_software, fsdp),
      "stage 2 of ZeRO is that of PyTorch's FSDP: parameters are sharded, and gathered once a "
      "microbatch"},

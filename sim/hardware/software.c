@@ -23,6 +23,8 @@ static const struct hardware_software table[] = {
      .overlaps_sends = true,
      .overlaps_products = true,
      .fuses_elementwise = true,
+     .fuses_loss = true,
+     .fuses_activation = true,
      .coded_half_gradients = true},
     /* Narayanan and others 2021: arXiv 2104.04473. */
     {.name = "megatron-2021",
@@ -43,6 +45,8 @@ static const struct hardware_software table[] = {
      .overlaps_gradients = true,
      .overlaps_weights = true,
      .fuses_elementwise = true,
+     .fuses_loss = true,
+     .fuses_activation = true,
      .fsdp = true},
     /* XLA, as MaxText runs it. */
     {.name = "jax",

@@ -7,6 +7,7 @@
 
 #include "graph/layers/xent.h"
 #include "model/layer_attention.h"
+#include "model/fused_marks.h"
 #include "model/model.h"
 #include "model/mtp.h"
 #include "model/routed.h"
@@ -139,11 +140,14 @@ static uint32_t tokens_ahead(const struct preset *p, const char *name, int64_t a
 static uint32_t loss_of(const struct preset *p, const char *name, uint32_t logits, uint32_t labels)
 {
     const struct scenario *s = p->scenario;
+    uint32_t first = p->graph->nnodes, loss;
 
     if (s->step.update)
         logits = graph_convert(p->graph, graph_text(p->graph, "%s/logits", name),
                                scenario_type(s, s->types.parameters), logits);
-    return layer_cross_entropy(p->graph, name, logits, p->dims.vocab, labels, GRAPH_NONE).loss;
+    loss = layer_cross_entropy(p->graph, name, logits, p->dims.vocab, labels, GRAPH_NONE).loss;
+    model_mark_loss(p->graph, first, p->dims.vocab);
+    return loss;
 }
 
 /* Embedding and head, which modules for further tokens share. */

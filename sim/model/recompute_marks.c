@@ -13,6 +13,7 @@
 #include "graph/layer_name.h"
 #include "graph/ops.h"
 #include "graph/recompute.h"
+#include "model/fused_marks.h"
 #include "model/model.h"
 #include "model/value_marks.h"
 #include "scenario/recompute_policies.h"
@@ -430,15 +431,25 @@ static void marks_fini(struct marks *m)
     free(m->start);
 }
 
+/* Compute again what lies inside fused kernels. */
+static void add_fused(struct marks *m, const struct graph *graph)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        m->again[n] |= graph->nodes[n].inside && graph->nodes[n].phase == GRAPH_FORWARD;
+}
+
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
     const struct scenario_recompute *r = &scenario->recompute;
+    bool none = r->kind == SCENARIO_RECOMPUTE_NONE;
     struct marks m;
 
-    if (graph_status(graph, NULL) != SHD_OK || r->kind == SCENARIO_RECOMPUTE_NONE)
+    if (graph_status(graph, NULL) != SHD_OK || (!model_mark_fused(graph, scenario) && none))
         return;
-    if (marks_init(&m, graph, diag) && mark_again(&m, graph, scenario, diag))
+    if (marks_init(&m, graph, diag) && (none || mark_again(&m, graph, scenario, diag))) {
+        add_fused(&m, graph);
         recompute_clone(graph, m.again, r->whole ? m.together : NULL, r->hold ? m.held : NULL);
+    }
     marks_fini(&m);
 }
 

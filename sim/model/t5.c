@@ -13,6 +13,7 @@
 
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
+#include "model/fused_marks.h"
 #include "model/model.h"
 #include "model/relative.h"
 #include "model/token_inputs.h"
@@ -143,18 +144,20 @@ static void build(struct graph *graph, const struct scenario *scenario, struct d
                    .dims = weights_dims(graph, scenario),
                    .source = graph_dim(graph, "source", scenario->batch.source)};
     uint32_t table = weights_table(graph, scenario, "embed/table", t.dims.vocab, t.dims.embed);
-    uint32_t x = add_decoder(&t, table, add_encoder(&t, table)), labels;
+    uint32_t x = add_decoder(&t, table, add_encoder(&t, table)), labels, first;
 
     (void)diag; /* errors stay in the graph */
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
+    first = graph->nnodes;
     /* With master parameters the loss is computed in their type. */
     if (scenario->step.update)
         x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
                           x);
     labels = tokens_add(graph, scenario, "labels", t.dims.batch, t.dims.seq, decoder_part(&t, 1));
     x = layer_cross_entropy(graph, "loss", x, t.dims.vocab, labels, GRAPH_NONE).loss;
+    model_mark_loss(graph, first, t.dims.vocab);
     graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
 }
 

@@ -22,7 +22,7 @@ static uint64_t bytes_of(const struct program *program, const uint32_t *buffers,
     uint64_t bytes = 0;
 
     for (uint32_t k = 0; k < n; k++)
-        bytes += program->buffers[buffers[k]].bytes;
+        bytes += program->buffers[buffers[k]].inside ? 0 : program->buffers[buffers[k]].bytes;
     return bytes;
 }
 
@@ -33,7 +33,7 @@ static uint64_t bytes_made(const struct program *program, const struct program_o
 
     for (uint32_t k = 0; k < op->noutputs; k++)
         if (program_allocates(program, op, k, true))
-            bytes += program->buffers[op->outputs[k]].bytes;
+            bytes += bytes_of(program, &op->outputs[k], 1);
     return bytes;
 }
 

@@ -57,6 +57,7 @@ int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t
                          spot.part, spot.again, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
     e->program->buffers[buffer].offloads |= offloads && offloads[node];
+    e->program->buffers[buffer].inside |= e->graph->nodes[node].inside;
     return SHD_OK;
 }
 

@@ -77,6 +77,7 @@ struct program_buffer {
     bool argument;              /* filled before the step begins */
     bool frozen;                /* a parameter that no step changes */
     bool on_host;               /* lies in the host's memory */
+    bool inside;                /* only exists in a fused kernel: takes no memory of the device */
     bool offloads;              /* the partitioner's request: an argument lies on the host, a value
                                    of the forward phase waits there for the backward phase */
     uint8_t packs;              /* of parameters: how many an element is; 0: the array is beside one
@@ -92,6 +93,12 @@ struct program_buffer {
 static inline uint64_t program_buffer_filled(const struct program_buffer *buffer)
 {
     return buffer->bytes - buffer->room_bytes;
+}
+
+/* Bytes of the device's memory. */
+static inline uint64_t program_buffer_on_device(const struct program_buffer *buffer)
+{
+    return buffer->on_host || buffer->inside ? 0 : buffer->bytes;
 }
 
 static inline uint64_t program_buffer_count(const struct program_buffer *buffer)

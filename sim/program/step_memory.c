@@ -9,7 +9,7 @@
 static void tell(const struct program *program, uint32_t buffer, bool alive,
                  const struct program_memory_watch *watch)
 {
-    if (program->buffers[buffer].on_host == watch->of_host)
+    if (program->buffers[buffer].on_host == watch->of_host && !program->buffers[buffer].inside)
         watch->buffer(watch->arg, buffer, alive);
 }
 

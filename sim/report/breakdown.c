@@ -82,14 +82,9 @@ static void keep_states(struct walk *w, const struct program_op *op)
     for (uint32_t k = 0; k < op->noutputs; k++) {
         const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
-        if (program_allocates(program, op, k, true) && !b->on_host)
-            w->out->states[b->use] -= b->bytes;
+        if (program_allocates(program, op, k, true))
+            w->out->states[b->use] -= program_buffer_on_device(b);
     }
-}
-
-static uint64_t bytes_on_device(const struct program_buffer *b)
-{
-    return b->on_host ? 0 : b->bytes;
 }
 
 /* An operand that is written over by the result is one buffer, and counts once. */
@@ -98,10 +93,10 @@ static uint128 in_hand(const struct program *program, const struct program_op *o
     uint128 bytes = op->workspace_bytes;
 
     for (uint32_t k = 0; k < op->ninputs; k++)
-        bytes += bytes_on_device(&program->buffers[op->inputs[k]]);
+        bytes += program_buffer_on_device(&program->buffers[op->inputs[k]]);
     for (uint32_t k = 0; k < op->noutputs; k++)
         if (program_allocates(program, op, k, true))
-            bytes += bytes_on_device(&program->buffers[op->outputs[k]]);
+            bytes += program_buffer_on_device(&program->buffers[op->outputs[k]]);
     return bytes;
 }
 

@@ -105,6 +105,7 @@ static void fini_run(struct run *run)
     for (int32_t d = 0; run->devices && d < run->ndevices; d++) {
         arena_fini(&run->devices[d].arena);
         arena_fini(&run->devices[d].host);
+        arena_fini(&run->devices[d].registers);
         run_group_fini_seats(&run->devices[d]);
         free(run->devices[d].tmp);
     }
@@ -124,6 +125,7 @@ static void open_arena(struct shd_device *dev, struct arena *lent)
         arena_init(&dev->arena, dev->position, dev->run->opts.memory_bytes, dev->run->backend);
     }
     arena_init(&dev->host, dev->position, 0, backend_find("malloc"));
+    arena_init(&dev->registers, dev->position, 0, backend_find("malloc"));
 }
 
 static void return_arenas(struct run *run, struct arena *arenas)

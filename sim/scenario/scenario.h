@@ -664,6 +664,19 @@ enum scenario_beside {
     SCENARIO_NBESIDES
 };
 
+/* Whether software makes values inside one kernel. */
+enum scenario_fusion {
+    SCENARIO_APART, /* each op is a kernel, and leaves its result in memory */
+    SCENARIO_ONE_KERNEL,
+    SCENARIO_FUSED_AS_CLUSTER, /* as the software of the cluster does; apart without a cluster */
+    SCENARIO_NFUSIONS
+};
+
+/* What is fused: cross-entropy of logits in 16 bits, and the activations of mlps and experts. */
+struct scenario_fused {
+    enum scenario_fusion loss, activation;
+};
+
 /* Which transfers run beside computation, for times on `hardware`: each overrides a field of
  * struct hardware_software. */
 struct scenario_overlap {
@@ -787,6 +800,7 @@ struct scenario {
     int64_t slices; /* slices of a torus that the devices come from */
     enum scenario_software software;
     struct scenario_overlap overlap;
+    struct scenario_fused fused;
     struct scenario_straggler straggler;
     enum scenario_gathered gathered;
     enum scenario_placement placement;

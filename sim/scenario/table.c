@@ -329,6 +329,7 @@ const struct option_section option_sections[] = {
     {"offload", "what lies in the memory of the host, and comes from there when it is wanted"},
     {"pipeline", "layers in stages, one after the other"},
     {"overlap", "which transfers run beside computation, where time is of a cluster"},
+    {"fused", "which values only exist inside one kernel"},
     {"straggler", "a device that is slower than those like it, where time is of a cluster"},
     {"limits", "the limits of a device"},
     {"transfers", "the rate and latency of transfers where the step is replayed"},
@@ -361,6 +362,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_offload offload
 #define IN_pipeline pipeline
 #define IN_overlap overlap
+#define IN_fused fused
 #define IN_limits limits
 #define IN_straggler straggler
 #define TOP(name, kind) .key = #name, .type = &value_##kind
@@ -926,6 +928,15 @@ const struct option option_table[] = {
     {WORD(overlap, pairs, besides), .standard = "cluster",
      .help = "Whether experts' rows of one microbatch travel beside the computation of another, in "
              "schedules with overlapped pairs (overlaps_pairs)."},
+    {WORD(fused, loss, besides), .standard = "cluster",
+     .help = "Whether cross-entropy is one kernel that reads logits as the head makes them and "
+             "leaves their gradients so, without copies in float32: --cross-entropy-loss-fusion of "
+             "Megatron-LM, a compiled loss of torchtitan, Liger's, num_vocab_tiling of MaxText. "
+             "cluster: as the software does (fuses_loss)."},
+    {WORD(fused, activation, besides), .standard = "cluster",
+     .help = "Whether a gated activation keeps its operands for the backward phase and not what "
+             "lies between them, which is computed again: false for --no-bias-swiglu-fusion of "
+             "Megatron-LM. cluster: as the software does (fuses_activation)."},
     {INT(straggler, device, 0, INT32_MAX), .standard = "0",
      .help = "The position of the slower device in the mesh."},
     {FIELD(straggler, compute, number), .max = 1000000, .standard = "null",

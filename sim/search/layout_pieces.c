@@ -627,7 +627,7 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
         r->stages[from->stage].gradient_bytes += op_seconds_bytes(&r->seconds, b);
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
              program_is_backward(last) && buffer->over == PROGRAM_NONE)
-        r->stages[from->stage].saved_bytes += (double)buffer->bytes;
+        r->stages[from->stage].saved_bytes += (double)program_buffer_on_device(buffer);
 }
 
 static double above(double whole, double part)

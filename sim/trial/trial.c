@@ -283,6 +283,12 @@ static bool is_coded(const struct scenario *s)
     return s->products.recipe != SCENARIO_NO_RECIPE;
 }
 
+static void fuse(enum scenario_fusion *asked, bool does)
+{
+    if (*asked == SCENARIO_FUSED_AS_CLUSTER)
+        *asked = does ? SCENARIO_ONE_KERNEL : SCENARIO_APART;
+}
+
 /* Let the scenario say what it leaves to the cluster's software. */
 static int resolve(struct trial *t, struct diag *diag)
 {
@@ -301,6 +307,8 @@ static int resolve(struct trial *t, struct diag *diag)
         hardware_halves_gradients(software, is_coded(s)) &&
         s->types.gradients == SCENARIO_TYPE_SOFTWARE && s->types.reduce == SCENARIO_TYPE_SOFTWARE)
         s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
+    fuse(&s->fused.loss, software->fuses_loss);
+    fuse(&s->fused.activation, software->fuses_activation);
     return SHD_OK;
 }
 

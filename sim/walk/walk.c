@@ -147,18 +147,25 @@ static bool is_watched(const struct walker *w)
     return w->walk->opts->observe || w->walk->opts->inspect;
 }
 
+/* The memory in which a buffer lies. */
+static struct arena *arena_of(const struct walker *w, uint32_t buffer)
+{
+    const struct program_buffer *b = &w->program->buffers[buffer];
+
+    return b->on_host ? &w->dev->host : b->inside ? &w->dev->registers : &w->dev->arena;
+}
+
 /* Memory for a shard, of the device or of its host. */
 static int get_shard(struct walker *w, uint32_t buffer, struct shd_error *err)
 {
     const struct program_buffer *b = &w->program->buffers[buffer];
-    struct arena *arena = b->on_host ? &w->dev->host : &w->dev->arena;
 
-    return arena_alloc(arena, b->bytes, b->name, &w->shards[buffer], err);
+    return arena_alloc(arena_of(w, buffer), b->bytes, b->name, &w->shards[buffer], err);
 }
 
 static void free_shard(struct walker *w, uint32_t buffer, void *shard)
 {
-    arena_free(w->program->buffers[buffer].on_host ? &w->dev->host : &w->dev->arena, shard);
+    arena_free(arena_of(w, buffer), shard);
 }
 
 /* Allocate memory for a result of an op, or reuse the argument's that it overwrites. */

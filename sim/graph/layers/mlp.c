@@ -41,17 +41,27 @@ static void limit_both(struct graph *g, const char *name, uint32_t *gate, uint32
     *up = graph_map(g, graph_text(g, "%s/up/one_plus", name), KERN_ADD_SCALAR, *up, GRAPH_NONE, 1);
 }
 
+/* Mark the nodes from `first` to before `result` as an activation's own. */
+static void mark_interim(struct graph *g, uint32_t first, uint32_t result)
+{
+    for (uint32_t n = first; n < result && g->err.status == SHD_OK; n++)
+        g->nodes[n].interim = true;
+}
+
 uint32_t mlp_activate(struct graph *graph, const char *name, uint32_t gate, uint32_t up,
                       struct mlp_activation activation)
 {
     const char *act = graph_text(graph, "%s/%s", name, kern_fns[activation.fn].name);
+    uint32_t first = graph->nnodes, result;
 
     if (gate == GRAPH_NONE)
         return graph_map(graph, act, activation.fn, up, GRAPH_NONE, 0);
     if (activation.limit > 0)
         limit_both(graph, name, &gate, &up, activation.limit);
     gate = graph_map(graph, act, activation.fn, gate, GRAPH_NONE, 0);
-    return graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, gate, up, 0);
+    result = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, gate, up, 0);
+    mark_interim(graph, first, result);
+    return result;
 }
 
 uint32_t layer_mlp(struct graph *graph, const char *name, uint32_t x,

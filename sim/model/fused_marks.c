@@ -1,0 +1,74 @@
+/* Marking what lies inside fused kernels (fused_marks.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/fused_marks.h"
+
+#include <string.h>
+
+#include "graph/ops.h"
+
+void model_mark_loss(struct graph *graph, uint32_t first, uint32_t vocab)
+{
+    for (uint32_t n = first; n < graph->nnodes && graph->err.status == SHD_OK; n++)
+        graph->nodes[n].interim = graph_has_dim(&graph->nodes[n], vocab);
+}
+
+static bool same_dims(const struct graph_node *a, const struct graph_node *b)
+{
+    return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
+}
+
+/* Whether a node has the dimensions of the logits, as a loss's interim values have. */
+static bool is_of_loss(const struct graph *graph, const struct graph_node *node)
+{
+    uint32_t vocab = graph_find_dim(graph, "vocab");
+
+    return vocab != GRAPH_NONE && graph_has_dim(node, vocab);
+}
+
+/* Mark the gradients of a loss's interim values: what has the dimensions of the logits in the
+ * backward phase, but for the operand of the head's products. */
+static void mark_gradients(struct graph *graph, const struct graph_node *logits)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        struct graph_node *node = &graph->nodes[n];
+
+        if (node->phase == GRAPH_BACKWARD && same_dims(node, logits))
+            node->inside = node->op != GRAPH_CONSTRAINT;
+    }
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++) {
+            struct graph_node *read = &graph->nodes[graph->nodes[n].inputs[k]];
+
+            if (graph->nodes[n].op != GRAPH_MAP && graph->nodes[n].op != GRAPH_REDUCE &&
+                !graph->nodes[n].inside)
+                read->inside &= read->phase != GRAPH_BACKWARD;
+        }
+}
+
+bool model_mark_fused(struct graph *graph, const struct scenario *scenario)
+{
+    uint32_t logits = GRAPH_NONE;
+    bool any = false;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        struct graph_node *node = &graph->nodes[n];
+        bool of_loss = node->interim && is_of_loss(graph, node);
+
+        node->inside =
+            node->interim &&
+            (of_loss ? scenario->fused.loss : scenario->fused.activation) == SCENARIO_ONE_KERNEL;
+        any |= node->inside;
+        if (of_loss && node->inside)
+            logits = n;
+    }
+    if (logits != GRAPH_NONE) {
+        const struct graph_node shape = graph->nodes[logits];
+
+        mark_gradients(graph, &shape);
+    }
+    return any;
+}

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Tests fused cross-entropy and activations: what lies inside a fused kernel takes no memory, planned
+# and executed, and no result changes.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+# A vocabulary so large that a step's peak is in its loss.
+cat >"$tmp/loss.yaml" <<'Y'
+version: 1
+name: loss
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 32, d_ff: 64, layers: 2, heads: 4, vocab: 4096, dtype: bfloat16}
+batch: {size: 16, seq: 64}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+axes: {batch: dp}
+params: [[.*, []]]
+Y
+# peak NAME FILE [OPTION...]: keep the planned peak, without parameters and what belongs to them.
+peak() {
+    name=$1
+    shift
+    shardsim plan --json "$@"
+    cp "$tmp/out" "$tmp/$name.json"
+}
+# apart WHAT A B BYTES: the activations at the peaks of two plans differ by so many bytes, and a
+# few for each token.
+apart() {
+    python3 - "$tmp/$2.json" "$tmp/$3.json" "$4" <<'PY' >"$tmp/said" 2>&1
+import json, sys
+a, b = (json.load(open(f))["memory"]["by_kind"]["activations"] for f in sys.argv[1:3])
+expected = eval(sys.argv[3])
+assert abs(a - b - expected) <= 0.01 * expected, (a, b, a - b, expected)
+PY
+    ok $? "$1"
+    diag <"$tmp/said"
+}
+peak three "$tmp/loss.yaml"
+peak none "$tmp/loss.yaml" -s fused.loss=true
+apart "a fused loss has logits of 16 bits in place of three copies in float32" three none \
+    '8 * 64 * 4096 * (3 * 4 - 2)'
+for option in 'hardware=h100-sxm' 'software=megatron -s hardware=a100-80g-selene'; do
+    # The options are words.
+    # shellcheck disable=SC2086
+    peak cluster "$tmp/loss.yaml" -s $option
+    apart "as the software has it: $option" three cluster '8 * 64 * 4096 * (3 * 4 - 2)'
+done
+peak cluster "$tmp/loss.yaml" -s hardware=a100-80g-selene
+apart "as Megatron-LM of 2021 had it" cluster none '8 * 64 * 4096 * (3 * 4 - 2)'
+peak cluster "$tmp/loss.yaml" -s hardware=h100-sxm -s fused.loss=false
+apart "as the scenario has it" cluster none '8 * 64 * 4096 * (3 * 4 - 2)'
+
+# Gated activations: each layer keeps gate, up and the product's operand, and not silu(gate).
+for fused in false true; do
+    for layers in 8 9; do
+        peak "$fused$layers" "$tmp/loss.yaml" -s fused.activation=$fused -s model.layers=$layers \
+            -s model.vocab=64 -s model.d_ff=1024 -s fused.loss=true
+    done
+done
+python3 - "$tmp" <<'PY'
+import json, sys
+at = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))["memory"]["by_kind"]["activations"]
+layer = {f: at(f + "9") - at(f + "8") for f in ("false", "true")}
+assert layer["false"] - layer["true"] == 8 * 64 * 1024 * 2, layer
+PY
+ok $? "a fused activation keeps a value of 16 bits fewer a layer"
+
+# executes WHAT OPTION...: fused, the step takes the planned memory and its results are right.
+executes() {
+    what=$1
+    shift
+    shardsim plan --json "$tmp/loss.yaml" -s fused.loss=true -s fused.activation=true -s model.vocab=128 "$@"
+    cp "$tmp/out" "$tmp/planned"
+    shardsim run --json "$tmp/loss.yaml" -s fused.loss=true -s fused.activation=true -s model.vocab=128 "$@"
+    is 0 "$what: executed"
+    python3 - "$tmp/planned" "$tmp/out" <<'PY'
+import json, sys
+planned, done = (json.load(open(f)) for f in sys.argv[1:])
+assert planned["memory"]["peak_bytes"] == done["memory"]["peak_bytes"], (planned["memory"], done["memory"])
+assert done["verify"]["ok"]
+PY
+    ok $? "$what: the planned memory"
+}
+executes "replicas"
+executes "tensor parallelism" -s 'mesh={dp: 2, tp: 2}' \
+    -s 'params=[[(q|k|v)/kernel, [null, tp]], [attn/o/kernel, [tp]], [mlp/(up|gate)/kernel, [null, tp]], [mlp/down/kernel, [tp]], [embed/table, [tp]], [head/kernel, [null, tp]], [.*, []]]'
+executes "a pipeline of microbatches" -s 'mesh={pp: 2, dp: 2}' -s pipeline.axis=pp -s batch.microbatches=2
+executes "recomputed layers" -s recompute=full -s batch.microbatches=2
+executes "kept products" -s recompute=selective_op
+executes "experts" -s model.kind=mixtral -s moe.experts=4 -s moe.routing=uniform -s 'params=[[moe/(up|gate|down)/kernel, [dp]], [.*, []]]'
+executes "an encoder" -s model.kind=t5 -s model.activation=geglu -s batch.source=32
+executes "further tokens" -s model.mtp=1
+shardsim run "$tmp/loss.yaml" -s fused.loss=perhaps
+is 2 "neither"
+says err "fused.loss is 'perhaps'; expected one of false, true, cluster" "what there is"
+done_testing
