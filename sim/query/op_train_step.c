@@ -120,8 +120,8 @@ const struct query_op query_train_step_ops[] = {
      .question = "{'model': {'hidden': 1024, 'layers': 4, 'heads': 8, 'mlp_dim': 4096, 'vocab': "
                  "32000, 'seq': 1024}, 'hardware': 'h100-sxm', 'devices': 8, 'tp': 2, "
                  "'micro_batch': 1, 'global_batch': 8}",
-     .reply = "'out':{'step_seconds':0.005087194,'model_flops':4506065334354,'mfu':0.11195227,'hfu'"
-              ":0.11195227,'peak_bytes':2107160592.0,'fits':true,'breakdown':{'hardware':'h100-sxm'"
-              ",...},'memory':{'by_kind':{'activations':284776452,'parameters':83181568,...}},'"
+     .reply = "'out':{'step_seconds':0.00501815,'model_flops':4506589622354,'mfu':0.11350581,'hfu'"
+              ":0.11350581,'peak_bytes':1978181648.0,'fits':true,'breakdown':{'hardware':'h100-sxm'"
+              ",...},'memory':{'by_kind':{'activations':123029508,'parameters':83181568,...}},'"
               "scenario':'version: 1...mesh: {dp: 4, tp: 2}...'}"},
     {.name = NULL}};
