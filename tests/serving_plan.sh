@@ -373,6 +373,19 @@ shardsim plan -q "$tmp/fp4.yaml" -s hardware=h100-sxm
 is 2 "products of 4 bits: not on a cluster without their rate"
 says err "products.recipe none with products.weights mxfp4 and products.block 16" "products of 4 bits: and what to say there"
 
+# One kernel finds the magnitudes of blocks or rows and rounds by them, so that small steps take as long as where
+# scales are known before; a scale of the whole array is found by a kernel of its own.
+small_step() {
+    shardsim plan -q "$tmp/fp4.yaml" --json -s hardware=b200 -s "products={recipe: $1, amax: $2}" -s mesh.tp=1
+    python3 -c 'import json, sys
+print("%.9f" % json.load(open(sys.argv[1]))["figures"]["modelled_elementwise_seconds"])' "$tmp/out"
+}
+known=$(small_step tensorwise static)
+[ "$known" = "$(small_step nvfp4 static)" ] && [ "$known" = "$(small_step rowwise local)" ] &&
+    [ "$known" = "$(small_step mxfp8 local)" ] && [ "$known" != "$(small_step tensorwise local)" ] &&
+    [ "$known" != "$(small_step nvfp4 local)" ]
+ok $? "codes are made by one kernel, but where a scale is of the whole array: $known"
+
 # A tenth of the memory stays free, as in init and search; the next batch would fit in all of it.
 shardsim search "$scenarios/models/serve-llama3-70b.yaml" --serve -q --json
 holds "search --serve: a tenth of the memory stays free" <<'PY'

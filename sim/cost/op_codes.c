@@ -96,6 +96,37 @@ static void write_codes(struct op_seconds *s, uint32_t i)
     s->moves[rows->first_op].elsewhere = true;
 }
 
+/* Whether no group has elements of two tokens, which are the first two dimensions of activations
+ * (batch and sequence, or expert and slot). */
+static bool is_of_tokens(const struct kern_grid *grid)
+{
+    bool own = grid->ndims > 1;
+
+    for (uint32_t d = 0; d < 2 && own && d + 1 < grid->ndims; d++)
+        own = grid->stride[d] > 0;
+    for (uint32_t k = 0; k < grid->ncoarse; k++)
+        own &= grid->coarse[k].dim + 1 >= grid->ndims || grid->coarse[k].dim > 1;
+    return own;
+}
+
+/* Let the kernel that rounds an array find its groups' magnitudes, too, where each group is of one
+ * token: it reads the array once and writes the magnitudes in place of reading them.  A scale
+ * above those of groups has to be known before. */
+static void find_magnitudes(struct op_seconds *s, uint32_t i)
+{
+    const struct program_op *op = &s->program->ops[i], *finds;
+    const struct program_buffer *amax = &s->program->buffers[op->inputs[1]];
+
+    if (amax->argument || (op->ninputs > 2 && !s->program->buffers[op->inputs[2]].argument))
+        return;
+    finds = &s->program->ops[amax->first_op];
+    if (finds->kind != PROGRAM_KERNEL || finds->kernel != &kern_kernel_amax ||
+        finds->inputs[0] != op->inputs[0] || s->moves[amax->first_op].bytes > 0)
+        return;
+    if (is_of_tokens(&finds->desc->amax.grid))
+        s->moves[amax->first_op].elsewhere = true;
+}
+
 void op_codes_find(struct op_seconds *s)
 {
     for (uint32_t i = 0; i < s->program->nops; i++) {
@@ -103,6 +134,8 @@ void op_codes_find(struct op_seconds *s)
 
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_append)
             write_codes(s, i);
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_encode)
+            find_magnitudes(s, i);
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_attention)
             read_codes(s, i);
         for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
