@@ -643,7 +643,9 @@ static uint32_t store(struct rounding *r, uint32_t weight, const struct product 
 
 static bool is_stored(struct rounding *r, uint32_t node, const struct product **reader)
 {
-    *reader = r->opts->stored && r->old[node].op == GRAPH_PARAM ? reader_of(r, node) : NULL;
+    bool stored = r->opts->stored || (r->opts->frozen && r->old[node].frozen);
+
+    *reader = stored && r->old[node].op == GRAPH_PARAM ? reader_of(r, node) : NULL;
     return *reader != NULL;
 }
 

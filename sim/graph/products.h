@@ -40,6 +40,7 @@ struct products_opts {
     uint32_t ndims;   /* that data_parts has */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
+    bool frozen;      /* the same of weights that are not learned */
     bool known;       /* the magnitudes of data, one for each array, were found before and are kept
                          beside the weights */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is

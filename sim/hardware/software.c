@@ -25,6 +25,7 @@ static const struct hardware_software table[] = {
      .fuses_elementwise = true,
      .fuses_loss = true,
      .fuses_activation = true,
+     .codes_frozen = true,
      .coded_half_gradients = true},
     /* Narayanan and others 2021: arXiv 2104.04473. */
     {.name = "megatron-2021",

@@ -36,6 +36,7 @@ static struct products_opts opts_of(const struct scenario *s)
     opts.gathers = p->gathers || s->zero.stage < 3;
     opts.dispatch = p->dispatch;
     opts.stored = scenario_serves(s);
+    opts.frozen = p->frozen == SCENARIO_FROZEN_CODES;
     opts.known = p->amax == SCENARIO_AMAX_STATIC;
     if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;

@@ -379,6 +379,7 @@ _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size"
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_software) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_fusion) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_frozen) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_gathered) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_placement) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_uneven) == sizeof(unsigned), "enum size");

@@ -499,11 +499,20 @@ struct scenario_patterns {
     struct scenario_rule *list;
 };
 
+/* How weights that are not learned are kept, if products round them. */
+enum scenario_frozen {
+    SCENARIO_FROZEN_WIDE,  /* in the type of the computation, and rounded in each step */
+    SCENARIO_FROZEN_CODES, /* as codes alone */
+    SCENARIO_FROZEN_AS_CLUSTER,
+    SCENARIO_NFROZEN
+};
+
 struct scenario_products {
     enum scenario_recipe recipe;
     enum scenario_code gradients;
     enum scenario_amax amax;
     enum scenario_products_kept kept;
+    enum scenario_frozen frozen;
     bool gathers;  /* weights in 8 bits, under ZeRO's stage 3 */
     bool dispatch; /* tokens go to experts in 8 bits, and gradients of what experts return */
     int64_t block; /* 0: the recipe's, or that of the weights' codes */

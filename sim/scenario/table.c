@@ -210,6 +210,13 @@ static const char *const products_kept[] = {
     [SCENARIO_NPRODUCTS_KEPT] = NULL,
 };
 
+static const char *const products_frozen[] = {
+    [SCENARIO_FROZEN_WIDE] = "compute",
+    [SCENARIO_FROZEN_CODES] = "codes",
+    [SCENARIO_FROZEN_AS_CLUSTER] = "cluster",
+    [SCENARIO_NFROZEN] = NULL,
+};
+
 static const char *const loss_scales[] = {
     [SCENARIO_NO_LOSS_SCALE] = "none",
     [SCENARIO_STATIC_LOSS_SCALE] = "static",
@@ -747,6 +754,12 @@ const struct option option_table[] = {
      .help = "What the backward phase rereads of an array that it rounds along another dimension: "
              "codes of 8 bits that the forward phase made as well, or the array itself (wide), "
              "rounded again; recipe: wide with rowwise scales, else codes."},
+    {WORD(products, frozen, products_frozen), .standard = "cluster",
+     .help = "How weights that are not learned are kept where all products round them alike "
+             "(tensorwise, blockwise): in the type of the computation, beside the codes that each "
+             "step makes of them (compute), or as codes alone: --fp8-param-gather of Megatron-LM, "
+             "fp8_param of NeMo, fp8_model_init of Transformer Engine. cluster: as the software "
+             "does (codes_frozen); compute without a cluster."},
     {FIELD(products, except, patterns), .standard = "['^head$', 'router$']",
      .help = "Patterns of the products' names that are not rounded."},
     {WORD(loss_scale, kind, loss_scales), .standard = "none",

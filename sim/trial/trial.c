@@ -303,12 +303,15 @@ static int resolve(struct trial *t, struct diag *diag)
     s = t->resolved;
     *s = *t->scenario;
     t->scenario = s;
-    if (s->step.update && s->model.dtype == SHD_BF16 &&
-        hardware_halves_gradients(software, is_coded(s)) &&
+    if (!s->step.update)
+        return SHD_OK;
+    if (s->model.dtype == SHD_BF16 && hardware_halves_gradients(software, is_coded(s)) &&
         s->types.gradients == SCENARIO_TYPE_SOFTWARE && s->types.reduce == SCENARIO_TYPE_SOFTWARE)
         s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
     fuse(&s->fused.loss, software->fuses_loss);
     fuse(&s->fused.activation, software->fuses_activation);
+    if (s->products.frozen == SCENARIO_FROZEN_AS_CLUSTER)
+        s->products.frozen = software->codes_frozen ? SCENARIO_FROZEN_CODES : SCENARIO_FROZEN_WIDE;
     return SHD_OK;
 }
 
