@@ -1149,6 +1149,10 @@ gives 'recompute: {kind: selective_op, hold: true}' '[activation_checkpoint]' \
     'mode = "selective"' "selective_ac_option = 'op'"
 gives 'recompute: selective_op' '[activation_checkpoint]' 'mode = "selective"' \
     "selective_ac_option = 'op'" '[training]' 'compile = true'
+gives 'recompute: selective_op' '[activation_checkpoint]' 'mode = "selective"' \
+    "selective_ac_option = 'op'" '[compile]' 'enable = true' "components = ['loss', \"model\"]"
+gives 'recompute: {kind: selective_op, hold: true}' '[activation_checkpoint]' 'mode = "selective"' \
+    "selective_ac_option = 'op'" '[compile]' 'enable = true' 'components = ["loss"] # and not "model"'
 gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
 gives '# Left out, as it says nothing of the layout: float8.emulate' '[float8]' 'emulate = [ # a' \
     '  "a=1", # ]' ']'

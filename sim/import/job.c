@@ -73,7 +73,8 @@ void import_job_fini(struct import_job *job)
                                                &job->split_points,     &job->offload_modules,
                                                &job->server.model,     &job->server.length,
                                                &job->server.transfer,  &job->server.quantization,
-                                               &job->server.balancing, &job->server.memory};
+                                               &job->server.balancing, &job->server.memory,
+                                               &job->compiled_parts};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]->text);

@@ -115,6 +115,7 @@ struct import_job {
                                                                    layers */
     bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
     bool compiled;        /* a compiler leaves out what nobody reads */
+    struct import_text compiled_parts; /* of "model" and "loss", if not of both */
     bool recompute_hold;  /* kept results are held until their layer is computed again */
     bool recompute_by_stage;       /* layers are counted in each stage */
     struct text recompute_modules; /* names of recomputed parts of layers; empty: by `recompute` */

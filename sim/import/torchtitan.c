@@ -200,6 +200,20 @@ static void find_model(struct import_job *job, struct diag *diag)
         import_job_take_model(job, diag);
 }
 
+/* Whether layers are compiled; torchtitan may compile the loss alone. */
+static bool compiles_model(const struct import_job *job)
+{
+    const char *name;
+    size_t length;
+
+    if (!job->compiled || !job->compiled_parts.text)
+        return job->compiled;
+    for (const char *at = job->compiled_parts.text; (name = import_next_name(&at, &length, NULL));)
+        if (length == strlen("model") && !strncmp(name, "model", length))
+            return true;
+    return false;
+}
+
 /* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops. */
 static void find_recompute(struct import_job *job, struct diag *diag)
 {
@@ -213,7 +227,7 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         text_addf(&job->taken, " activation_checkpoint.selective_ac_option %s", option);
     }
     job->recompute = strcmp(option, "op") ? "full" : "selective_op";
-    job->recompute_hold = !strcmp(option, "op") && !job->compiled;
+    job->recompute_hold = !strcmp(option, "op") && !compiles_model(job);
     if (!strcmp(option, "op"))
         return;
     if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)

@@ -193,6 +193,7 @@ const struct import_option torchtitan_options[] = {
     QUIET("checkpoint."),
     QUIET("comm."),
     FIELD("compile.enable", IMPORT_FLAG, compiled, .min = 0),
+    TEXT("compile.components", compiled_parts),
     QUIET("compile."),
     QUIET("dataloader."),
     QUIET("debug."),
