@@ -351,6 +351,7 @@ class Random(unittest.TestCase):
             "small product": lambda x, y: jnp.einsum("ab,ab->a", x % 9, y % 7),
             "at ids": lambda x, y: x.at[jnp.array([1, 1, 0])].add(y[:3]),
             "at ids of rows": lambda x, y: jnp.zeros_like(x).at[jnp.arange(4)[:, None], jnp.abs(y % 5).astype("int32")].add(x),
+            "to words and back": lambda x, y: (x.astype("float32") * jnp.float32(-2.5)).astype("uint32") - (y / 3).astype("uint32"),
             "products so far": lambda x, y: (lax.cumprod(x, 1), lax.cumprod(y, 0, True)),
         }
         for kind in ("int32", "uint32"):

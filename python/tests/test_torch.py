@@ -171,6 +171,10 @@ DISCRETE: Dict[str, Case] = {
         lambda x: [x.argmax(1), x.argmin(0), x.max(1).indices, x.sort(1).indices, x.sort(1, descending=True).indices, x.topk(2, 1).indices],
         [torch.tensor([[1.0, torch.nan, 3.0, torch.inf], [torch.inf, 2.0, torch.nan, 5.0]])],
     ),
+    "divisions of large whole numbers": (
+        lambda a, b: [x for y in (a, a.int()) for x in (y // b.to(y.dtype), y % b.to(y.dtype), torch.div(y, b.to(y.dtype), rounding_mode="trunc"))],
+        [torch.tensor([-4, -1, 7, -(2**31), 2**31 - 1, 5]), torch.tensor([1998612228, -1887504737, -(2**31), 3, -7, 2**31 - 1])],
+    ),
     "divisions": (lambda x, y: [torch.div(x, y, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"), x // y, x % y, torch.fmod(x, y)], [X, Y]),
     "rounding": (lambda x: [x.floor(), x.ceil(), x.round(), x.trunc(), x.sign(), x.int(), x.long() + 0.5], [3 * X]),
     "places": (lambda x: [x.argmax(1), x.argmin(0), x.argmax(), x.max(1).indices, x.topk(3, 1).indices, x.argmax(0, keepdim=True)], [distinct(4, 6)]),

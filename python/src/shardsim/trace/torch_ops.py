@@ -97,6 +97,12 @@ def _div(c: Call) -> Array:
     return _float_floor(c) if mode == "floor" else truncated(c.program, mapped(c, "div", c.self, c.other))
 
 
+def _apart(p: Program, a: Array, b: Array) -> Array:
+    """Whether two numbers have other signs: a product of them may be beyond its type."""
+    zero = p.number(0.0 if is_float(a.dtype) else 0, a.dtype)
+    return p.logic("or", *(p.logic("and", p.compare("less", x, zero), p.compare("less", zero, y)) for x, y in ((a, b), (b, a))))
+
+
 def _float_floor(c: Call) -> Array:
     """As PyTorch has it: what the rest leaves is divided, so that 1 // 0.1 is 9, and NaN where the dividend is infinite."""
     p, kind = c.program, c.dtype
@@ -104,8 +110,7 @@ def _float_floor(c: Call) -> Array:
     zero, one = p.number(0.0, kind), p.number(1.0, kind)
     rest = p.map("rem", a, b)
     quotient = p.map("div", p.map("sub", a, rest), b)
-    below = p.logic("or", *(p.logic("and", p.compare("less", x, zero), p.compare("less", zero, y)) for x, y in ((rest, b), (b, rest))))
-    quotient = p.select(below, p.map("sub", quotient, one), quotient)
+    quotient = p.select(_apart(p, rest, b), p.map("sub", quotient, one), quotient)
     floor = p.map("floor", quotient)  # of a number that is whole but for its rounding
     above = p.compare("less", p.number(0.5, kind), p.map("sub", quotient, floor))
     whole = p.select(above, p.map("add", floor, one), floor)
@@ -124,8 +129,7 @@ def _whole_division(c: Call, mode: str) -> Array:
     if mode == "trunc":
         return quotient
     rest = p.map("sub", a, p.map("mul", quotient, b))
-    below = p.compare("less", p.map("mul", rest, b), p.number(0, c.dtype))
-    return p.select(below, p.map("sub", quotient, p.number(1, c.dtype)), quotient)
+    return p.select(_apart(p, rest, b), p.map("sub", quotient, p.number(1, c.dtype)), quotient)
 
 
 @handles("floor_divide")
@@ -140,8 +144,7 @@ def _remainder(c: Call) -> Array:
     """The rest with the sign of the divisor."""
     p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
     rest = p.map("rem", a, b)
-    wrong = p.compare("less", p.map("mul", rest, b), p.number(0, c.dtype))
-    return p.select(wrong, p.map("add", rest, b), rest)
+    return p.select(_apart(p, rest, b), p.map("add", rest, b), rest)
 
 
 @handles("trunc")

@@ -233,8 +233,9 @@ def converted(p: Program, x: Array, dtype: str) -> Array:
         if x.carrier != "int32":
             return p.narrowed(x, "int64", ends)
         return p.retyped(x, "int64", ends if fits(ends) else (-(2.0**31), 2.0**31 - 1))
-    if is_float(x.dtype):  # to words
-        return p.retyped(low_word(p, truncated(p, p.convert(x, "float64"))), "uint32")
+    if is_float(x.dtype):  # to words, the nearest of which XLA takes
+        inside = p.map("min", p.map("max", p.convert(x, "float64"), p.number(0.0, "float64")), p.number(WORD - 1, "float64"))
+        return p.retyped(low_word(p, p.map("floor", inside)), "uint32")
     if x.carrier == "int32":
         return p.retyped(x, dtype)
     return p.retyped(low_word(p, fractions(p, x)) if x.dtype == "int64" else p.narrowed(x, "int32", (0.0, 1.0)), dtype)
