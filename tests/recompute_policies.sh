@@ -212,6 +212,34 @@ assert s["replicated"]["memory"]["peak_bytes"] == s["replicated-dense"]["memory"
 assert flops["replicated"] == flops["replicated-dense"], flops
 PY
 
+# Latent attention: torchtitan's wq, wkv_a, wkv_b and wo are one product each, of which the first
+# and the third are kept, and of the dense mlp the first and the last, which is not read again.
+cat >"$tmp/latent.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: deepseek, d_model: 32, d_ff: 64, layers: 2, heads: 4, head_dim: 8, vocab: 64}
+mla: {kv_rank: 16, rope_dim: 4, value_dim: 8}
+batch: {size: 4, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+axes: {batch: [dp]}
+params: [[.*, []]]
+strategies:
+  - {name: by-op, recompute: {keep: ['op:dense/2']}}
+  - {name: full, recompute: full}
+  - {name: queries, mla: {q_rank: 12, kv_rank: 16, rope_dim: 4, value_dim: 8}, recompute: {keep: ['op:dense/2']}}
+  - {name: queries-by-name, mla: {q_rank: 12, kv_rank: 16, rope_dim: 4, value_dim: 8},
+     recompute: {keep: ['attn/(q_latent|kv_latent|k_rope|o)$', 'mlp/gate$']}}
+YAML
+shardsim plan --json "$tmp/latent.yaml"
+is 0 "latent attention, by op"
+holds "latent attention: parts of one matrix are one product" <<'PY'
+s = {x["strategy"]: (x["work"]["unsharded_flops"], x["memory"]["peak_bytes"]) for x in r}
+assert s["queries"] == s["queries-by-name"], s
+tokens, layers, q, k_and_v, up = 4 * 16, 2, 32 * 4 * (8 + 4), 16 * 4 * (8 + 8), 32 * 64
+assert s["full"][0] - s["by-op"][0] == layers * 2 * tokens * (q + k_and_v + up), s
+PY
+
 # Megatron's block and uniform count layers in each stage.
 cat >"$tmp/stages.yaml" <<'YAML'
 version: 1

@@ -95,8 +95,9 @@ static bool passes_partial(const bool *partial, const struct graph *graph, uint3
     return false;
 }
 
-/* What shardings say of ops that communicate. */
+/* What shardings say of ops that communicate, and the sizes of latent attention. */
 struct communicated {
+    const struct scenario_mla *mla;
     bool *partial; /* by node: devices have partial sums of the value */
     bool
         exchanged; /* tokens are sharded over axes that shard experts, and so go to other devices */
@@ -183,21 +184,44 @@ static bool same_layer(const char *a, const char *b)
            !strncmp(x.stack, y.stack, x.stack_length);
 }
 
+/* Systems multiply by one matrix where latent attention has products of a part with positions and
+ * of one without, or of keys and of values (torchtitan's wq, wkv_a, wkv_b; wq_a and wq_b of
+ * compressed queries).  The number of the matrix among those of the layer, `next` for a product of
+ * a matrix of its own. */
+static uint32_t matrix_number(const struct scenario_mla *mla, const char *name, uint32_t next)
+{
+    static const char *const matrices[] = {" q_latent ", " q q_rope ", " kv_latent k_rope ",
+                                           " k v ", " o "};
+    const char *part = strstr(name, "attn/");
+    char word[16];
+
+    if (mla->kv_rank == 0 || !part)
+        return next;
+    snprintf(word, sizeof word, " %s ", part + strlen("attn/"));
+    for (uint32_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+        if (strstr(matrices[i], word))
+            return mla->q_rank > 0 ? i : i - 1;
+    return next;
+}
+
 /* Mark results of an op, counted from the first of each layer on. */
 static void keep_op(bool *kept, const struct graph *graph, const struct recompute_kept_op *op,
                     const struct communicated *c)
 {
     const char *before = "";
-    uint32_t count = 0;
+    uint32_t next = 0;
 
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
+        uint32_t number;
 
         if (node->phase != GRAPH_FORWARD || !is_op(graph, node, op->op, c))
             continue;
-        count = same_layer(before, node->name) ? count + 1 : 0;
+        next = same_layer(before, node->name) ? next : 0;
         before = node->name;
-        kept[n] |= count % op->every == 0;
+        number = matrix_number(c->mla, node->name, next);
+        next = number < next ? next : number + 1;
+        kept[n] |= number % op->every == 0;
         for (uint32_t e = 0; e < node->nextras; e++)
             kept[node->extras[e]] = kept[n];
     }
@@ -278,7 +302,8 @@ static bool mark_kept(bool *kept, const struct graph *graph, const struct scenar
                       struct diag *diag)
 {
     const struct scenario_recompute *recompute = &scenario->recompute;
-    struct communicated c = {.partial = calloc((size_t)graph->nnodes + 1, sizeof *c.partial)};
+    struct communicated c = {.mla = &scenario->model.mla,
+                             .partial = calloc((size_t)graph->nnodes + 1, sizeof *c.partial)};
     bool good = c.partial != NULL;
 
     if (!good)
