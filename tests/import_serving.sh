@@ -108,6 +108,19 @@ sees "a list of values is no model" 'mesh: {tp: 2}' \
     sglang "$serve Qwen/Qwen3-8B --cuda-graph-bs 1 2 4 --tp 2 --enable-metrics"
 sees "a command in a module, behind variables" 'mesh: {tp: 2}' \
     vllm 'VLLM_USE_V1=1 CUDA_VISIBLE_DEVICES=0,1 python3 -m vllm.entrypoints.cli.main serve --enforce-eager Qwen/Qwen3-8B -tp 2 &'
+# Models of vLLM's and SGLang's own recipes, by name.
+while read -r name size; do
+    sees "$name" "^model: {size: $size, dtype" vllm "vllm serve $name --tensor-parallel-size 8 --enable-expert-parallel"
+done <<'MODELS'
+Qwen/Qwen3-Coder-480B-A35B-Instruct qwen3-coder-480b-a35b
+Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8 qwen3-coder-480b-a35b
+Qwen/Qwen3-Coder-30B-A3B-Instruct qwen3-coder-30b-a3b
+MiniMaxAI/MiniMax-M2.5 minimax-m2
+baidu/ERNIE-4.5-300B-A47B-PT ernie4.5-300b-a47b
+tencent/Hunyuan-A13B-Instruct hunyuan-a13b
+zai-org/GLM-4.7-FP8 glm4.5
+MODELS
+sees "the longest sequences of a later version" ' 202752 tokens of a sequence' vllm 'vllm serve zai-org/GLM-4.6 -tp 8'
 # typed WHAT PRODUCTS SYSTEM COMMAND: weights are planned in the types that they are published in, or
 # are asked for
 typed() {
@@ -234,6 +247,15 @@ refuses "a pipeline" '^command.sh:[0-9]*:[0-9]*: error: --pipeline-parallel-size
     vllm 'vllm serve Qwen/Qwen3-8B -pp 2'
 refuses "a model of no known sizes" "^command.sh:1:12: error: 'acme/New-7B' is the name of no model" \
     vllm 'vllm serve acme/New-7B'
+while IFS='|' read -r name why; do
+    refuses "$name" ":1:12: error: .* is not modelled: $why" vllm "vllm serve $name -tp 8"
+    shardsim init --serve --model "$name" -o "$tmp/none.yaml"
+    says err "is not modelled: $why" "$name: init, too"
+done <<'MODELS'
+Qwen/Qwen3-Next-80B-A3B-Instruct-FP8|it mixes attention with linear attention
+deepseek-ai/DeepSeek-V3.2-Exp|its attention chooses keys by an index
+nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8|it mixes attention with layers of recurrences
+MODELS
 refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' stands for a value" \
     vllm 'vllm serve <MODEL> -tp 2'
 refuses "a placeholder of a size" "'<n>' stands for a value" vllm 'vllm serve Qwen/Qwen3-8B --port <p> -tp <n>'

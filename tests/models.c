@@ -39,7 +39,8 @@ static const struct {
     {"deepseek-v2-lite", 15706484224}, {"deepseek-v2", 235741434880},
     {"mixtral-8x22b-instruct", 140630071296}, {"starcoder2-15b", 15957889024},
     {"minitron-8b", 8271699968},    {"seed-oss-36b", 36151104512},
-    {"granite-3.0-8b", 8170835968},
+    {"granite-3.0-8b", 8170835968}, {"qwen3-coder-480b-a35b", 480154875392},
+    {"qwen3-coder-30b-a3b", 30532122624},
     {"deepseek-v3", 671026404352}, /* without the 14,848 router biases, which no gradient changes */
 };
 

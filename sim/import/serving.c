@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/words.h"
+#include "scenario/family_table.h"
 #include "scenario/published.h"
 
 #define SEQUENCES 256    /* at once, where nothing says how many: vLLM's own on small devices */
@@ -78,6 +79,10 @@ static const char *find_size(struct import_job *job, struct diag *diag)
 
     if (!size && !name->text)
         diag_error(diag, job->end, "no model; expected its name in the command, or --model SIZE");
+    else if (!size && family_refuses(name->text))
+        diag_error(diag, name->place,
+                   "'%.80s' is not modelled: %s; expected --model SIZE of a model that is near it",
+                   name->text, family_refuses(name->text));
     else if (!size)
         diag_error(diag, name->place,
                    "'%.80s' is the name of no model with published sizes here; expected --model "

@@ -52,16 +52,25 @@ static const struct {
 } typed[] = {{"Kimi-K2-Thinking",
               "weights: int4, block: 32, except: [attn, shared, ^layers/0/mlp, router$, ^head$]"}};
 
-/* Names of models that have the sizes of another. */
+/* Names of models that have the sizes of another, and their longest sequences, if others. */
 static const struct {
     const char *name, *size;
+    int64_t longest;
 } others[] = {
-    {"DeepSeek-R1", "deepseek-v3"},
-    {"DeepSeek-V3.1", "deepseek-v3"},
-    {"Kimi-K2", "kimi-k2"},
-    {"Meta-Llama-3.1-8B", "llama3.1-8b"},
-    {"Meta-Llama-3.1-70B", "llama3.1-70b"},
-    {"Meta-Llama-3.1-405B", "llama3.1-405b"},
+    {"DeepSeek-R1", "deepseek-v3", 0},
+    {"DeepSeek-V3.1", "deepseek-v3", 0},
+    {"GLM-4.6", "glm4.5", 202752},
+    {"GLM-4.7", "glm4.5", 202752},
+    {"Kimi-K2", "kimi-k2", 0},
+    {"Meta-Llama-3.1-8B", "llama3.1-8b", 0},
+    {"Meta-Llama-3.1-70B", "llama3.1-70b", 0},
+    {"Meta-Llama-3.1-405B", "llama3.1-405b", 0},
+    {"MiniMax-M2.1", "minimax-m2", 0},
+    {"MiniMax-M2.5", "minimax-m2", 0},
+    {"MiniMax-M2.7", "minimax-m2", 0},
+    {"Qwen3Guard-Gen-0.6B", "qwen3-0.6b", 32768},
+    {"Qwen3Guard-Gen-4B", "qwen3-4b", 32768},
+    {"Qwen3Guard-Gen-8B", "qwen3-8b", 32768},
 };
 
 /* The length of a name without one of the ends, which are words; the same: it has none. */
@@ -133,6 +142,10 @@ int64_t serving_model_longest(const struct scenario_model *model, const char *na
 
     if (name && !strcasecmp(file_name(name), "Kimi-K2-Thinking"))
         return 262144;
+    for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)
+        if (others[i].longest > 0 &&
+            is_same(file_name(name), plain_length(file_name(name)), others[i].name))
+            return others[i].longest;
     do {
         before = length;
         if (length > 0 && without(name, length, longer) < length)

@@ -20,6 +20,7 @@
 #include "jobs/command.h"
 #include "jobs/first.h"
 #include "jobs/first_serving.h"
+#include "scenario/family_table.h"
 #include "scenario/scenario.h"
 
 #define BATCH_OF_DEVICE 8 /* sequences, if no batch is given */
@@ -65,6 +66,9 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
                              word);
     if (cmd_is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
         return take_config(o, word, err);
+    if (family_refuses(word))
+        return shd_error_set(err, SHD_EUNSUPPORTED, "'%.60s' is not modelled: %s", word,
+                             family_refuses(word));
     return shd_error_set(err, SHD_ENOTFOUND,
                          "there is no published model '%.60s' ('shardsim show options' lists them "
                          "at model.size), and no config.json at such a path%s",

@@ -7,6 +7,10 @@
 #include "scenario/family_table.h"
 
 #include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/words.h"
 
 /* ---- words ---- */
 
@@ -635,36 +639,57 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 /* ---- models that are not modelled ---- */
 
 const struct family_refusal family_refusals[] = {
-    {"mamba mamba2 falcon_mamba rwkv xlstm", "its layers are recurrences without attention"},
+    {"mamba mamba2 falcon_mamba rwkv xlstm", "its layers are recurrences without attention", NULL},
     {"jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma lfm2 "
      "lfm2_moe lfm3 olmo_hybrid",
-     "it mixes attention with layers of recurrences or convolutions"},
+     "it mixes attention with layers of recurrences or convolutions",
+     "AI21-Jamba Bamba Falcon-H1 LFM2 NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H Zamba2 "
+     "granite-4.0-h"},
     {"qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text kimi_linear minimax "
      "bailing_hybrid",
-     "it mixes attention with linear attention"},
-    {"deepseek_v32 deepseek_v4 glm_moe_dsa", "its attention chooses keys by an index"},
-    {"bloom mpt", "its positions are biases of scores (ALiBi)"},
-    {"opt xglm biogpt", "its learned positions begin at the third"},
-    {"phimoe", "its router masks scores by a threshold (SparseMixer)"},
-    {"bitnet", "its layers have norms inside attention and mlp"},
-    {"apertus", "its activation is xIELU"},
-    {"afmoe laguna", "its attention's output has a gate"},
-    {"nanochat", "its embeddings are normalised, and its layers mix them in again"},
-    {"granite_swa granitemoe_swa", "its layers have rotary bases of their own"},
-    {"minicpm3", "its residuals are scaled by its depth, and its logits by its width"},
-    {"axk1", "the outputs of its experts are normalised, and those of its attention are not"},
-    {"mimo_v2_flash", "its values are of another width than its keys"},
-    {"diffllama", "its attention is the difference of two"},
-    {"doge", "its attention's mask is learned"},
-    {"phi4_multimodal", "its layers have adapters for images and speech"},
+     "it mixes attention with linear attention",
+     "Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8 Kimi-Linear MiniMax-M1 MiniMax-Text"},
+    {"deepseek_v32 deepseek_v4 glm_moe_dsa", "its attention chooses keys by an index",
+     "DeepSeek-V3.2 DeepSeek-V4 GLM-5"},
+    {"bloom mpt", "its positions are biases of scores (ALiBi)", NULL},
+    {"opt xglm biogpt", "its learned positions begin at the third", NULL},
+    {"phimoe", "its router masks scores by a threshold (SparseMixer)", NULL},
+    {"bitnet", "its layers have norms inside attention and mlp", NULL},
+    {"apertus", "its activation is xIELU", NULL},
+    {"afmoe laguna", "its attention's output has a gate", "Trinity-"},
+    {"nanochat", "its embeddings are normalised, and its layers mix them in again", NULL},
+    {"granite_swa granitemoe_swa", "its layers have rotary bases of their own", NULL},
+    {"minicpm3", "its residuals are scaled by its depth, and its logits by its width", NULL},
+    {"axk1", "the outputs of its experts are normalised, and those of its attention are not", NULL},
+    {"mimo_v2_flash", "its values are of another width than its keys", "MiMo-V2"},
+    {"diffllama", "its attention is the difference of two", NULL},
+    {"doge", "its attention's mask is learned", NULL},
+    {"phi4_multimodal", "its layers have adapters for images and speech", "Phi-4-multimodal"},
     {"gemma3n gemma3n_text gemma4 gemma4_text",
-     "its layers share keys, or have inputs of their own"},
-    {"longcat_flash", "its layers have two attentions each, and experts that do nothing"},
-    {"jetmoe", "its attention has experts"},
-    {"dbrx", "its config nests attention and experts, and it clamps queries, keys and values"},
-    {"gpt_neo", "its scores have no scale"},
-    {"bert roberta electra modernbert", "it is an encoder"},
+     "its layers share keys, or have inputs of their own", "gemma-3n gemma-4"},
+    {"longcat_flash", "its layers have two attentions each, and experts that do nothing",
+     "LongCat-Flash"},
+    {"jetmoe", "its attention has experts", NULL},
+    {"dbrx", "its config nests attention and experts, and it clamps queries, keys and values",
+     NULL},
+    {"gpt_neo", "its scores have no scale", NULL},
+    {"bert roberta electra modernbert", "it is an encoder", NULL},
     {"qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe mllama",
-     "positions of images, or attention to them, are not modelled"},
+     "positions of images, or attention to them, are not modelled", "Qwen2-VL Qwen2.5-VL Qwen3-VL"},
 };
 const size_t family_refusal_count = sizeof(family_refusals) / sizeof(family_refusals[0]);
+
+const char *family_refuses(const char *name)
+{
+    const char *at, *begin = strrchr(name, '/');
+    size_t n;
+
+    name = begin ? begin + 1 : name;
+    for (size_t i = 0; i < family_refusal_count; i++) {
+        at = family_refusals[i].names;
+        for (const char *word; at && (word = words_next(&at, &n));)
+            if (!strncasecmp(name, word, n))
+                return family_refusals[i].why;
+    }
+    return NULL;
+}

@@ -67,9 +67,14 @@ extern const size_t family_count;
 /* Models that are known and not modelled, with the reason. */
 struct family_refusal {
     const char *types, *why; /* types are words (base/words.h) */
+    const char *names;       /* beginnings of names of their models, or NULL */
 };
 
 extern const struct family_refusal family_refusals[];
 extern const size_t family_refusal_count;
+
+/* Why a model is known by its name, or that of its repository, and not modelled; NULL: it is not
+ * known. */
+const char *family_refuses(const char *name);
 
 #endif /* SCENARIO_FAMILY_TABLE_H */

@@ -11,6 +11,7 @@
 
 #include "base/nearest.h"
 #include "base/words.h"
+#include "scenario/family_table.h"
 #include "scenario/published.h"
 #include "scenario/types.h"
 
@@ -57,6 +58,10 @@ struct published {
 #define QWEN3_MOE(...)                                                                  \
     "model_type: qwen3_moe, num_experts: 128, num_experts_per_tok: 8, norm_topk_prob: " \
     "true, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(1000000) DIM(128)
+/* `theta` is that of the longer sequences, which need no scaling. */
+#define QWEN3_CODER(experts, theta, ...)                                                         \
+    "model_type: qwen3_moe, num_experts: " #experts ", num_experts_per_tok: 8, norm_topk_prob: " \
+    "true, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(theta) DIM(128)
 #define GEMMA2(...) \
     "model_type: gemma2, vocab_size: 256000, sliding_window: 4096, " SIZES_OF(__VA_ARGS__)
 #define SIZES_OF(layers, width, ff, heads, kv_heads)                                   \
@@ -232,6 +237,12 @@ static const struct published models[] = {
     {"qwen3-235b-a22b",
      {"Qwen/Qwen3-235B-A22B"},
      QWEN3_MOE(94, 4096, 12288, 64, 4, 151936) ", moe_intermediate_size: 1536"},
+    {"qwen3-coder-30b-a3b",
+     {"Qwen/Qwen3-Coder-30B-A3B-Instruct"},
+     QWEN3_CODER(128, 10000000, 48, 2048, 5472, 32, 4, 151936) ", moe_intermediate_size: 768"},
+    {"qwen3-coder-480b-a35b",
+     {"Qwen/Qwen3-Coder-480B-A35B-Instruct"},
+     QWEN3_CODER(160, 10000000, 62, 6144, 8192, 96, 8, 151936) ", moe_intermediate_size: 2560"},
     {"gemma-2b",
      {"google/gemma-2b"},
      "model_type: gemma, " SIZES(18, 2048, 16384, 8, 1, 256000) DIM(256)},
@@ -422,6 +433,15 @@ static const struct published models[] = {
      {"baidu/ERNIE-4.5-21B-A3B-PT"},
      "model_type: ernie4_5_moe, moe_num_experts: 64, moe_k: 6, moe_intermediate_size: 1536, "
      "moe_num_shared_experts: 2, moe_layer_start_index: 1, " SIZES(28, 2560, 12288, 20, 4, 103424)},
+    {"ernie4.5-300b-a47b",
+     {"baidu/ERNIE-4.5-300B-A47B-PT"},
+     "model_type: ernie4_5_moe, moe_num_experts: 64, moe_k: 8, moe_intermediate_size: 3584, "
+     "moe_num_shared_experts: 0, moe_layer_start_index: 3, " SIZES(54, 8192, 28672, 64, 8, 103424)
+         UNTIED},
+    {"hunyuan-a13b",
+     {"tencent/Hunyuan-A13B-Instruct", "tencent/Hunyuan-A13B-Pretrain"},
+     "model_type: hunyuan_v1_moe, num_experts: 64, moe_topk: 8, num_shared_expert: 1, "
+     "moe_intermediate_size: 3072, " SIZES(32, 4096, 3072, 32, 8, 128167) DIM(128) TIED},
     {"minimax-m2",
      {"MiniMaxAI/MiniMax-M2"},
      "model_type: minimax_m2, rotary_dim: 64, num_local_experts: 256, num_experts_per_tok: "
@@ -506,7 +526,7 @@ int64_t published_longest(size_t n)
         {"phi4 starcoder2-3b starcoder2-7b starcoder2-15b", 16384},
         {"mistral-7b mistral-7b-v0.3 mistral-small-24b mixtral-8x7b qwen2.5-0.5b qwen2.5-1.5b "
          "qwen2.5-3b qwen2.5-7b qwen2.5-14b qwen2.5-32b qwen2.5-72b gemma3-1b glm4-9b glm4-32b "
-         "dots1",
+         "dots1 hunyuan-a13b",
          32768},
         {"qwen3-0.6b qwen3-1.7b qwen3-4b qwen3-8b qwen3-14b qwen3-32b qwen3-30b-a3b "
          "qwen3-235b-a22b",
@@ -514,10 +534,11 @@ int64_t published_longest(size_t n)
         {"mixtral-8x22b mixtral-8x22b-instruct smollm3-3b olmo3-7b olmo3-32b", 65536},
         {"qwen2-0.5b qwen2-1.5b qwen2-7b qwen2-72b qwen2-57b-a14b gemma3-4b gemma3-12b "
          "gemma3-27b gpt-oss-20b gpt-oss-120b glm4.5 glm4.5-air kimi-k2 mistral-large-123b "
-         "ernie4.5-21b-a3b command-r command-r-plus",
+         "ernie4.5-21b-a3b ernie4.5-300b-a47b command-r command-r-plus",
          131072},
         {"deepseek-v2-lite deepseek-v2 deepseek-v3", 163840},
         {"minimax-m2", 196608},
+        {"qwen3-coder-30b-a3b qwen3-coder-480b-a35b", 262144},
         {"seed-oss-36b", 524288},
         {"mistral-nemo-12b", 1024000},
         {"llama4-maverick", 1048576},
@@ -643,8 +664,12 @@ static void read(struct reader *r, const struct option *option, const struct yam
         r->scenario->model.size = (int64_t)n + 1;
         return;
     }
-    diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
-               yaml_describe(node).text, models[0].name, nearest_hint(&nearest).text);
+    if (family_refuses(text))
+        diag_error(r->diag, node->place, "model.size: '%.60s' is not modelled: %s", text,
+                   family_refuses(text));
+    else
+        diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
+                   yaml_describe(node).text, models[0].name, nearest_hint(&nearest).text);
     /* Assume the suggested model, so that its sizes are not reported as missing. */
     if (nearest.best && scenario_find_model(&n, nearest.best, &nearest))
         r->scenario->model.size = (int64_t)n + 1;
