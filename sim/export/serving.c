@@ -306,13 +306,15 @@ static int find_model(struct export_serving *e)
 
 /* ---- the rest ---- */
 
-/* The options of the step that no command says; those of the model are compared with its own. */
+/* The options of the step that no command says; those of the model are compared with its own.  What
+ * is fused keeps less for a backward phase, and a server has none. */
 static int check_option(void *arg, const char *option, const char *value)
 {
     static const char *const said[] = {
-        "model.",       "moe.",          "mla.",          "products.",      "batch.size",
-        "batch.seq",    "decode.tokens", "decode.page",   "decode.context", "decode.cache",
-        "decode.block", "context.axis",  "context.order", "limits.",        NULL};
+        "model.",         "moe.",         "mla.",          "products.",
+        "batch.size",     "batch.seq",    "decode.tokens", "decode.page",
+        "decode.context", "decode.cache", "decode.block",  "context.axis",
+        "context.order",  "limits.",      "fused.",        NULL};
     const struct export_serving *e = arg;
 
     for (size_t i = 0; said[i]; i++)
