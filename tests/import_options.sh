@@ -113,6 +113,17 @@ shardsim export --to megatron "$tmp/beside.yaml" -s hardware=a100-sxm -s softwar
     -s overlap.products=cluster
 ! grep -q 'tp-comm-overlap' "$tmp/out"
 ok $? "Megatron-LM: collectives do not run beside products, as the cluster's software does not"
+# A loss is fused where its option is there; a plan with a fused loss is exported with it.
+grep -q '^fused: {loss: false}' "$tmp/beside.yaml"
+ok $? "Megatron-LM: without its option the loss is not fused"
+for option in --cross-entropy-loss-fusion:'{loss: true}' --no-bias-swiglu-fusion:'{loss: false, activation: false}'; do
+    sed "s/--bf16/& --swiglu --disable-bias-linear ${option%%:*}/" "$tmp/beside.sh" >"$tmp/fused.sh"
+    "$shardsim" import --from megatron "$tmp/fused.sh" >"$tmp/fused.yaml"
+    grep -q "^fused: ${option#*:}" "$tmp/fused.yaml"
+    ok $? "Megatron-LM: ${option%%:*} is planned"
+    shardsim export --to megatron "$tmp/fused.yaml" -s hardware=h100-sxm
+    says out "^    ${option%%:*} " "Megatron-LM: ${option%%:*} is exported"
+done
 shardsim export --to megatron "$tmp/beside.yaml" -s overlap.products=cluster
 says out '^# No cluster is named, .*: add --tp-comm-overlap where' "Megatron-LM: without a cluster that is not known"
 

@@ -216,6 +216,18 @@ static void add_pipeline(struct export_job *c)
         megatron_add_flag(c, "--use-tp-pp-dp-mapping");
 }
 
+/* Options of fused kernels, as they are planned. */
+static void add_fused(struct export_job *c)
+{
+    const struct scenario_fused *fused = &c->layout->source->fused;
+
+    if (fused->loss == SCENARIO_ONE_KERNEL)
+        megatron_add_flag(c, "--cross-entropy-loss-fusion");
+    if (fused->activation != SCENARIO_ONE_KERNEL &&
+        scenario_is_gated(c->layout->source->model.activation))
+        megatron_add_flag(c, "--no-bias-swiglu-fusion");
+}
+
 /* Sums of gradients beside the backward phase and gathers of parameters beside the forward phase,
  * where the plan has them there; without these options Megatron-LM waits for them, and gathers do
  * not overlap alone. */
@@ -249,6 +261,7 @@ static void add_zero(struct export_job *c)
     if (c->roles.zero > 0 && c->roles.size[EXPORT_REPLICA] > 1)
         megatron_add_number(c, "--num-distributed-optimizer-instances",
                             c->roles.size[EXPORT_REPLICA]);
+    add_fused(c);
     add_overlap(c);
 }
 

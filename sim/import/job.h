@@ -100,6 +100,7 @@ struct import_job {
     const char *schedule;
     struct text stage_layers;      /* "2, 3, 3, 2"; empty: equal stages */
     /* What runs beside computation; `known_overlaps`: the system's options say what does. */
+    bool known_fusions, fused_loss, split_activation; /* of kernels */
     bool known_overlaps, overlap_sums, overlap_gathers, overlap_products, blocked_sends;
     int64_t connections;           /* CUDA_DEVICE_MAX_CONNECTIONS of a script; 0: it sets none */
     int64_t zero;                  /* stage */

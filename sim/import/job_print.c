@@ -27,6 +27,15 @@ static void add_overlap(const struct import_job *j, struct text *out)
     text_add(out, "} # beside computation, by the job's own options\n");
 }
 
+/* What Megatron-LM's options say of fused kernels: without its option the loss is not fused. */
+static void add_fused(const struct import_job *j, struct text *out)
+{
+    if (!j->known_fusions)
+        return;
+    text_addf(out, "fused: {loss: %s%s}\n", j->fused_loss ? "true" : "false",
+              j->split_activation ? ", activation: false" : "");
+}
+
 /* Write "KEY: 0.1", indented, with the fewest digits that read back exactly. */
 static void add_fraction(struct text *out, const char *key, double value)
 {
@@ -580,6 +589,7 @@ static void add_training(const struct import_job *job, struct text *out, struct 
     add_recompute(job, out);
     add_offload(job, out);
     add_overlap(job, out);
+    add_fused(job, out);
 }
 
 void import_job_print(const struct import_job *job, const char *from, struct text *out,

@@ -330,7 +330,7 @@ static void find_dispatcher(struct import_job *job, struct diag *diag)
  * gradients, and parameters; other transfers are waited for unless an option says otherwise. */
 static void find_overlaps(struct import_job *job)
 {
-    job->known_overlaps = true;
+    job->known_overlaps = job->known_fusions = true;
     job->overlap_sums |= job->fsdp2 || (job->fsdp && job->zero > 1);
     job->overlap_gathers |= job->fsdp2 || (job->fsdp && job->zero > 2);
 }

@@ -358,6 +358,8 @@ const struct import_option megatron_options[] = {
     FLAG("--overlap-param-gather", overlap_gathers),
     FLAG("--tp-comm-overlap", overlap_products),
     FLAG("--no-overlap-p2p-communication", blocked_sends),
+    FLAG("--cross-entropy-loss-fusion", fused_loss),
+    FLAG("--no-bias-swiglu-fusion", split_activation),
     QUIET("--DDP-impl"), /* until 2022 */
     QUIET("--align-grad-reduce --align-param-gather --ddp-average-in-collective --ddp-bucket-size "
           "--ddp-num-buckets --ddp-pad-buckets-for-high-nccl-busbw --disable-tp-comm-bulk-dgrad "
@@ -378,7 +380,7 @@ const struct import_option megatron_options[] = {
     QUIET("--no-yarn-correction-range-round-to-int --mla-down-proj-fusion "
           "--activation-func-clamp-value --apply-layernorm-1p --apply-query-key-layer-scaling "
           "--apply-residual-connection-post-layernorm --attention-softmax-in-fp32 "
-          "--cross-entropy-fusion-impl --cross-entropy-loss-fusion "
+          "--cross-entropy-fusion-impl "
           "--disable-bf16-reduced-precision-matmul --glu-linear-offset "
           "--export-moe-apply-probs-on-input --moe-apply-probs-on-input --moe-deepep-num-sms "
           "--moe-grouped-gemm --moe-input-jitter-eps --moe-permute-fusion "
@@ -386,7 +388,7 @@ const struct import_option megatron_options[] = {
           "--moe-router-fusion --moe-router-load-balancing-type --moe-token-drop-policy "
           "--moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale "
           "--mscale-all-dim --no-bias-dropout-fusion "
-          "--no-bias-gelu-fusion --no-bias-swiglu-fusion --no-clone-scatter-output-in-embedding "
+          "--no-bias-gelu-fusion --no-clone-scatter-output-in-embedding "
           "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-persist-layer-norm "
           "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu "
           "--rope-type --rotary-percent --rotary-scaling-factor "

@@ -12,6 +12,7 @@
 #include "base/array_file.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
+#include "hardware/software.h"
 #include "model/offload_marks.h"
 #include "model/pipeline.h"
 #include "model/products.h"
@@ -289,10 +290,9 @@ static void fuse(enum scenario_fusion *asked, bool does)
         *asked = does ? SCENARIO_ONE_KERNEL : SCENARIO_APART;
 }
 
-/* Let the scenario say what it leaves to the cluster's software. */
-static int resolve(struct trial *t, struct diag *diag)
+/* Let the scenario say what it leaves to the software. */
+static int resolve(struct trial *t, const struct hardware_software *software, struct diag *diag)
 {
-    const struct hardware_software *software = &t->hardware->software;
     struct scenario *s;
 
     t->resolved = malloc(sizeof *t->resolved);
@@ -323,7 +323,17 @@ static int choose_software(struct trial *t, struct diag *diag)
     if (s->software >= SCENARIO_SOFTWARE_NAMED)
         (void)hardware_run_software(t->hardware, scenario_software_name(s->software));
     choose_overlaps(&t->hardware->software, &s->overlap);
-    return resolve(t, diag);
+    return resolve(t, &t->hardware->software, diag);
+}
+
+/* The software that a scenario without a cluster names: its memory needs no times. */
+static int resolve_named(struct trial *t, struct diag *diag)
+{
+    const enum scenario_software named = t->scenario->software;
+
+    if (named < SCENARIO_SOFTWARE_NAMED)
+        return SHD_OK;
+    return resolve(t, software_find(scenario_software_name(named), NULL), diag);
 }
 
 /* Find the cluster, with its devices laid out for the mesh. */
@@ -335,7 +345,7 @@ static int find_hardware(struct trial *t, struct diag *diag)
 
     t->memory_limit_bytes = t->scenario->limits.memory.bytes;
     if (!t->scenario->hardware)
-        return SHD_OK;
+        return resolve_named(t, diag);
     status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
     if (status != SHD_OK)
         return status;
