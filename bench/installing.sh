@@ -18,7 +18,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 systems=${SHD_SYSTEMS:-/var/tmp/shardsim-systems}
 work=$(mktemp -d -p "$systems")
 root=$work/root
-packages="gcc libc6-dev make pkg-config libjansson-dev libjemalloc-dev libnlopt-dev libpcre2-dev libsqlite3-dev libyaml-dev"
+packages="gcc libc6-dev make pkg-config libjansson-dev libjemalloc-dev libnlopt-dev libpcre2-dev libsqlite3-dev libyaml-dev zlib1g-dev"
 
 enter() {
     mkdir -p "$work/new" "$work/tmp" "$root"

@@ -93,6 +93,14 @@ libsim_la_SOURCES = \
 	%D%/calibrate/constants.h \
 	%D%/calibrate/fit.c \
 	%D%/calibrate/fit.h \
+	%D%/calibrate/kernel_fit.c \
+	%D%/calibrate/kernel_fit.h \
+	%D%/calibrate/kernel_grid.c \
+	%D%/calibrate/kernel_grid.h \
+	%D%/calibrate/kernel_rows.c \
+	%D%/calibrate/kernel_rows.h \
+	%D%/calibrate/kernel_write.c \
+	%D%/calibrate/kernel_write.h \
 	%D%/calibrate/least_squares.c \
 	%D%/calibrate/least_squares.h \
 	%D%/calibrate/machine.c \
@@ -245,6 +253,8 @@ libsim_la_SOURCES = \
 	%D%/cost/modelled.h \
 	%D%/cost/op_codes.c \
 	%D%/cost/op_codes.h \
+	%D%/cost/op_products.c \
+	%D%/cost/op_products.h \
 	%D%/cost/op_seconds.c \
 	%D%/cost/op_seconds.h \
 	%D%/cost/op_work.c \
@@ -442,7 +452,14 @@ libsim_la_SOURCES = \
 	%D%/hardware/find.c \
 	%D%/hardware/hardware.c \
 	%D%/hardware/hardware.h \
+	%D%/hardware/kernel_forms.c \
+	%D%/hardware/kernel_model.c \
+	%D%/hardware/kernel_model.h \
+	%D%/hardware/kernel_model_reader.c \
+	%D%/hardware/kernel_model_reader.h \
 	%D%/hardware/kernel_time.c \
+	%D%/hardware/kernel_work.c \
+	%D%/hardware/kernel_work.h \
 	%D%/hardware/host.c \
 	%D%/hardware/key_values.c \
 	%D%/hardware/key_values.h \
@@ -1385,19 +1402,26 @@ HARDWARE_FILES = \
 	scenarios/hardware/a100-80g-vtrain.yaml \
 	scenarios/hardware/a100-sxm.yaml \
 	scenarios/hardware/b200.yaml \
+	scenarios/hardware/b300.yaml \
 	scenarios/hardware/gb200-nvl72.yaml \
+	scenarios/hardware/gb300-nvl72.yaml \
 	scenarios/hardware/h100-80g-roce.yaml \
 	scenarios/hardware/h100-96g-titan.yaml \
 	scenarios/hardware/h100-sxm.yaml \
 	scenarios/hardware/h200-sxm.yaml \
 	scenarios/hardware/h800-sxm.yaml \
+	scenarios/hardware/l40s.yaml \
 	scenarios/hardware/mi300x.yaml \
+	scenarios/hardware/mi325x.yaml \
+	scenarios/hardware/mi355x.yaml \
+	scenarios/hardware/rtx-pro-6000.yaml \
 	scenarios/hardware/rtx4090.yaml \
 	scenarios/hardware/this-machine.yaml \
 	scenarios/hardware/tpu-v4.yaml \
 	scenarios/hardware/tpu-v5e.yaml \
 	scenarios/hardware/tpu-v5p.yaml \
-	scenarios/hardware/tpu-v6e.yaml
+	scenarios/hardware/tpu-v6e.yaml \
+	scenarios/hardware/tpu-v7.yaml
 EXTRA_DIST += $(HARDWARE_FILES) %D%/hardware/embed.sh
 nodist_libsim_la_SOURCES = %D%/hardware/shipped_files.c
 CLEANFILES += %D%/hardware/shipped_files.c
@@ -1405,9 +1429,9 @@ CLEANFILES += %D%/hardware/shipped_files.c
 	$(AM_V_GEN)$(MKDIR_P) %D%/hardware && \
 	$(SHELL) $(srcdir)/%D%/hardware/embed.sh $(srcdir) $(HARDWARE_FILES) >$@.tmp && mv $@.tmp $@
 
-libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
+libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAGS) \
 	$(JEMALLOC_CFLAGS) $(MPI_CFLAGS)
-SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) $(ARGP_LIBS) -lm
+SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(MPI_LIBS) $(ARGP_LIBS) -lm
 libsim_la_LIBADD = $(SIM_LIBS)
 libsim_la_LINK = $(INSTALLED_LINK)
 

@@ -173,7 +173,7 @@ refused() {
 }
 
 test_faults() {
-    refused "nothing measured" "expected --steps or --collectives" a100-80g-roce
+    refused "nothing measured" "expected --steps, --collectives or --kernels" a100-80g-roce
     refused "no such cluster" "did you mean 'a100-80g-roce'" a100-80g-rose --steps "$tmp/steps.jsonl"
     refused "no such constant" "did you mean 'kernels.launch'" "$tmp/start.yaml" \
         --steps "$tmp/steps.jsonl" --constants kernels.lanch

@@ -392,6 +392,7 @@ test_scripts = \
 	%D%/headers.sh \
 	%D%/hostile.sh \
 	%D%/killed.sh \
+	%D%/kernels.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
 	%D%/foreign_names.sh \

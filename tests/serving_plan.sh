@@ -293,7 +293,7 @@ is 2 "search --apart: answers of one token need no decode"
 cat >"$tmp/codes.yaml" <<'YAML'
 version: 1
 mesh: {one: 1}
-hardware: h100-sxm
+hardware: mi300x
 model: {kind: llama3, d_model: 4096, layers: 2, heads: 32, vocab: 1024, d_ff: 64, dtype: bfloat16}
 batch: {size: 64, seq: 4096}
 step: [decode]

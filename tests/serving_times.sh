@@ -20,14 +20,15 @@ within() {
     ok $? "$1: the mean error, $error %, is at most $2 %"
 }
 within fastertransformer 9
-within fastertransformer-530b 13
-within gpt-fast 11
-within lmdeploy 8
-within trtllm-0.6 11
-within trtllm-0.9 13
+within fastertransformer-530b 12
+# Engines of 2023 and 2024 with kernels of their own, which are faster than those that were measured.
+within gpt-fast 16
+within lmdeploy 10
+within trtllm-0.6 15
+within trtllm-0.9 11
 # Asked with the engine's own scales, one of each tensor known beforehand, prompts in 8 bits come out
-# too fast: with scales of blocks, which it does not have, they would be within 26 %.
-within trtllm-0.9-first 30
+# too fast.
+within trtllm-0.9-first 28
 within vllm-mi300x 11
 
 cat >"$tmp/serve.yaml" <<'EOF'
@@ -57,5 +58,5 @@ shardsim plan "$tmp/serve.yaml" -s 'step=[forward,backward]'
 ok $? "a step that learns is not held against those of serving"
 shardsim show hardware a100-sxm
 tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
-says line 'serving: launch 6.00 us, the host.s part of a step 500 us' "show hardware: what serving has"
+says line 'serving: launch 2.50 us, the host.s part of a step 300 us' "show hardware: what serving has"
 done_testing

@@ -21,6 +21,9 @@ static const struct args_row rows[] = {
     {"collectives", 0, "FILE", args_list, ARGS_LIST(struct calibration, collectives, ncollectives),
      0, CALIBRATION_FILES_MAX,
      "Output of nccl-tests (all_reduce_perf and the like); may be given again"},
+    {"kernels", 0, "FOLDER", args_text, AT(kernels), 0, 0,
+     "Fit the models of measured kernels to the tables of this folder, GPU-KIND.csv or .csv.gz, "
+     "and nothing else"},
     {"constants", 0, "PATH,...", args_text, AT(constants), 0, 0,
      "Fit these, e.g. kernels.launch,tiers.1.efficiency (those that the file lists as fitted)"},
     {"folds", 0, "N", args_count, AT(folds), 0, FIT_FOLDS_MAX,
@@ -36,8 +39,11 @@ static void check(const struct args_line *line, void *input)
 {
     const struct calibration *o = input;
 
-    if (o->nsteps + o->ncollectives == 0)
-        args_error(line, "nothing was measured; expected --steps or --collectives");
+    if (o->nsteps + o->ncollectives == 0 && !o->kernels)
+        args_error(line, "nothing was measured; expected --steps, --collectives or --kernels");
+    if (o->kernels && (o->nsteps + o->ncollectives > 0 || o->constants))
+        args_error(line, "--kernels fits models of kernels alone; expected no --steps, "
+                         "--collectives or --constants beside it");
 }
 
 static const struct args args = {
@@ -59,7 +65,9 @@ static const struct args args = {
         "    shardsim calibrate h100-80g-roce --steps steps.jsonl -o cluster.yaml\n"
         "  Links alone:\n"
         "    shardsim calibrate a100-sxm --collectives reduce.txt -o "
-        "cluster.yaml\n\n" ARGS_EXIT_STATUS("")};
+        "cluster.yaml\n"
+        "  Kernels of a device, each measured alone:\n"
+        "    shardsim calibrate h100-sxm --kernels tables -o cluster.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

@@ -3,6 +3,8 @@
 
 #include "cost/op_codes.h"
 
+#define FEW_BITS 0.4 /* of 16: between codes of 4 bits and those of 8, with scales */
+
 /* The op that makes a buffer's numbers of codes, or the scales of such; PROGRAM_NONE: none does. */
 static uint32_t unpacker(const struct program *program, uint32_t buffer, bool scales)
 {
@@ -30,6 +32,19 @@ static double unpacked_bytes(struct op_seconds *s, uint32_t op)
         bytes += from == PROGRAM_NONE ? op_seconds_bytes(s, o->inputs[k]) : unpacked_bytes(s, from);
     }
     return bytes;
+}
+
+/* The type of models of measured kernels whose weights are so many bytes of codes in place of
+ * numbers of 16 bits: with 8 bits a code the bytes alone tell them from numbers. */
+static enum kernel_type weights_type(const struct op_seconds *s, uint32_t unpacker, double numbers,
+                                     double codes)
+{
+    const struct program_op *op = &s->program->ops[unpacker];
+
+    if (codes > FEW_BITS * numbers)
+        return KERNEL_BF16;
+    return s->program->buffers[op->inputs[0]].dtype == SHD_F4E2M1 ? KERNEL_MXFP4_WEIGHTS
+                                                                  : KERNEL_INT4_WEIGHTS;
 }
 
 /* Whether an op is a product, whose operands may be made while it reads them. */
@@ -70,6 +85,8 @@ static void read_codes(struct op_seconds *s, uint32_t i)
     }
     if (numbers > 0 && op_seconds_work(&work, s, i, program_doer(s->program, op, 0)))
         s->moves[i].bytes = work.bytes - key_bytes(s, op) * (1 - codes / numbers);
+    s->moves[i].coded = true;
+    s->moves[i].type = KERNEL_BF16_FP8;
 }
 
 /* Let the kernel that writes codes of 4 bits into a cache round them, and write their scales, too:
@@ -140,9 +157,15 @@ void op_codes_find(struct op_seconds *s)
             read_codes(s, i);
         for (uint32_t k = 0; is_product(op) && k < op->ninputs; k++) {
             uint32_t from = unpacker(s->program, op->inputs[k], false);
+            double numbers, codes;
 
-            if (from != PROGRAM_NONE)
-                s->moves[i].unread += op_seconds_bytes(s, op->inputs[k]) - unpacked_bytes(s, from);
+            if (from == PROGRAM_NONE)
+                continue;
+            numbers = op_seconds_bytes(s, op->inputs[k]);
+            codes = unpacked_bytes(s, from);
+            s->moves[i].unread += numbers - codes;
+            s->moves[i].coded = true;
+            s->moves[i].type = weights_type(s, from, numbers, codes);
         }
     }
 }

@@ -9,6 +9,7 @@
 
 #include "cost/events.h"
 #include "cost/op_codes.h"
+#include "cost/op_products.h"
 #include "hardware/reshard.h"
 #include "program/rows.h"
 
@@ -31,15 +32,26 @@ static void find_sizes(struct op_seconds *s)
 
 /* ---- chains of fused elementwise ops ---- */
 
+/* Whether a kernel may be part of a chain if it is bound by memory.  Engines whose kernels were
+ * measured also choose and sort experts in one, and make codes in the one that finds their scales.
+ */
+static bool is_chained(const struct op_seconds *s, const struct program_op *op)
+{
+    bool measured = s->hardware->served && s->hardware->by_models && s->hardware->models;
+
+    return op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce ||
+           op->kernel == &kern_kernel_einsum ||
+           (measured && (op->kernel == &kern_kernel_topk || op->kernel == &kern_kernel_pick ||
+                         op->kernel == &kern_kernel_slots || op->kernel == &kern_kernel_amax ||
+                         op->kernel == &kern_kernel_encode));
+}
+
 /* Whether an op is bound by memory and may be part of a chain. */
 static bool may_chain(const struct op_seconds *s, uint32_t i)
 {
     struct hardware_work work;
 
-    return s->program->ops[i].kind == PROGRAM_KERNEL &&
-           (s->program->ops[i].kernel == &kern_kernel_map ||
-            s->program->ops[i].kernel == &kern_kernel_reduce ||
-            s->program->ops[i].kernel == &kern_kernel_einsum) &&
+    return s->program->ops[i].kind == PROGRAM_KERNEL && is_chained(s, &s->program->ops[i]) &&
            op_seconds_set_work(&work, s, &s->program->ops[i],
                                program_doer(s->program, &s->program->ops[i], 0)) &&
            work.kind == HARDWARE_MEMORY;
@@ -168,23 +180,28 @@ static int check_rates(const struct program *program, const struct hardware *har
     return SHD_OK;
 }
 
-/* Let a step of serving be timed as engines of serving run it.  The host prepares it before its
- * first kernel.  False: no memory. */
+/* Let a step of serving be timed as engines of serving run it, and a step that only computes
+ * results as its kernels were measured: constants that were fitted to steps that learn have in them
+ * what devices lose under a load that lasts.  The host prepares a step of serving before its first
+ * kernel.  False: no memory. */
 static bool serve(struct op_seconds *out)
 {
     const struct program *program = out->program;
-    uint32_t first = program->first_op;
+    bool serves = program_serves(program);
 
     out->host_op = PROGRAM_NONE;
-    if (!program_serves(program))
+    if (!serves && (program_learns(program) || !out->hardware->models))
         return true;
-    while (first < program->nops && program->ops[first].kind != PROGRAM_KERNEL)
-        first++;
-    out->host_op = first;
     out->served = malloc(sizeof *out->served);
     if (out->served)
-        *out->served = hardware_as_served(out->hardware);
+        *out->served = serves ? hardware_as_served(out->hardware)
+                              : hardware_as_measured(out->hardware);
     out->hardware = out->served;
+    if (!serves)
+        return out->served;
+    out->host_op = program->first_op;
+    while (out->host_op < program->nops && program->ops[out->host_op].kind != PROGRAM_KERNEL)
+        out->host_op++;
     return out->served;
 }
 
@@ -201,8 +218,10 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     for (uint32_t k = 0; k < program->nsegments; k++)
         find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
-    if (out->served)
+    if (program_serves(program)) {
         op_codes_find(out);
+        op_products_find(out);
+    }
     op_seconds_lay(out, program->mesh);
     return SHD_OK;
 }
@@ -238,6 +257,11 @@ static bool timed_work(struct hardware_work *out, const struct op_seconds *s, ui
         out->bytes = chain_bytes(s, m, position);
     if (m->unread != 0)
         out->bytes -= m->unread * weights_part(s, op, position);
+    if (m->coded)
+        out->type = m->type;
+    out->n += (int64_t)m->columns;
+    out->flops += m->beside_flops;
+    out->bytes += m->beside_bytes;
     return true;
 }
 

@@ -35,13 +35,16 @@ struct op_moves {
     uint32_t taken; /* ... as in this buffer */
     double unread;  /* bytes of the operands of a product that codes are read in place of, more than
                        these have; of a product of experts the part that it touches counts */
+    enum kernel_type type; /* of models of measured kernels, if `coded` */
+    bool coded;            /* operands are codes that the kernel reads itself */
+    double columns, beside_flops, beside_bytes; /* of other products that the kernel makes, too */
 };
 #define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */
 
 struct op_seconds {
     const struct program *program;   /* not owned */
     const struct hardware *hardware; /* not owned, or `served` */
-    struct hardware *served;         /* of a step of serving; NULL: the step is not */
+    struct hardware *served;         /* of a step that does not learn; NULL: it does */
     uint32_t host_op; /* the kernel before which the host prepares such a step; PROGRAM_NONE */
     const struct shd_mesh *mesh; /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
@@ -71,6 +74,11 @@ double op_seconds_bytes(const struct op_seconds *seconds, uint32_t buffer);
 
 /* The type of codes by whose rate a product runs: with codes of two types, the wider one. */
 enum shd_dtype op_seconds_code(const struct kern_coded *coded);
+
+/* The experts, as many as are expected, whose weights a product of experts reads on a device; 0: it
+ * is none. */
+double op_seconds_experts(const struct program *program, const struct program_op *op,
+                          int32_t position);
 
 /* What the kernel of an op does, wherever it runs, for the position of a device; false: it has
  * none. */

@@ -34,7 +34,8 @@ double op_seconds_bytes(const struct op_seconds *s, uint32_t buffer)
 /* Set the extents of a matrix product; dimensions of both operands and the result are its batch.
  * False: no matrix product, as no dimension is summed over, or an operand has no dimension of its
  * own: vectors are multiplied, or each of a batch by a matrix of its own.  Single rows, columns and
- * terms have a dimension of extent 1, and a single row may do without. */
+ * terms have a dimension of extent 1, and a single row may do without.  Dimensions of neither
+ * operand are those of the blocks that have a scale each. */
 static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
 {
     bool has_m = false, has_n = false, has_k = false;
@@ -44,6 +45,8 @@ static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
         bool a = e->a_has >> d & 1, b = e->b_has >> d & 1, c = e->c_has >> d & 1;
         int64_t *to = a && b && c ? &out->batch : a && c ? &out->m : b && c ? &out->n : &out->k;
 
+        if (!a && !b)
+            continue;
         *to *= e->extent[d];
         has_m |= to == &out->m;
         has_n |= to == &out->n;
@@ -67,24 +70,50 @@ static void set_attention(struct hardware_work *out, const struct kern_attention
     out->m = a->queries * together;
     out->n = a->keys;
     out->k = a->head_dim;
+    out->sequences = a->batch;
+    out->heads = a->heads;
+    out->kv_heads = a->kv_heads;
+    out->queries = a->queries;
+    out->head = ((double)a->head_dim + (double)a->value_dim) / 2;
+    out->latent = a->one || a->head_dim != a->value_dim;
+    out->type = a->code ? KERNEL_BF16_FP8 : KERNEL_BF16_BF16;
+}
+
+/* The type of models of measured products of numbers, and of codes. */
+static enum kernel_type type_of_numbers(enum shd_dtype dtype)
+{
+    return dtype == SHD_BF16 || dtype == SHD_F16 ? KERNEL_BF16 : KERNEL_ANY_TYPE;
+}
+
+static enum kernel_type type_of_codes(const struct kern_coded *c)
+{
+    enum shd_dtype code = op_seconds_code(c);
+
+    if (code == SHD_F4E2M1)
+        return KERNEL_NVFP4;
+    return c->b.ncoarse > 0 ? KERNEL_FP8_BLOCK : KERNEL_FP8;
 }
 
 static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
+    out->type = KERNEL_ANY_TYPE;
     if (op->kernel == &kern_kernel_einsum) {
         /* A product of vectors is a sum that reads its operands once. */
         if (set_product(out, &op->desc->einsum))
             out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc->einsum.dtype;
+        out->type = type_of_numbers(out->dtype);
     } else if (op->kernel == &kern_kernel_grouped) {
         (void)set_product(out, &op->desc->grouped.einsum);
         out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc->grouped.einsum.dtype;
+        out->type = type_of_numbers(out->dtype);
     } else if (kern_multiplies_codes(op->kernel)) {
         if (set_product(out, &op->desc->coded.product.einsum) || op->desc->coded.product.routing)
             out->kind = HARDWARE_MATMUL;
         out->dtype = op_seconds_code(&op->desc->coded);
+        out->type = type_of_codes(&op->desc->coded);
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
         out->kind =
             op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
@@ -131,6 +160,29 @@ static double kernel_bytes(const struct program *program, const struct program_o
     return bytes > 0 ? bytes : 0;
 }
 
+/* The product of experts that a kernel is; NULL: none. */
+static const struct kern_grouped *experts_product(const struct program_op *op)
+{
+    if (op->kernel == &kern_kernel_grouped)
+        return &op->desc->grouped;
+    return kern_multiplies_codes(op->kernel) && op->desc->coded.product.routing
+               ? &op->desc->coded.product
+               : NULL;
+}
+
+double op_seconds_experts(const struct program *program, const struct program_op *op,
+                          int32_t position)
+{
+    const struct kern_grouped *product = experts_product(op);
+    int64_t offsets[KERN_OFFSETS_MAX];
+
+    if (!product)
+        return 0;
+    program_op_offsets(program, op, position, offsets);
+    return kern_grouped_part(product, UINT32_C(1) << product->expert, offsets) *
+           (double)product->einsum.extent[product->expert];
+}
+
 /* What an op does on the cores of the device or of the host; false: nothing. */
 bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *seconds,
                          const struct program_op *op, int32_t position)
@@ -147,6 +199,7 @@ bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *sec
     set_kind(out, op);
     out->flops = (double)program_op_flops(seconds->program, op, position);
     out->bytes = kernel_bytes(seconds->program, op, position);
+    out->experts = op_seconds_experts(seconds->program, op, position);
     return true;
 }
 

@@ -41,7 +41,8 @@ void links_json(const struct links_answer *a, const struct links_question *q, st
                                             [HARDWARE_RING] = "ring",
                                             [HARDWARE_LEVELS] = "levels",
                                             [HARDWARE_TREE] = "tree",
-                                            [HARDWARE_DIRECT] = "direct"};
+                                            [HARDWARE_DIRECT] = "direct",
+                                            [HARDWARE_MEASURED] = "measured"};
 
     json_out_begin_object(out);
     json_out_key_string(out, "hardware", q->hardware->name);

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "hardware/constant.h"
+#include "hardware/kernel_model_reader.h"
 #include "hardware/key_values.h"
 #include "hardware/software.h"
 #include "hardware/traits.h"
@@ -345,6 +346,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_tiers(out, root, diag);
     read_validation(out, root, diag);
     read_fitted(out, root, diag);
+    kernel_models_read(&out->models, root, diag);
 }
 
 int hardware_parse(struct hardware **out, const char *file, const char *text, size_t length,

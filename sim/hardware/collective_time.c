@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "hardware/kernel_work.h"
 #include "hardware/torus.h"
 
 /* A collective to be timed, and the protocol tried. */
@@ -217,6 +218,28 @@ static bool can_directly(const struct asked *asked)
            asked->group->inside[0] == asked->group->members;
 }
 
+/* Inside a domain of the first tier, as such were measured; false: none was. */
+static bool measured(struct hardware_collective *out, const struct asked *asked)
+{
+    struct hardware_part *part = &out->parts[0];
+    struct kernel_parts parts;
+    double n = (double)asked->group->members, seconds;
+
+    if (asked->group->inside[0] != asked->group->members ||
+        !kernel_work_collective_seconds(&seconds, &parts, asked->hardware, asked->kind, n,
+                                        asked->array_bytes))
+        return false;
+    *out = (struct hardware_collective){
+        .schedule = HARDWARE_MEASURED, .nparts = 1, .seconds = seconds};
+    *part = (struct hardware_part){.members = asked->group->members,
+                                   .bytes = rounds_of(asked->kind) * asked->array_bytes * (n - 1) / n,
+                                   .bytes_per_s = asked->hardware->tiers[0].bytes_per_s,
+                                   .latency_s = parts.computing_s,
+                                   .bandwidth_s = parts.moving_s,
+                                   .seconds = seconds};
+    return true;
+}
+
 /* The time that the host needs to start the collective on all members. */
 static double host_seconds(const struct asked *asked)
 {
@@ -262,6 +285,8 @@ void hardware_collective(struct hardware_collective *out, const struct hardware 
     };
     struct hardware_collective other;
 
+    if (group->members > 1 && measured(out, &asked))
+        return;
     *out = (struct hardware_collective){.schedule = HARDWARE_ALONE, .seconds = INFINITY};
     for (int small = 0; small < 2 && group->members > 1; small++) {
         asked.small = small;

@@ -22,6 +22,7 @@ void hardware_destroy(struct hardware *hardware)
         free(hardware->validations[i].set);
         free(hardware->validations[i].software);
     }
+    kernel_models_destroy(hardware->models);
     free(hardware->name);
     free(hardware->source);
     free(hardware->place);
@@ -63,6 +64,16 @@ struct hardware hardware_as_served(const struct hardware *hardware)
     override(&out.kernels.attention_efficiency, s->attention_efficiency);
     out.kernels.attention_half_queries = s->attention_half_queries;
     out.tiers[0].direct_s = s->direct_s;
+    out.by_models = true;
+    out.served = true;
+    return out;
+}
+
+struct hardware hardware_as_measured(const struct hardware *hardware)
+{
+    struct hardware out = *hardware;
+
+    out.by_models = true;
     return out;
 }
 

@@ -30,6 +30,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "coll/coll.h"
+#include "hardware/kernel_model.h"
 
 #define HARDWARE_TIERS_MAX 4
 #define HARDWARE_TORUS_MAX 3 /* axes of a torus */
@@ -194,6 +195,9 @@ struct hardware {
     struct hardware_software software;
     bool other_software; /* than the file says, so than what was measured */
     struct hardware_serving serving;
+    struct kernel_models *models; /* of measured kernels; NULL: none */
+    bool served;    /* by engines that have all-reduces of their own */
+    bool by_models; /* kernels and collectives take what such took alone, where a model is of them */
     struct hardware_validation validations[HARDWARE_VALIDATIONS_MAX];
     int nvalidations;
     char **fitted; /* paths of the fitted constants: "kernels.launch"; NULL-terminated */
@@ -257,9 +261,10 @@ void hardware_destroy(struct hardware *hardware);
  * none is known. */
 double hardware_flops_per_s(const struct hardware *hardware, enum shd_dtype dtype);
 
-/* The cluster as engines of serving use it: a copy that shares all texts with `hardware`, and is
- * not to be destroyed. */
+/* The cluster as engines of serving use it, and as kernels run that were measured alone: copies
+ * that share all texts with `hardware`, and are not to be destroyed. */
 struct hardware hardware_as_served(const struct hardware *hardware);
+struct hardware hardware_as_measured(const struct hardware *hardware);
 
 /* Whether the constant with a path ("kernels.half_k") was fitted rather than stated. */
 bool hardware_is_fitted(const struct hardware *hardware, const char *path);
@@ -278,6 +283,11 @@ struct hardware_work {
     enum shd_dtype dtype;
     int64_t batch, m, n, k; /* of a product; [batch][m][k] by [batch][k][n] */
     double flops, bytes;    /* bytes read and written */
+    enum kernel_type type;  /* of operands, for models of measured kernels; KERNEL_ANY_TYPE: none */
+    double experts;         /* of a product of experts: those with rows */
+    int64_t sequences, heads, kv_heads, queries; /* of attention; of a sequence */
+    double head; /* elements of a head, the mean of keys and values */
+    bool latent; /* of latent vectors, or of keys that are longer than values */
 };
 
 double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work);
@@ -351,6 +361,7 @@ enum hardware_schedule {
     HARDWARE_LEVELS, /* inside the domains of the inner tier, then between them */
     HARDWARE_TREE,   /* likewise, with trees between the domains */
     HARDWARE_DIRECT, /* members of one domain read from all others at once */
+    HARDWARE_MEASURED, /* by a model of such that were measured */
 };
 
 /* One tier's part in a collective. */

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "hardware/kernel_work.h"
+
 #define NEARLY_ALL 0.999 /* of a time, except for rounding */
 
 /* ---- products ---- */
@@ -215,8 +217,20 @@ static double moving_seconds(const struct hardware *hardware, const struct hardw
 
 double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work)
 {
+    struct kernel_parts parts;
+    double measured;
+
+    if (kernel_work_seconds(&measured, &parts, hardware, work))
+        return measured;
     return fmax(hardware->kernels.launch_s,
                 fmax(computing_seconds(hardware, work), moving_seconds(hardware, work)));
+}
+
+static enum hardware_bound bound_of_parts(const struct kernel_parts *parts)
+{
+    if (parts->start_s > fmax(parts->computing_s, parts->moving_s))
+        return HARDWARE_BY_LAUNCH;
+    return parts->moving_s >= parts->computing_s ? HARDWARE_BY_MEMORY : HARDWARE_BY_COMPUTE;
 }
 
 /* Computing is bound by tiles if it would take half the time, or not be the limit, if they filled
@@ -225,9 +239,13 @@ enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
                                           const struct hardware_work *work)
 {
     double computing = computing_seconds(hardware, work), moving = moving_seconds(hardware, work);
+    struct kernel_parts parts;
+    double measured;
     double next = fmax(hardware->kernels.launch_s, moving);
     double filled = filled_seconds(hardware, work);
 
+    if (kernel_work_seconds(&measured, &parts, hardware, work))
+        return bound_of_parts(&parts);
     if (hardware->kernels.launch_s > fmax(computing, moving))
         return HARDWARE_BY_LAUNCH;
     if (moving >= NEARLY_ALL * computing)

@@ -33,6 +33,9 @@ const struct key hardware_keys[] = {
     {"serving", KEY_OTHER, false, 0, "what engines that serve do otherwise"},
     {"validation", KEY_OTHER, false, 0, "how far modelled times were from published ones"},
     {"fitted", KEY_OTHER, false, 0, "the constants that were fitted, as kernels.launch"},
+    {"measured_kernels", KEY_OTHER, false, 0,
+     "models of kernels that were measured alone (calibrate --kernels), or the name of a shipped "
+     "cluster that has those of the same devices"},
     END};
 
 const struct key memory_keys[] = {

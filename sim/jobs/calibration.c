@@ -6,10 +6,14 @@
 
 #include "jobs/calibration.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "calibrate/fit.h"
+#include "calibrate/kernel_rows.h"
+#include "calibrate/kernel_write.h"
 #include "calibrate/nccl.h"
 #include "calibrate/steps.h"
 #include "calibrate/write.h"
@@ -125,6 +129,101 @@ static int fit(const struct calibration *o, struct samples *samples, struct cons
     return exit;
 }
 
+/* ---- kernels ---- */
+
+static void add_models(struct text *out, const struct kernel_models *models)
+{
+    struct table table;
+
+    table_init(&table, "llrrr");
+    table_heads(&table, "kernel|type|rows|median|90th percentile");
+    for (size_t i = 0; i < models->n; i++) {
+        const struct kernel_model *m = &models->items[i];
+
+        table_add(&table, "%s", kernel_kinds[m->kernel]);
+        table_add(&table, "%s", kernel_types[m->type]);
+        table_add(&table, "%" PRId64, m->rows);
+        table_add(&table, "%.1f %%", 100 * m->median);
+        table_add(&table, "%.1f %%", 100 * m->p90);
+    }
+    table_print(&table, 0, out);
+    table_fini(&table);
+}
+
+static int fit_tables(struct kernel_models *models, const struct kernel_tables *tables, bool copies,
+                      struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (int k = 0; k < KERNEL_NKERNELS && status == SHD_OK; k++)
+        for (int t = 0; t < KERNEL_NTYPES && status == SHD_OK; t++) {
+            const struct kernel_samples *samples = &tables->of[k][t];
+            struct kernel_model *m = &models->items[models->n];
+
+            if (samples->n == 0 || (k == KERNEL_COPY) != copies)
+                continue;
+            if (cmd_stop_request)
+                return shd_error_set(err, SHD_ESTOPPED, "interrupted");
+            cmd_note("fitting %s, %s: %zu rows", kernel_kinds[k], kernel_types[t], samples->n);
+            status = kernel_fit(m, samples, err);
+            models->n += status == SHD_OK;
+        }
+    return status;
+}
+
+/* Copies first, as other rows have such in them. */
+static int fit_models(struct kernel_models *models, struct kernel_tables *tables,
+                      const char *folder, struct diag *diag, struct shd_error *err)
+{
+    int status = kernel_tables_read(tables, folder, true, diag);
+
+    if (status == SHD_OK)
+        status = fit_tables(models, tables, true, err);
+    tables->copy = models->n > 0 ? &models->items[0] : NULL;
+    if (status == SHD_OK)
+        status = kernel_tables_read(tables, folder, false, diag);
+    if (status == SHD_OK && tables->files == 0)
+        diag_error(diag, (struct place){folder, 1, 1},
+                   "no table of %s; expected files such as %s-gemm.csv.gz", tables->hardware->name,
+                   tables->hardware->name);
+    else if (status == SHD_OK)
+        status = fit_tables(models, tables, false, err);
+    return diag->nerrors > 0 ? SHD_EINVAL : status;
+}
+
+static int calibrate_kernels(const struct calibration *o, const struct hardware *hardware,
+                             const struct text *text, struct diag *diag)
+{
+    struct kernel_tables tables = {.hardware = hardware};
+    struct kernel_models models = {
+        .items = calloc(KERNEL_NKERNELS * KERNEL_NTYPES, sizeof *models.items)};
+    struct text file = TEXT_INIT, lines = TEXT_INIT;
+    struct shd_error err = {.text = ""};
+    int exit = CMD_USAGE, status = SHD_ENOMEM;
+
+    if (models.items)
+        status = fit_models(&models, &tables, o->kernels, diag, &err);
+    else
+        diag_no_memory(diag);
+    if (status == SHD_OK) {
+        kernel_write(&file, text_get(text), &models);
+        add_models(&lines, &models);
+        if (tables.left_out > 0)
+            text_addf(&lines, "\n%zu rows are of kernels or types that no model is of\n",
+                      tables.left_out);
+        exit = put(o, &file, &lines);
+    } else if (diag->nerrors == 0 && !diag->no_memory) {
+        if (!cmd_is_stopped(status))
+            cmd_error("%s", err.text);
+        exit = cmd_exit_of(status);
+    }
+    kernel_tables_fini(&tables);
+    kernel_models_clear(&models);
+    text_fini(&file);
+    text_fini(&lines);
+    return exit;
+}
+
 static int calibrate(const struct calibration *o, struct diag *diag)
 {
     struct text text = TEXT_INIT, place = TEXT_INIT;
@@ -137,11 +236,15 @@ static int calibrate(const struct calibration *o, struct diag *diag)
 
     if (status == SHD_OK)
         status = hardware_parse(&hardware, text_get(&place), text_get(&text), text.length, diag);
+    if (status == SHD_OK && o->kernels) {
+        exit = calibrate_kernels(o, hardware, &text, diag);
+        status = SHD_ESTOPPED;
+    }
     if (status == SHD_OK)
         status = constants_read(&constants, hardware, o->constants, diag);
     if (status == SHD_OK)
         read_samples(&samples, o, hardware, diag);
-    if (diag->nerrors == 0 && !diag->no_memory)
+    if (status == SHD_OK && diag->nerrors == 0 && !diag->no_memory)
         exit = fit(o, &samples, &constants, &text, text_get(&place), diag);
     samples_fini(&samples);
     constants_fini(&constants);

@@ -14,6 +14,7 @@
 
 struct calibration {
     const char *hardware, *constants, *output;
+    const char *kernels; /* a folder of tables; NULL: none */
     const char *steps[CALIBRATION_FILES_MAX], *collectives[CALIBRATION_FILES_MAX];
     size_t nsteps, ncollectives;
     size_t rows;

@@ -106,6 +106,8 @@ int explain_links(const struct explain_links *asked, const struct canvas *canvas
     if (status == CMD_OK)
         status = cluster_find(&hardware, asked->hardware, mesh, shd_mesh_size(mesh), asked->slices);
     q.mesh = mesh;
+    if (hardware)
+        hardware->by_models = true;
     q.hardware = hardware;
     if (status == CMD_OK)
         status = parse_axes(&q, asked->axes);

@@ -252,13 +252,18 @@ bool program_has_state(const struct program *program)
     return false;
 }
 
-bool program_serves(const struct program *program)
+bool program_learns(const struct program *program)
 {
     uint32_t i = program->first_op;
 
     while (i < program->nops && program->ops[i].part == PROGRAM_FORWARD)
         i++;
-    return i == program->nops && program_has_state(program);
+    return i < program->nops;
+}
+
+bool program_serves(const struct program *program)
+{
+    return !program_learns(program) && program_has_state(program);
 }
 
 /* Find the first op after the arguments and the first op of the update. */

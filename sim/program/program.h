@@ -352,6 +352,9 @@ SHD_MUST_CHECK int program_update_in_place(struct program *program, struct shd_e
 /* Whether a step starts from state that the previous step left. */
 bool program_has_state(const struct program *program);
 
+/* Whether a step has more than a forward phase. */
+bool program_learns(const struct program *program);
+
 /* Whether a step is of serving: it has state, and learns nothing. */
 bool program_serves(const struct program *program);
 

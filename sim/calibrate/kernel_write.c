@@ -1,0 +1,70 @@
+/* Writing models of measured kernels (kernel_write.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "calibrate/kernel_write.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "hardware/kernel_model_reader.h"
+
+#define LINE_WIDTH 100
+#define KEY "measured_kernels:"
+
+static void write_constants(struct text *out, const struct kernel_model *m)
+{
+    const struct kernel_form *form = &kernel_model_forms[m->kernel];
+
+    text_add(out, "    constants: {");
+    for (int c = 0; c < kernel_model_nconstants(form); c++)
+        text_addf(out, "%s%s: %.4g", c > 0 ? ", " : "", form->constants[c].name, m->constants[c]);
+    text_add(out, "}\n    axes: [");
+    for (int a = 0; a < kernel_model_naxes(form); a++)
+        text_addf(out, "%s[%g, %" PRId64 "]", a > 0 ? ", " : "", m->grid.first[a],
+                  m->grid.points[a]);
+    text_add(out, "]\n");
+}
+
+/* Numbers in lines, which YAML folds to one. */
+static void write_correction(struct text *out, const struct kernel_model *m)
+{
+    int64_t n =
+        kernel_model_npoints(&m->grid, kernel_model_naxes(&kernel_model_forms[m->kernel]));
+    size_t begin = out->length;
+
+    text_add(out, "    correction: ");
+    for (int64_t i = 0; i < n; i++) {
+        if (out->length - begin > LINE_WIDTH - 6) {
+            text_add(out, "\n     ");
+            begin = out->length - 5;
+        }
+        text_addf(out, i > 0 ? " %ld" : "%ld",
+                  lround((double)m->correction[i] / KERNEL_HUNDREDTH));
+    }
+    text_add_char(out, '\n');
+}
+
+void kernel_write(struct text *out, const char *text, const struct kernel_models *models)
+{
+    const char *at = !strncmp(text, KEY, strlen(KEY)) ? text : strstr(text, "\n" KEY);
+    size_t kept = at ? (size_t)(at - text) + (*at == '\n') : strlen(text);
+
+    text_add_bytes(out, text, kept);
+    if (kept > 0 && text[kept - 1] != '\n')
+        text_add_char(out, '\n');
+    text_add(out, KEY "\n");
+    for (size_t i = 0; i < models->n; i++) {
+        const struct kernel_model *m = &models->items[i];
+
+        text_addf(out, "  - kernel: %s\n    type: %s\n", kernel_kinds[m->kernel],
+                  kernel_types[m->type]);
+        write_constants(out, m);
+        write_correction(out, m);
+        text_addf(out, "    rows: %" PRId64 "\n    error: [%.4f, %.4f]\n", m->rows, m->median,
+                  m->p90);
+    }
+}

@@ -1,0 +1,252 @@
+/* Reading the models of a cluster's file (kernel_model_reader.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/kernel_model_reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hardware/shipped.h"
+
+#define LIKELY_MOST 1000 /* hundredths of a logarithm: a factor of 22,000 */
+#define LOG2_MOST 64
+
+static const struct yaml_node *need(const struct yaml_node *map, const char *key,
+                                    enum yaml_kind kind, struct diag *diag)
+{
+    static const char *const kinds[] = {[YAML_TEXT] = "a value", [YAML_LIST] = "a list",
+                                        [YAML_MAP] = "a map"};
+    const struct yaml_node *node = yaml_find(map, key);
+
+    if (node && node->kind == kind)
+        return node;
+    if (node)
+        diag_error(diag, node->place, "%s of a measured kernel is %s; expected %s", key,
+                   yaml_describe(node).text, kinds[kind]);
+    else
+        diag_error(diag, map->place, "a measured kernel has no '%s'; expected %s", key, kinds[kind]);
+    return NULL;
+}
+
+/* The number of a word; `n`: it is none of them, which is told. */
+static int read_word(const struct yaml_node *map, const char *key, const char *const *words, int n,
+                     struct diag *diag)
+{
+    const struct yaml_node *node = need(map, key, YAML_TEXT, diag);
+
+    for (int i = 0; node && i < n; i++)
+        if (!strcmp(node->text, words[i]))
+            return i;
+    if (node)
+        diag_error(diag, node->place, "%s of a measured kernel is %s; expected one such as %s", key,
+                   yaml_describe(node).text, words[0]);
+    return n;
+}
+
+static void read_constants(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    const struct kernel_form *form = &kernel_model_forms[out->kernel];
+    const struct yaml_node *constants = need(map, "constants", YAML_MAP, diag);
+
+    for (int i = 0; constants && i < kernel_model_nconstants(form); i++) {
+        const struct kernel_constant *c = &form->constants[i];
+        const struct yaml_node *value = yaml_find(constants, c->name);
+
+        if (!value)
+            diag_error(diag, constants->place, "constants of %s have no '%s'",
+                       kernel_kinds[out->kernel], c->name);
+        else if (value->kind != YAML_TEXT || !yaml_read_double(value, &out->constants[i]) ||
+                 out->constants[i] < c->least || out->constants[i] > c->most)
+            diag_error(diag, value->place, "%s of a measured kernel is %s; expected a number from %g to %g",
+                       c->name, yaml_describe(value).text, c->least, c->most);
+    }
+}
+
+static bool read_axis(struct kernel_model *out, int axis, const struct yaml_node *pair)
+{
+    double first;
+    int64_t points;
+
+    if (pair->kind != YAML_LIST || pair->nitems != 2 || pair->items[0]->kind != YAML_TEXT ||
+        pair->items[1]->kind != YAML_TEXT || !yaml_read_double(pair->items[0], &first) ||
+        !yaml_read_int(pair->items[1], &points) || first < 0 || first > LOG2_MOST || points < 1 ||
+        points > KERNEL_POINTS_MAX)
+        return false;
+    out->grid.first[axis] = first;
+    out->grid.points[axis] = points;
+    return true;
+}
+
+/* The number of points; 0: a fault, which is told. */
+static int64_t read_axes(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    int naxes = kernel_model_naxes(&kernel_model_forms[out->kernel]);
+    const struct yaml_node *axes = need(map, "axes", YAML_LIST, diag);
+    int64_t n = 1;
+
+    if (axes && axes->nitems != (size_t)naxes) {
+        diag_error(diag, axes->place, "axes of %s are %zu; expected %d",
+                   kernel_kinds[out->kernel], axes->nitems, naxes);
+        return 0;
+    }
+    for (int a = 0; axes && a < naxes; a++) {
+        bool right = read_axis(out, a, axes->items[a]);
+
+        n *= right ? out->grid.points[a] : 0;
+        if (n >= 1 && n <= KERNEL_POINTS_MAX)
+            continue;
+        diag_error(diag, axes->items[a]->place,
+                   "an axis of %s is not the log2 of a size, 0 to %d, and a number of points, at "
+                   "most %d in all",
+                   kernel_kinds[out->kernel], LOG2_MOST, KERNEL_POINTS_MAX);
+        return 0;
+    }
+    return axes ? n : 0;
+}
+
+static void read_correction(struct kernel_model *out, const struct yaml_node *map, int64_t n,
+                            struct diag *diag)
+{
+    const struct yaml_node *node = need(map, "correction", YAML_TEXT, diag);
+    const char *at = node ? node->text : "";
+    int64_t count = 0;
+
+    out->correction = node ? malloc((size_t)n * sizeof *out->correction) : NULL;
+    if (node && !out->correction)
+        diag_no_memory(diag);
+    for (char *end; out->correction && count <= n; at = end) {
+        long value = strtol(at, &end, 10);
+
+        if (end == at)
+            break;
+        if (value < -LIKELY_MOST || value > LIKELY_MOST)
+            count = n + 1;
+        else if (count++ < n)
+            out->correction[count - 1] = (float)((double)value * KERNEL_HUNDREDTH);
+    }
+    if (out->correction && (count != n || at[strspn(at, " \n")]))
+        diag_error(diag, node->place,
+                   "correction of %s: expected %" PRId64 " whole numbers from -%d to %d",
+                   kernel_kinds[out->kernel], n, LIKELY_MOST, LIKELY_MOST);
+}
+
+static void read_error(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *rows = need(map, "rows", YAML_TEXT, diag);
+    const struct yaml_node *error = need(map, "error", YAML_LIST, diag);
+    double *const to[] = {&out->median, &out->p90};
+
+    if (rows && (!yaml_read_int(rows, &out->rows) || out->rows < 0))
+        diag_error(diag, rows->place, "rows of a measured kernel is %s; expected a whole number",
+                   yaml_describe(rows).text);
+    for (size_t i = 0; error && i < 2; i++)
+        if (error->nitems != 2 || error->items[i]->kind != YAML_TEXT ||
+            !yaml_read_double(error->items[i], to[i]) || *to[i] < 0) {
+            diag_error(diag, error->place,
+                       "error of a measured kernel: expected a median and a 90th percentile, as [0.03, 0.1]");
+            return;
+        }
+}
+
+static void read_model(struct kernel_models *out, const struct yaml_node *map, struct diag *diag)
+{
+    struct kernel_model *c = &out->items[out->n];
+    int kernel, type;
+    int64_t n;
+
+    if (map->kind != YAML_MAP) {
+        diag_error(diag, map->place, "a measured kernel is %s; expected a map", yaml_describe(map).text);
+        return;
+    }
+    kernel = read_word(map, "kernel", kernel_kinds, KERNEL_NKERNELS, diag);
+    type = read_word(map, "type", kernel_types, KERNEL_NTYPES, diag);
+    if (kernel == KERNEL_NKERNELS || type == KERNEL_NTYPES)
+        return;
+    *c = (struct kernel_model){.kernel = (enum kernel_kind)kernel, .type = (enum kernel_type)type};
+    out->n++;
+    read_constants(c, map, diag);
+    n = read_axes(c, map, diag);
+    if (n > 0)
+        read_correction(c, map, n, diag);
+    read_error(c, map, diag);
+    out->of[kernel][type] = c;
+}
+
+/* The units of the device in whose file the list is. */
+static double units_of(const struct yaml_node *root)
+{
+    const struct yaml_node *kernels = yaml_find(root, "kernels");
+    const struct yaml_node *units =
+        kernels && kernels->kind == YAML_MAP ? yaml_find(kernels, "units") : NULL;
+    int64_t n;
+
+    return units && units->kind == YAML_TEXT && yaml_read_int(units, &n) && n > 0 ? (double)n : 0;
+}
+
+static void read_list(struct kernel_models **out, const struct yaml_node *list,
+                      const struct yaml_node *root, struct diag *diag)
+{
+    struct kernel_models *models = calloc(1, sizeof *models);
+    double units = units_of(root);
+
+    if (units == 0)
+        diag_error(diag, list->place,
+                   "measured_kernels of a device without kernels.units; expected its units (SMs)");
+    if (models)
+        models->units = units;
+
+    if (models)
+        models->items = calloc(list->nitems + 1, sizeof *models->items);
+    if (!models || !models->items)
+        diag_no_memory(diag);
+    for (size_t i = 0; models && models->items && i < list->nitems && !diag_is_full(diag); i++)
+        read_model(models, list->items[i], diag);
+    *out = models;
+}
+
+/* Those of a shipped cluster, whose text is right. */
+static void read_shipped(struct kernel_models **out, const struct yaml_node *name, struct diag *diag)
+{
+    const struct shipped_file *file = shipped_find(name->text);
+    struct text text = TEXT_INIT;
+    struct yaml_doc *doc = NULL;
+    const struct yaml_node *list = NULL;
+
+    if (file) {
+        shipped_text(file, &text);
+        if (text.failed)
+            diag_no_memory(diag);
+        else if (yaml_doc_parse(&doc, (struct place){file->name, 1, 1}, text_get(&text),
+                                text.length, diag) == SHD_OK)
+            list = yaml_find(yaml_doc_root(doc), "measured_kernels");
+    }
+    if (list && list->kind == YAML_LIST)
+        read_list(out, list, yaml_doc_root(doc), diag);
+    else
+        diag_error(diag, name->place,
+                   "measured_kernels is %s; expected a list, or the name of a shipped cluster that has one",
+                   yaml_describe(name).text);
+    yaml_doc_destroy(doc);
+    text_fini(&text);
+}
+
+void kernel_models_read(struct kernel_models **out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, "measured_kernels");
+
+    *out = NULL;
+    if (!node)
+        return;
+    if (node->kind == YAML_LIST)
+        read_list(out, node, root, diag);
+    else if (node->kind == YAML_TEXT && !yaml_is_null(node))
+        read_shipped(out, node, diag);
+    else
+        diag_error(diag, node->place,
+                   "measured_kernels is %s; expected a list, or the name of a shipped cluster that has one",
+                   yaml_describe(node).text);
+}

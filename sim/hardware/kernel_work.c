@@ -1,0 +1,167 @@
+/* A kernel's work as its model reads it (kernel_work.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/kernel_work.h"
+
+#include <math.h>
+
+/* Queries of a sequence that engines take as a decode, each head's as heads of their own. */
+#define DECODE_QUERIES_MAX 8
+
+/* Bits of an element of a product's operands, with scales; and the type whose rate counts. */
+static const struct operands {
+    double a_bits, b_bits;
+    enum shd_dtype rate;
+} operands_of[KERNEL_NTYPES] = {
+    [KERNEL_BF16] = {16, 16, SHD_BF16},           [KERNEL_FP8] = {8, 8, SHD_F8E4M3},
+    [KERNEL_FP8_BLOCK] = {8, 8, SHD_F8E4M3},      [KERNEL_NVFP4] = {4.5, 4.5, SHD_F4E2M1},
+    [KERNEL_INT4_WEIGHTS] = {16, 4.25, SHD_BF16}, [KERNEL_MXFP4_WEIGHTS] = {16, 4.25, SHD_BF16},
+    [KERNEL_BF16_BF16] = {16, 16, SHD_BF16},      [KERNEL_BF16_FP8] = {16, 8, SHD_BF16},
+    [KERNEL_FP8_FP8] = {8, 8, SHD_F8E4M3},        [KERNEL_ANY_TYPE] = {16, 16, SHD_BF16}};
+
+struct kernel_peaks kernel_work_peaks(const struct hardware *hardware, enum kernel_type type)
+{
+    return (struct kernel_peaks){
+        .flops_per_s = hardware_flops_per_s(hardware, operands_of[type].rate),
+        .memory_bytes_per_s = hardware->memory_bytes_per_s,
+        .link_bytes_per_s = hardware->tiers[0].bytes_per_s,
+        .units = hardware->models ? hardware->models->units
+                                  : fmax((double)hardware->kernels.units, 1)};
+}
+
+void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, double groups,
+                             double m, double n, double k)
+{
+    const struct operands *o = &operands_of[type < KERNEL_NTYPES ? type : KERNEL_ANY_TYPE];
+
+    out->groups = groups;
+    out->m = m;
+    out->n = n;
+    out->k = k;
+    out->a_bits = o->a_bits;
+    out->b_bits = o->b_bits;
+    out->bytes = groups * (m * k * o->a_bits / 8 + k * n * o->b_bits / 8 + m * n * 2);
+}
+
+void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, double experts,
+                             double m, double n, double k)
+{
+    kernel_work_set_product(out, type, experts, m, fmin(n, k), fmax(n, k));
+}
+
+/* The model of a type, or of one whose kernels are most like those of it: each type's next. */
+static const struct kernel_model *find(const struct hardware *hardware, enum kernel_kind kind,
+                                       enum kernel_type type)
+{
+    static const enum kernel_type next[KERNEL_NTYPES] = {
+        [KERNEL_BF16] = KERNEL_NTYPES,          [KERNEL_FP8] = KERNEL_NTYPES,
+        [KERNEL_FP8_BLOCK] = KERNEL_FP8,        [KERNEL_NVFP4] = KERNEL_NTYPES,
+        [KERNEL_INT4_WEIGHTS] = KERNEL_BF16,    [KERNEL_MXFP4_WEIGHTS] = KERNEL_INT4_WEIGHTS,
+        [KERNEL_BF16_BF16] = KERNEL_NTYPES,     [KERNEL_BF16_FP8] = KERNEL_BF16_BF16,
+        [KERNEL_FP8_FP8] = KERNEL_BF16_FP8,     [KERNEL_ANY_TYPE] = KERNEL_NTYPES};
+    const struct kernel_model *found = NULL;
+
+    for (; !found && type < KERNEL_NTYPES; type = next[type])
+        found = hardware->models->of[kind][type];
+    return found;
+}
+
+/* ---- sizes ---- */
+
+static enum kernel_kind set_product(struct kernel_sizes *out, const struct hardware_work *work)
+{
+    double rows = work->flops / (2 * (double)work->n * (double)work->k);
+
+    if (work->experts > 0) {
+        kernel_work_set_experts(out, work->type, work->experts, rows / work->experts,
+                                (double)work->n, (double)work->k);
+        return KERNEL_EXPERTS;
+    }
+    kernel_work_set_product(out, work->type, (double)work->batch, (double)work->m, (double)work->n,
+                            (double)work->k);
+    return KERNEL_PRODUCT;
+}
+
+static enum kernel_kind set_attention(struct kernel_sizes *out, const struct hardware_work *work)
+{
+    double queries = (double)work->queries;
+    bool decodes = work->queries <= DECODE_QUERIES_MAX;
+
+    out->batch = (double)work->sequences;
+    out->heads = (double)work->heads * (decodes ? queries : 1);
+    out->kv_heads = (double)work->kv_heads;
+    out->head_dim = work->head;
+    out->queries = decodes ? 1 : queries;
+    out->pairs = work->flops / (4 * out->batch * out->heads * out->head_dim);
+    if (decodes)
+        return work->latent ? KERNEL_LATENT_DECODE : KERNEL_DECODE;
+    return work->latent ? KERNEL_LATENT_PREFILL : KERNEL_PREFILL;
+}
+
+/* The kernel that a work is, and its sizes; KERNEL_NKERNELS: none that models are of. */
+static enum kernel_kind set_sizes(struct kernel_sizes *out, const struct hardware_work *work)
+{
+    enum kernel_kind kind = KERNEL_NKERNELS;
+
+    *out = (struct kernel_sizes){.devices = 1};
+    if (work->kind == HARDWARE_MEMORY)
+        kind = KERNEL_COPY;
+    else if (work->kind == HARDWARE_MATMUL && work->flops > 0 && work->n > 0 && work->k > 0)
+        kind = set_product(out, work);
+    else if (work->kind == HARDWARE_ATTENTION && work->sequences > 0 && work->queries > 0 &&
+             work->head > 0)
+        kind = set_attention(out, work);
+    out->bytes = work->bytes;
+    return kind;
+}
+
+bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
+                         const struct hardware_work *work)
+{
+    const struct kernel_model *model;
+    struct kernel_sizes sizes;
+    struct kernel_peaks peaks;
+    enum kernel_kind kind;
+
+    if (!hardware->by_models || !hardware->models)
+        return false;
+    kind = set_sizes(&sizes, work);
+    if (kind == KERNEL_NKERNELS)
+        return false;
+    model = find(hardware, kind, kind == KERNEL_COPY ? KERNEL_ANY_TYPE : work->type);
+    if (!model)
+        return false;
+    peaks = kernel_work_peaks(hardware, model->type);
+    *out = kernel_model_seconds(model, &sizes, &peaks, parts);
+    return true;
+}
+
+bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,
+                                    const struct hardware *hardware, enum coll_kind kind,
+                                    double devices, double array_bytes)
+{
+    static const enum kernel_kind kinds[] = {[COLL_ALL_REDUCE] = KERNEL_ALL_REDUCE,
+                                             [COLL_ALL_GATHER] = KERNEL_ALL_GATHER,
+                                             [COLL_REDUCE_SCATTER] = KERNEL_REDUCE_SCATTER,
+                                             [COLL_ALL_TO_ALL] = KERNEL_ALL_TO_ALL};
+    struct kernel_sizes sizes = {.devices = devices, .bytes = array_bytes};
+    const struct kernel_model *model = NULL;
+    struct kernel_peaks peaks;
+
+    if (!hardware->by_models || !hardware->models ||
+        (kind != COLL_ALL_REDUCE && kind != COLL_ALL_GATHER && kind != COLL_REDUCE_SCATTER &&
+         kind != COLL_ALL_TO_ALL))
+        return false;
+    if (hardware->served && kind == COLL_ALL_REDUCE)
+        model = hardware->models->of[KERNEL_ENGINE_ALL_REDUCE][KERNEL_ANY_TYPE];
+    if (!model)
+        model = hardware->models->of[kinds[kind]][KERNEL_ANY_TYPE];
+    if (!model)
+        return false;
+    peaks = kernel_work_peaks(hardware, KERNEL_ANY_TYPE);
+    *out = kernel_model_seconds(model, &sizes, &peaks, parts);
+    return true;
+}

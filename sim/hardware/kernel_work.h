@@ -1,0 +1,34 @@
+/* kernel_work.h - what a model of measured kernels reads of a kernel's work.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef HARDWARE_KERNEL_WORK_H
+#define HARDWARE_KERNEL_WORK_H
+
+#include "hardware/hardware.h"
+
+/* What the devices of a cluster reach with operands of a type. */
+struct kernel_peaks kernel_work_peaks(const struct hardware *hardware, enum kernel_type type);
+
+/* Set the sizes of a product of such operands, and the bytes of them and of a result in 16 bits. */
+void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, double groups,
+                             double m, double n, double k);
+
+/* The same of experts' products.  What was measured is all three of an expert together, so that those
+ * into its inner dimension and that out of it count as alike: k is the larger dimension. */
+void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, double experts,
+                             double m, double n, double k);
+
+/* Seconds of a kernel by a model that is of it, and the parts of its time.  False: the cluster has
+ * none. */
+bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
+                         const struct hardware_work *work);
+
+/* Seconds of a collective of an array inside a domain of the first tier, likewise. */
+bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,
+                                    const struct hardware *hardware, enum coll_kind kind,
+                                    double devices, double array_bytes);
+
+#endif /* HARDWARE_KERNEL_WORK_H */
