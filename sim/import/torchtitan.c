@@ -200,18 +200,22 @@ static void find_model(struct import_job *job, struct diag *diag)
         import_job_take_model(job, diag);
 }
 
-/* Whether layers are compiled; torchtitan may compile the loss alone. */
-static bool compiles_model(const struct import_job *job)
+/* Whether compile.components lists "model" or "loss". */
+static bool compiles(const struct import_job *job, const char *part)
 {
     const char *name;
     size_t length;
 
-    if (!job->compiled || !job->compiled_parts.text)
-        return job->compiled;
     for (const char *at = job->compiled_parts.text; (name = import_next_name(&at, &length, NULL));)
-        if (length == strlen("model") && !strncmp(name, "model", length))
+        if (job->compiled && length == strlen(part) && !strncmp(name, part, length))
             return true;
     return false;
+}
+
+/* Whether layers are compiled; torchtitan may compile the loss alone. */
+static bool compiles_model(const struct import_job *job)
+{
+    return job->compiled_parts.text ? compiles(job, "model") : job->compiled;
 }
 
 /* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops. */
@@ -220,6 +224,7 @@ static void find_recompute(struct import_job *job, struct diag *diag)
     const char *option = job->every_layer.text;
     struct place place = option ? job->every_layer.place : job->end;
 
+    job->known_fusions = job->fused_loss = compiles(job, "loss");
     if (!job->recompute || strcmp(job->recompute, "selective") != 0)
         return;
     if (!option) {
