@@ -88,11 +88,13 @@ static void test_kernels(const struct hardware *h)
     work.flops = 1;
     work.bytes = 1;
     is_near(hardware_kernel_seconds(h, &work), 5e-6, "product: bound by its launch");
-    work = (struct hardware_work){HARDWARE_ATTENTION, SHD_BF16, 1, 0, 0, 0, 4e9, 1e6};
+    work = (struct hardware_work){
+        .kind = HARDWARE_ATTENTION, .dtype = SHD_BF16, .batch = 1, .flops = 4e9, .bytes = 1e6};
     is_near(hardware_kernel_seconds(h, &work), 4e9 / 40e12, "attention");
     work.kind = HARDWARE_ATTENTION_BACKWARD;
     is_near(hardware_kernel_seconds(h, &work), 4e9 / 20e12, "attention: backward");
-    work = (struct hardware_work){HARDWARE_MEMORY, SHD_BF16, 1, 0, 0, 0, 1e12, 1e8};
+    work = (struct hardware_work){
+        .kind = HARDWARE_MEMORY, .dtype = SHD_BF16, .batch = 1, .flops = 1e12, .bytes = 1e8};
     is_near(hardware_kernel_seconds(h, &work), 2e-4, "elementwise: only bytes count");
 }
 
@@ -127,7 +129,14 @@ static void test_few_rows(const struct hardware *h)
     }
     ok(grows, "no product takes longer than one with more rows");
     ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_COMPUTE, "many rows: computing is the limit");
-    work = (struct hardware_work){HARDWARE_MATMUL, SHD_BF16, 1, 100, 200, 4000, 8e12, 1e6};
+    work = (struct hardware_work){.kind = HARDWARE_MATMUL,
+                                  .dtype = SHD_BF16,
+                                  .batch = 1,
+                                  .m = 100,
+                                  .n = 200,
+                                  .k = 4000,
+                                  .flops = 8e12,
+                                  .bytes = 1e6};
     ok(hardware_kernel_seconds(h, &work) < 8e12 / (80e12 / 10) / 4, "units share the only tile");
     ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_COMPUTE, "... and are busy");
     work.k = 32;
@@ -240,7 +249,14 @@ static void test_served(const struct hardware *h)
     static const int32_t sizes[] = {4, 2, 4};
     static const uint8_t z[] = {2}, x[] = {0};
     struct hardware cluster = *h, served;
-    struct hardware_work decode = {HARDWARE_ATTENTION, SHD_BF16, 32, 1, 4096, 128, 1e9, 1};
+    struct hardware_work decode = {.kind = HARDWARE_ATTENTION,
+                                   .dtype = SHD_BF16,
+                                   .batch = 32,
+                                   .m = 1,
+                                   .n = 4096,
+                                   .k = 128,
+                                   .flops = 1e9,
+                                   .bytes = 1};
     double at_once;
 
     cluster.serving = (struct hardware_serving){

@@ -170,6 +170,22 @@ static void add_validation(const struct hardware_validation *v, struct text *t)
     text_addf(t, "; nine of ten errors are within %.1f %%", 100 * v->claim);
 }
 
+/* The models of measured kernels, with the median of their errors. */
+static void add_models(const struct kernel_models *models, struct text *t)
+{
+    const char *between = "measured kernels, off by (median, of shapes not fitted to): ";
+
+    for (size_t i = 0; models && i < models->n; i++) {
+        const struct kernel_model *m = &models->items[i];
+
+        text_addf(t, "%s%s", between, kernel_kinds[m->kernel]);
+        if (m->type != KERNEL_ANY_TYPE)
+            text_addf(t, " %s", kernel_types[m->type]);
+        text_addf(t, " %.1f %%", 100 * m->median);
+        between = ", ";
+    }
+}
+
 void hardware_figures(const struct hardware *h, struct text *out, size_t width)
 {
     struct text t = TEXT_INIT;
@@ -192,6 +208,9 @@ void hardware_figures(const struct hardware *h, struct text *out, size_t width)
         add_line(out, width, &t);
     }
     add_serving(&h->serving, &t);
+    if (t.length > 0)
+        add_line(out, width, &t);
+    add_models(h->models, &t);
     if (t.length > 0)
         add_line(out, width, &t);
     for (int i = 0; i < h->nvalidations; i++) {
