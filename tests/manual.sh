@@ -89,6 +89,12 @@ END
         s = 90e-6 + 1.75 * b / 360e9
         printf "%12d %12d float sum -1 %.2f %.2f %.2f 0\n", b, b / 4, s * 1e6, b / s / 1e9, 1.75 * b / s / 1e9}}'
 } >"$tmp/here/reduce.txt"
+# A table of measured products.
+mkdir -p "$tmp/here/tables"
+{
+    echo type,n,k,m,us_median
+    for m in 1 16 256; do for k in 512 2048; do echo "bfloat16,1024,$k,$m,$((5 + m * k / 65536))"; done; done
+} >"$tmp/here/tables/h100_sxm-gemm.csv"
 # Training scenarios, which `check` need not plan again.
 mkdir -p "$tmp/here/models/mine"
 cat >"$tmp/here/models/mine/config.json" <<'JSON'

@@ -222,7 +222,7 @@ test_others() {
     no "or --set hardware=NAME" explain "$good" --roofline
     no "did you mean 'ring'?" explain collective all-reduce --algorithm rnig
     no "did you mean 'tiers.0.step'?" calibrate h100-sxm --constants tier.0.step --steps none
-    no "expected --steps or --collectives" calibrate h100-sxm
+    no "expected --steps, --collectives or --kernels" calibrate h100-sxm
     no "did you mean 'model.d_model'?" show options hidden_size
     no "expected step: [forward, backward, update]" show curves "$good"
     no "did you mean '1F1B'?" show timetable 1f1bb --ranks 4 --microbatches 8

@@ -11,7 +11,7 @@ import random_options
 import random_serving
 from random_draw import options_in, options_of
 
-DRAWS = 1500  # by each generator
+DRAWS = 3000  # by each generator
 
 
 def main():

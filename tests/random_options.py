@@ -286,6 +286,7 @@ PRODUCTS = (
     ("products.dispatch", 0.4, lambda d: True if d.get("products.recipe") in ("blockwise", "mxfp8") and d.get(
         "moe.experts") else SKIP),
     ("products.kept", 0.3, ["recipe", "codes", "wide"]),
+    ("products.frozen", 0.3, ["compute", "codes", "cluster"]),
     ("products.except", 0.3, [[], ["head"], ["attn", "^head$"], ["router$"]]),
 )
 
@@ -348,6 +349,8 @@ OTHER = (
     ("straggler.device", 0.2, device),
     ("straggler.compute", 0.9, lambda d: 2 if "straggler" in d.out else SKIP),
     ("straggler.links", 0.5, lambda d: 3 if "straggler" in d.out else SKIP),
+    *[("fused." + key, 0.2, ["false", "true", "cluster"]) for key in ("loss", "activation")],
+    ("software", 0.15, ["megatron", "megatron-2021", "fsdp1", "fsdp2", "jax", "cluster"]),
     *[("overlap." + key, 0.15, ["false", "true", "cluster"]) for key in ("gradients", "weights", "products", "sends", "pairs")],
     ("gathered", 0.2, ["again", "keep"]),
     ("frozen", 0.15, [[], ["(o|up)/kernel"], ["bias|kernel"], ["scale|kernel"], [".*"]]),

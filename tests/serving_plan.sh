@@ -376,7 +376,7 @@ says err "products.recipe none with products.weights mxfp4 and products.block 16
 # One kernel finds the magnitudes of blocks or rows and rounds by them, so that small steps take as long as where
 # scales are known before; a scale of the whole array is found by a kernel of its own.
 small_step() {
-    shardsim plan -q "$tmp/fp4.yaml" --json -s hardware=b200 -s "products={recipe: $1, amax: $2}" -s mesh.tp=1
+    shardsim plan -q "$tmp/fp4.yaml" --json -s hardware=mi355x -s "products={recipe: $1, amax: $2}" -s mesh.tp=1
     python3 -c 'import json, sys
 print("%.9f" % json.load(open(sys.argv[1]))["figures"]["modelled_elementwise_seconds"])' "$tmp/out"
 }

@@ -67,7 +67,7 @@ static const struct args args = {
         "    shardsim calibrate a100-sxm --collectives reduce.txt -o "
         "cluster.yaml\n"
         "  Kernels of a device, each measured alone:\n"
-        "    shardsim calibrate h100-sxm --kernels tables -o cluster.yaml\n\n" ARGS_EXIT_STATUS("")};
+        "    shardsim calibrate h100-sxm --kernels tables -o kernels.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

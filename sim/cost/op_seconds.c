@@ -33,8 +33,7 @@ static void find_sizes(struct op_seconds *s)
 /* ---- chains of fused elementwise ops ---- */
 
 /* Whether a kernel may be part of a chain if it is bound by memory.  Engines whose kernels were
- * measured also choose and sort experts in one, and make codes in the one that finds their scales.
- */
+ * measured also choose and sort experts in one. */
 static bool is_chained(const struct op_seconds *s, const struct program_op *op)
 {
     bool measured = s->hardware->served && s->hardware->by_models && s->hardware->models;
@@ -42,8 +41,7 @@ static bool is_chained(const struct op_seconds *s, const struct program_op *op)
     return op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce ||
            op->kernel == &kern_kernel_einsum ||
            (measured && (op->kernel == &kern_kernel_topk || op->kernel == &kern_kernel_pick ||
-                         op->kernel == &kern_kernel_slots || op->kernel == &kern_kernel_amax ||
-                         op->kernel == &kern_kernel_encode));
+                         op->kernel == &kern_kernel_slots));
 }
 
 /* Whether an op is bound by memory and may be part of a chain. */

@@ -301,6 +301,23 @@ static void add_stages(struct export_job *j)
     text_add(j->out, "]\n");
 }
 
+/* What is fused is compiled: the model, the loss, or both, which torchtitan takes if no parts are
+ * named. */
+static void add_compile(struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+    const struct scenario_fused *fused = &j->layout->source->fused;
+    bool loss = fused->loss == SCENARIO_ONE_KERNEL;
+    bool model = is_by_op(r) ? !r->hold
+                             : overlaps_products(j) || fused->activation == SCENARIO_ONE_KERNEL;
+
+    if (!loss && !model && !is_by_op(r))
+        return;
+    text_addf(j->out, "\n[compile]\nenable = %s\n", loss || model ? "true" : "false");
+    if (loss != model)
+        text_addf(j->out, "components = [\"%s\"]\n", loss ? "loss" : "model");
+}
+
 static void add_recompute(struct export_job *j)
 {
     const struct scenario_recompute *r = &j->source->recompute;
@@ -313,8 +330,7 @@ static void add_recompute(struct export_job *j)
         text_add(j->out, "selective_ac_option = \"op\"\n");
     else if (r->kind != SCENARIO_RECOMPUTE_NONE && r->every > 1)
         text_addf(j->out, "selective_ac_option = \"%" PRId64 "\"\n", r->every);
-    if (is_by_op(r) || overlaps_products(j))
-        text_addf(j->out, "\n[compile]\nenable = %s\n", is_by_op(r) && r->hold ? "false" : "true");
+    add_compile(j);
 }
 
 static void add_parallelism(struct export_job *j)

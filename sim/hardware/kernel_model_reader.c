@@ -208,6 +208,13 @@ static void read_list(struct kernel_models **out, const struct yaml_node *list,
     *out = models;
 }
 
+/* Leave out collectives: another cluster's links, and its tiers, are its own. */
+static void drop_collectives(struct kernel_models *models)
+{
+    for (int k = KERNEL_ALL_REDUCE; k < KERNEL_NKERNELS; k++)
+        models->of[k][KERNEL_ANY_TYPE] = NULL;
+}
+
 /* Those of a shipped cluster, whose text is right. */
 static void read_shipped(struct kernel_models **out, const struct yaml_node *name, struct diag *diag)
 {
@@ -226,6 +233,8 @@ static void read_shipped(struct kernel_models **out, const struct yaml_node *nam
     }
     if (list && list->kind == YAML_LIST)
         read_list(out, list, yaml_doc_root(doc), diag);
+    if (*out)
+        drop_collectives(*out);
     else
         diag_error(diag, name->place,
                    "measured_kernels is %s; expected a list, or the name of a shipped cluster that has one",

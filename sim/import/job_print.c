@@ -27,7 +27,7 @@ static void add_overlap(const struct import_job *j, struct text *out)
     text_add(out, "} # beside computation, by the job's own options\n");
 }
 
-/* What Megatron-LM's options say of fused kernels: without its option the loss is not fused. */
+/* What options say of fused kernels: without one the loss is not fused. */
 static void add_fused(const struct import_job *j, struct text *out)
 {
     if (!j->known_fusions)

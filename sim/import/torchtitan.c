@@ -200,22 +200,18 @@ static void find_model(struct import_job *job, struct diag *diag)
         import_job_take_model(job, diag);
 }
 
-/* Whether compile.components lists "model" or "loss". */
+/* Whether compile.components lists "model" or "loss"; if it is not given, both are compiled. */
 static bool compiles(const struct import_job *job, const char *part)
 {
     const char *name;
     size_t length;
 
+    if (!job->compiled_parts.text)
+        return job->compiled;
     for (const char *at = job->compiled_parts.text; (name = import_next_name(&at, &length, NULL));)
         if (job->compiled && length == strlen(part) && !strncmp(name, part, length))
             return true;
     return false;
-}
-
-/* Whether layers are compiled; torchtitan may compile the loss alone. */
-static bool compiles_model(const struct import_job *job)
-{
-    return job->compiled_parts.text ? compiles(job, "model") : job->compiled;
 }
 
 /* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops. */
@@ -224,7 +220,9 @@ static void find_recompute(struct import_job *job, struct diag *diag)
     const char *option = job->every_layer.text;
     struct place place = option ? job->every_layer.place : job->end;
 
-    job->known_fusions = job->fused_loss = compiles(job, "loss");
+    job->known_fusions = true;
+    job->fused_loss = compiles(job, "loss");
+    job->split_activation = !compiles(job, "model");
     if (!job->recompute || strcmp(job->recompute, "selective") != 0)
         return;
     if (!option) {
@@ -232,7 +230,7 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         text_addf(&job->taken, " activation_checkpoint.selective_ac_option %s", option);
     }
     job->recompute = strcmp(option, "op") ? "full" : "selective_op";
-    job->recompute_hold = !strcmp(option, "op") && !compiles_model(job);
+    job->recompute_hold = !strcmp(option, "op") && !compiles(job, "model");
     if (!strcmp(option, "op"))
         return;
     if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)
