@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "jobs/check_folder.h"
@@ -126,9 +128,13 @@ static const struct args args = {
 static int run(int argc, char **argv)
 {
     struct check check = {.wish = {.whole_bytes = WHOLE_BYTES}};
+    int exit;
 
     args_parse(&args, argc, argv, &check);
-    return check_run(&check);
+    exit = check_run(&check);
+    for (size_t i = 0; i < check.wish.nwords; i++)
+        free(check.wish.words[i]);
+    return exit;
 }
 
 const struct cmd cmd_check = {"check", "every scenario against its stored baseline", run};

@@ -367,7 +367,8 @@ static bool import_script(struct file_check *f, struct work *w, struct diag *dia
         return false;
     }
     f->nwords = check_script_merge(f->words, (const char *const *)f->stored.was.words,
-                                   f->stored.was.nwords, f->wish->words, f->wish->nwords);
+                                   f->stored.was.nwords,
+                                   (const char *const *)f->wish->words, f->wish->nwords);
     check_script_init(&f->script, f->path, f->words, f->nwords, diag);
     text_addf(&name, "%s, imported", f->path);
     f->imported = text_take(&name);

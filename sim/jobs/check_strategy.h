@@ -17,7 +17,7 @@ struct check_wish {
     bool plan, update, quiet, verbose;
     uint64_t whole_bytes;
     const char *memory; /* NULL: the default */
-    const char *words[CHECK_WORDS_MAX]; /* for a script, "devices=64", beside those that its
+    char *words[CHECK_WORDS_MAX]; /* owned; for a script, "devices=64", beside those that its
                                            baseline keeps */
     size_t nwords;
 };
