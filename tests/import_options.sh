@@ -1164,7 +1164,9 @@ gives 'recompute: selective_op' '[activation_checkpoint]' 'mode = "selective"' \
     "selective_ac_option = 'op'" '[compile]' 'enable = true' "components = ['loss', \"model\"]"
 gives 'recompute: {kind: selective_op, hold: true}' '[activation_checkpoint]' 'mode = "selective"' \
     "selective_ac_option = 'op'" '[compile]' 'enable = true' 'components = ["loss"] # and not "model"'
-gives 'fused: {loss: true}' '[compile]' 'enable = true' 'components = ["loss"]'
+gives 'fused: {loss: true, activation: false}' '[compile]' 'enable = true' 'components = ["loss"]'
+gives 'fused: {loss: true}' '[compile]' 'enable = true'
+gives 'fused: {loss: false, activation: false}' '[training]' 'steps = 10'
 gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
 gives '# Left out, as it says nothing of the layout: float8.emulate' '[float8]' 'emulate = [ # a' \
     '  "a=1", # ]' ']'

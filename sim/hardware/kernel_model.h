@@ -96,6 +96,7 @@ struct kernel_form {
     struct kernel_axis {
         const char *name; /* NULL: no more */
         double step;      /* from point to point, as log2 of the size */
+        bool rises;       /* the correction never falls along the axis, as the form never does */
     } axes[KERNEL_AXES_MAX];
     /* Seconds by constants in the order above; fills *parts. */
     double (*seconds)(const double *constants, const struct kernel_sizes *sizes,
