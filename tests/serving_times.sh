@@ -25,7 +25,7 @@ within fastertransformer-530b 12
 within gpt-fast 16
 within lmdeploy 10
 within trtllm-0.6 15
-within trtllm-0.9 11
+within trtllm-0.9 13
 # Asked with the engine's own scales, one of each tensor known beforehand, prompts in 8 bits come out
 # too fast.
 within trtllm-0.9-first 28
