@@ -139,37 +139,9 @@ static void cover(struct fitting *f)
 
         f->model->grid.first[a] = first;
         f->model->grid.points[a] =
-            (int64_t)ceil((log2(most[a]) - first) / form->axes[a].step - 1e-9) + 1;
-    }
-}
-
-/* Let values never fall along an axis whose points are `stride` apart: each becomes the mean of the
- * largest up to it and of the least from it on. */
-static void let_rise(double *values, size_t npoints, size_t stride, size_t points)
-{
-    for (size_t i = 0; i < npoints; i++) {
-        double up[64], down = INFINITY;
-
-        if (i / stride % points != 0 || points > 64)
-            continue;
-        for (size_t k = 0; k < points; k++)
-            up[k] = fmax(k > 0 ? up[k - 1] : -INFINITY, values[i + k * stride]);
-        for (size_t k = points; k-- > 0;) {
-            down = fmin(down, values[i + k * stride]);
-            values[i + k * stride] = (up[k] + down) / 2;
-        }
-    }
-}
-
-static void let_all_rise(double *values, const struct kernel_form *form,
-                         const struct kernel_grid *grid, size_t npoints)
-{
-    size_t stride = 1;
-
-    for (int a = kernel_model_naxes(form); a-- > 0;) {
-        if (form->axes[a].rises)
-            let_rise(values, npoints, stride, (size_t)grid->points[a]);
-        stride *= (size_t)grid->points[a];
+            form->axes[a].step > 0
+                ? (int64_t)ceil((log2(most[a]) - first) / form->axes[a].step - 1e-9) + 1
+                : 1;
     }
 }
 
@@ -192,8 +164,6 @@ static bool fit_correction(struct fitting *f)
         rows[n++].value = wanted(f, i);
     }
     fits = fits && kernel_grid_fit(values, &f->model->grid, kernel_model_naxes(form), rows, n);
-    if (fits)
-        let_all_rise(values, form, &f->model->grid, npoints);
     for (size_t i = 0; fits && i < npoints; i++)
         f->model->correction[i] = (float)(round(values[i] / KERNEL_HUNDREDTH) * KERNEL_HUNDREDTH);
     free(rows);

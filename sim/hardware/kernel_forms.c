@@ -234,27 +234,27 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
     }
 #define LINK_AXES                      \
     {                                  \
-        {"bytes", 2, false}, { "devices", 1 } \
+        {"bytes", 2}, { "devices", 1 } \
     }
 
 const struct kernel_form kernel_model_forms[KERNEL_NKERNELS] = {
-    [KERNEL_PRODUCT] = {PRODUCT_CONSTANTS(2.5), {{"m", 2, false}, {"n", 2, false}, {"k", 2, false}}, product_seconds,
+    [KERNEL_PRODUCT] = {PRODUCT_CONSTANTS(2.5), {{"m", 2}, {"n", 2}, {"k", 2}}, product_seconds,
                        place_product},
-    [KERNEL_EXPERTS] = {PRODUCT_CONSTANTS(4), {{"m", 2, true}, {"experts", 2, true}, {"nk", 2, true}}, product_seconds,
+    [KERNEL_EXPERTS] = {PRODUCT_CONSTANTS(4), {{"m", 0}, {"experts", 0}, {"nk", 0}}, product_seconds,
                        place_experts},
     [KERNEL_PREFILL] = {ATTENTION_CONSTANTS,
-                       {{"queries", 2, false}, {"heads", 3, false}, {"head_dim", 1, false}, {"group", 3, false}},
+                       {{"queries", 2}, {"heads", 3}, {"head_dim", 1}, {"group", 3}},
                        prefill_seconds,
                        place_prefill},
     [KERNEL_DECODE] = {ATTENTION_CONSTANTS,
-                      {{"keys", 3, false}, {"kv_heads", 3, false}, {"head_dim", 1, false}, {"group", 1, false}},
+                      {{"keys", 3}, {"kv_heads", 3}, {"head_dim", 1}, {"group", 1}},
                       decode_seconds,
                       place_decode},
-    [KERNEL_LATENT_PREFILL] = {ATTENTION_CONSTANTS, {{"queries", 2, false}, {"heads", 2, false}}, prefill_seconds,
+    [KERNEL_LATENT_PREFILL] = {ATTENTION_CONSTANTS, {{"queries", 2}, {"heads", 2}}, prefill_seconds,
                               place_prefill},
-    [KERNEL_LATENT_DECODE] = {ATTENTION_CONSTANTS, {{"keys", 2, false}, {"batch", 2, false}, {"heads", 2, false}},
+    [KERNEL_LATENT_DECODE] = {ATTENTION_CONSTANTS, {{"keys", 2}, {"batch", 2}, {"heads", 2}},
                              decode_seconds, place_latent_decode},
-    [KERNEL_COPY] = {{{"start_us", 2, 0.1, 50}, {"memory", 0.8, 0.01, 1}}, {{"bytes", 2, false}},
+    [KERNEL_COPY] = {{{"start_us", 2, 0.1, 50}, {"memory", 0.8, 0.01, 1}}, {{"bytes", 2}},
                     copy_seconds, place_bytes},
     [KERNEL_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes},
     [KERNEL_ALL_GATHER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes},

@@ -84,10 +84,12 @@ void kernel_model_weigh(size_t *points, double *weights, const struct kernel_for
     weights[0] = 1;
     for (int a = 0; a < kernel_model_naxes(form); a++) {
         double last = (double)(grid->points[a] - 1);
-        double at = fmin(fmax((log2(place[a]) - grid->first[a]) / form->axes[a].step, 0), last);
-        double below = fmin(floor(at), fmax(last - 1, 0));
+        double at = last > 0 ? (log2(place[a]) - grid->first[a]) / form->axes[a].step : 0;
+        double below;
         size_t next = last > 0;
 
+        at = fmin(fmax(at, 0), last);
+        below = fmin(floor(at), fmax(last - 1, 0));
         for (size_t i = 0; i < n; i++) {
             size_t point = points[i] * (size_t)grid->points[a] + (size_t)below;
 

@@ -95,8 +95,8 @@ struct kernel_form {
     } constants[KERNEL_CONSTANTS_MAX];
     struct kernel_axis {
         const char *name; /* NULL: no more */
-        double step;      /* from point to point, as log2 of the size */
-        bool rises;       /* the correction never falls along the axis, as the form never does */
+        double step;      /* from point to point, as log2 of the size; 0: there is one point, so
+                             that the time never falls along the axis, as the form does not */
     } axes[KERNEL_AXES_MAX];
     /* Seconds by constants in the order above; fills *parts. */
     double (*seconds)(const double *constants, const struct kernel_sizes *sizes,
