@@ -77,6 +77,17 @@ is 0 "a fitted file is fitted again"
 cmp -s "$tmp/fitted.yaml" "$tmp/again.yaml"
 ok $? "the same numbers every time"
 
+# The list may stand anywhere, and what comes after it is kept.
+{
+    sed -n '/^measured_kernels:/,$p' "$tmp/fitted.yaml"
+    sed '/^measured_kernels:/,$d' "$tmp/fitted.yaml"
+    echo '# the end'
+} >"$tmp/first.yaml"
+shardsim calibrate "$tmp/first.yaml" --kernels "$tmp/tables" -o "$tmp/last.yaml"
+is 0 "a list before other keys"
+sed '/^# the end$/d' "$tmp/last.yaml" | cmp -s - "$tmp/fitted.yaml" && grep -q '^# the end$' "$tmp/last.yaml"
+ok $? "nothing behind it is lost"
+
 # products FILE [M...]: print the seconds of products of 1,024 x 2,048 and so many rows.
 products() {
     file=$1

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <nlopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/order.h"
 #include "calibrate/kernel_grid.h"

@@ -25,6 +25,7 @@
 struct table {
     struct kernel_tables *to;
     struct diag *diag;
+    struct kernel_peaks peaks; /* of copies */
     const char *file;
     int line;
     size_t ncolumns;
@@ -111,9 +112,11 @@ static void add(struct table *t, enum kernel_kind kernel, int type,
         s->items = items;
         s->room = room;
     }
-    s->kernel = kernel;
-    s->type = (enum kernel_type)type;
-    s->peaks = kernel_work_peaks(t->to->hardware, s->type);
+    if (s->n == 0) {
+        s->kernel = kernel;
+        s->type = (enum kernel_type)type;
+        s->peaks = kernel_work_peaks(t->to->hardware, s->type);
+    }
     s->items[s->n++] = *sample;
 }
 
@@ -137,18 +140,24 @@ static struct kernel_sample sample_of(struct table *t, const char *column)
     return (struct kernel_sample){.seconds = number_of(t, column) * MICRO, .count = 1};
 }
 
-/* Of a kernel that only moves bytes: by its model, or by the constants of engines that serve. */
-static double copy_s(const struct table *t, double bytes)
+/* By the constants of engines that serve. */
+static double served_copy_s(const struct hardware *hardware, double bytes)
 {
-    struct kernel_sizes sizes = {.bytes = bytes, .devices = 1};
-    struct kernel_peaks peaks = kernel_work_peaks(t->to->hardware, KERNEL_ANY_TYPE);
-    struct hardware served = hardware_as_served(t->to->hardware);
+    struct hardware served = hardware_as_served(hardware);
     struct hardware_work work = {.kind = HARDWARE_MEMORY, .dtype = SHD_BF16, .bytes = bytes};
-    struct kernel_parts parts;
 
     served.by_models = false;
-    return t->to->copy ? kernel_model_seconds(t->to->copy, &sizes, &peaks, &parts)
-                       : hardware_kernel_seconds(&served, &work);
+    return hardware_kernel_seconds(&served, &work);
+}
+
+/* Of a kernel that only moves bytes: by its model, if copies were measured. */
+static double copy_s(const struct table *t, double bytes)
+{
+    const struct kernel_sizes sizes = {.bytes = bytes, .devices = 1};
+    struct kernel_parts parts;
+
+    return t->to->copy ? kernel_model_seconds(t->to->copy, &sizes, &t->peaks, &parts)
+                       : served_copy_s(t->to->hardware, bytes);
 }
 
 /* A row is a layer from 16 bits to 16 bits: where it multiplies codes, those of its input are made,
@@ -176,25 +185,23 @@ static double pairs_of(double queries, double window)
     return queries * most - most * (most - 1) / 2;
 }
 
-static void set_attention(struct kernel_sizes *out, struct table *t, int type)
+/* Set what prompts and decodes have alike; returns the bytes of an element of the cache. */
+static double set_attention(struct kernel_sizes *out, struct table *t, int type)
 {
-    double cache_bytes = type == KERNEL_BF16_BF16 ? 2 : 1;
-
     out->batch = number_of(t, "batch");
     out->heads = number_of(t, "heads");
     out->kv_heads = number_of(t, "kv_heads");
     out->head_dim = number_of(t, "head_dim");
-    out->bytes = cache_bytes; /* of an element, for the caller */
+    return type == KERNEL_BF16_BF16 ? 2 : 1;
 }
 
 static void read_prefill(struct table *t)
 {
     struct kernel_sample s = sample_of(t, "us_median");
-    double length = number_of(t, "length"), cache;
+    double length = number_of(t, "length");
     int type = type_of(t, "type");
+    double cache = set_attention(&s.sizes, t, type);
 
-    set_attention(&s.sizes, t, type);
-    cache = s.sizes.bytes;
     s.sizes.queries = length;
     s.sizes.pairs = pairs_of(length, number_of(t, "window"));
     s.sizes.bytes = 2 * s.sizes.batch * length * s.sizes.head_dim *
@@ -206,11 +213,10 @@ static void read_prefill(struct table *t)
 static void read_decode(struct table *t)
 {
     struct kernel_sample s = sample_of(t, "us_median");
-    double length = number_of(t, "length"), window = number_of(t, "window"), cache;
+    double length = number_of(t, "length"), window = number_of(t, "window");
     int type = type_of(t, "type");
+    double cache = set_attention(&s.sizes, t, type);
 
-    set_attention(&s.sizes, t, type);
-    cache = s.sizes.bytes;
     s.sizes.queries = 1;
     s.sizes.pairs = window > 0 ? fmin(window, length) : length;
     s.sizes.bytes = 2 * s.sizes.batch * s.sizes.head_dim *
@@ -382,6 +388,7 @@ static void read_file(struct kernel_tables *to, const char *path, const struct k
 
     if (t && file) {
         t->to = to;
+        t->peaks = kernel_work_peaks(to->hardware, KERNEL_ANY_TYPE);
         t->diag = diag;
         t->file = path;
         read_lines(t, kind, file);
@@ -398,7 +405,8 @@ static void read_file(struct kernel_tables *to, const char *path, const struct k
     free(t);
 }
 
-bool kernel_tables_is_of(const char *cluster, const char *device, size_t length)
+/* Whether a table of a device is one of a cluster: "b200_sxm" is of "b200". */
+static bool is_of(const char *cluster, const char *device, size_t length)
 {
     size_t i = 0;
 
@@ -418,7 +426,7 @@ static const struct kind *kind_of(const char *name, const char *cluster)
 
         if (dash && !strncmp(dash + 1, kinds[k].name, length) &&
             (!strcmp(dash + 1 + length, ".csv") || !strcmp(dash + 1 + length, ".csv.gz")) &&
-            kernel_tables_is_of(cluster, name, (size_t)(dash - name)))
+            is_of(cluster, name, (size_t)(dash - name)))
             return &kinds[k];
     }
     return NULL;

@@ -38,7 +38,4 @@ SHD_MUST_CHECK int kernel_tables_read(struct kernel_tables *tables, const char *
                                       struct diag *diag);
 void kernel_tables_fini(struct kernel_tables *tables);
 
-/* Whether a table of a device is one of a cluster: "b200_sxm" is of "b200". */
-bool kernel_tables_is_of(const char *cluster, const char *device, size_t length);
-
 #endif /* CALIBRATE_KERNEL_ROWS_H */

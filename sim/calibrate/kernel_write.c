@@ -48,14 +48,33 @@ static void write_correction(struct text *out, const struct kernel_model *m)
     text_add_char(out, '\n');
 }
 
+/* The first line from `at` on that begins with a key, or the end. */
+static const char *next_key(const char *at)
+{
+    while (*at && strchr(" #-\n", *at)) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    return at;
+}
+
+/* Append the text without its list, and end its last line. */
+static void keep_rest(struct text *out, const char *text)
+{
+    const char *list = !strncmp(text, KEY, strlen(KEY)) ? text : strstr(text, "\n" KEY);
+
+    if (list && list > text)
+        list++;
+    text_add_bytes(out, text, list ? (size_t)(list - text) : strlen(text));
+    if (list)
+        text_add(out, next_key(list + strcspn(list, "\n") + (strchr(list, '\n') != NULL)));
+    if (out->length > 0 && text_get(out)[out->length - 1] != '\n')
+        text_add_char(out, '\n');
+}
+
 void kernel_write(struct text *out, const char *text, const struct kernel_models *models)
 {
-    const char *at = !strncmp(text, KEY, strlen(KEY)) ? text : strstr(text, "\n" KEY);
-    size_t kept = at ? (size_t)(at - text) + (*at == '\n') : strlen(text);
-
-    text_add_bytes(out, text, kept);
-    if (kept > 0 && text[kept - 1] != '\n')
-        text_add_char(out, '\n');
+    keep_rest(out, text);
     text_add(out, KEY "\n");
     for (size_t i = 0; i < models->n; i++) {
         const struct kernel_model *m = &models->items[i];

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "hardware/kernel_model.h"
 
-/* Append the file `text`, its list `measured_kernels` (or the name in its place) replaced, which is
- * its last key. */
+/* Append the file `text` without its list `measured_kernels` (or the name in its place), and then
+ * the list of these models. */
 void kernel_write(struct text *out, const char *text, const struct kernel_models *models);
 
 #endif /* CALIBRATE_KERNEL_WRITE_H */

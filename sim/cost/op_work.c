@@ -60,6 +60,12 @@ enum shd_dtype op_seconds_code(const struct kern_coded *c)
     return c->a.code == SHD_F4E2M1 ? c->b.code : c->a.code;
 }
 
+/* The type of models of measured products of numbers; KERNEL_ANY_TYPE: of none. */
+static enum kernel_type type_of_numbers(enum shd_dtype dtype)
+{
+    return dtype == SHD_BF16 || dtype == SHD_F16 ? KERNEL_BF16 : KERNEL_ANY_TYPE;
+}
+
 /* Queries of different heads fill tiles together only where all else that they read is one. */
 static void set_attention(struct hardware_work *out, const struct kern_attention *a)
 {
@@ -76,15 +82,11 @@ static void set_attention(struct hardware_work *out, const struct kern_attention
     out->queries = a->queries;
     out->head = ((double)a->head_dim + (double)a->value_dim) / 2;
     out->latent = a->one || a->head_dim != a->value_dim;
-    out->type = a->code ? KERNEL_BF16_FP8 : KERNEL_BF16_BF16;
+    if (type_of_numbers(a->dtype) == KERNEL_BF16)
+        out->type = a->code ? KERNEL_BF16_FP8 : KERNEL_BF16_BF16;
 }
 
-/* The type of models of measured products of numbers, and of codes. */
-static enum kernel_type type_of_numbers(enum shd_dtype dtype)
-{
-    return dtype == SHD_BF16 || dtype == SHD_F16 ? KERNEL_BF16 : KERNEL_ANY_TYPE;
-}
-
+/* The same of products of codes. */
 static enum kernel_type type_of_codes(const struct kern_coded *c)
 {
     enum shd_dtype code = op_seconds_code(c);

@@ -235,17 +235,13 @@ static enum hardware_bound bound_of_parts(const struct kernel_parts *parts)
 
 /* Computing is bound by tiles if it would take half the time, or not be the limit, if they filled
  * all units. */
-enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
-                                          const struct hardware_work *work)
+static enum hardware_bound bound_by_constants(const struct hardware *hardware,
+                                              const struct hardware_work *work)
 {
     double computing = computing_seconds(hardware, work), moving = moving_seconds(hardware, work);
-    struct kernel_parts parts;
-    double measured;
     double next = fmax(hardware->kernels.launch_s, moving);
     double filled = filled_seconds(hardware, work);
 
-    if (kernel_work_seconds(&measured, &parts, hardware, work))
-        return bound_of_parts(&parts);
     if (hardware->kernels.launch_s > fmax(computing, moving))
         return HARDWARE_BY_LAUNCH;
     if (moving >= NEARLY_ALL * computing)
@@ -253,6 +249,17 @@ enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
     return filled < computing / 2 || (filled < NEARLY_ALL * computing && filled < next)
                ? HARDWARE_BY_TILES
                : HARDWARE_BY_COMPUTE;
+}
+
+enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
+                                          const struct hardware_work *work)
+{
+    struct kernel_parts parts;
+    double measured;
+
+    return kernel_work_seconds(&measured, &parts, hardware, work)
+               ? bound_of_parts(&parts)
+               : bound_by_constants(hardware, work);
 }
 
 const char *hardware_bound_name(enum hardware_bound bound)
