@@ -13,7 +13,7 @@
 #include "hardware/kernel_model_reader.h"
 
 #define LINE_WIDTH 100
-#define KEY "measured_kernels:"
+#define KEY KERNEL_MODELS_KEY ":"
 
 static void write_constants(struct text *out, const struct kernel_model *m)
 {

@@ -346,7 +346,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_tiers(out, root, diag);
     read_validation(out, root, diag);
     read_fitted(out, root, diag);
-    kernel_models_read(&out->models, root, diag);
+    kernel_models_read(out, root, diag);
 }
 
 int hardware_parse(struct hardware **out, const char *file, const char *text, size_t length,

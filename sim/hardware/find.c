@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "base/supposed.h"
+#include "hardware/kernel_model_reader.h"
 #include "hardware/shipped.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -85,15 +87,39 @@ int hardware_text(struct text *out, struct text *place, const char *name_or_path
     return status;
 }
 
+/* Parse a shipped cluster's text without its list of models, which is kept, and is the last key. */
+static int parse_shipped(struct hardware **out, const struct shipped_file *file, const char *place,
+                         const struct text *text, struct diag *diag)
+{
+    static const char key[] = "\n" KERNEL_MODELS_KEY ":\n";
+    const char *list = strstr(text_get(text), key);
+    size_t length = list ? (size_t)(list - text_get(text)) + 1 : text->length;
+    int status = hardware_parse(out, place, text_get(text), length, diag);
+
+    if (status != SHD_OK || !list)
+        return status;
+    (*out)->text_hash = hash_bytes(HASH_BEGIN, text_get(text), text->length);
+    (*out)->models = kernel_models_of_shipped(file, diag);
+    (*out)->shares_models = true;
+    if ((*out)->models)
+        return SHD_OK;
+    hardware_destroy(*out);
+    *out = NULL;
+    return SHD_ENOMEM;
+}
+
 /* Read the named cluster's file, then apply the overrides. */
 static int find_supposed(struct hardware **out, const char *name, const char *suppositions,
                          const char *relative_to, struct place named_at, struct diag *diag)
 {
     struct text text = TEXT_INIT, place = TEXT_INIT;
+    const struct shipped_file *file = is_path(name) ? NULL : shipped_find(name);
     size_t before = diag->nerrors;
     int status = hardware_text(&text, &place, name, relative_to, named_at, diag);
 
-    if (status == SHD_OK)
+    if (status == SHD_OK && file)
+        status = parse_shipped(out, file, text_get(&place), &text, diag);
+    else if (status == SHD_OK)
         status = hardware_parse(out, text_get(&place), text_get(&text), text.length, diag);
     text_fini(&text);
     text_fini(&place);

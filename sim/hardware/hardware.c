@@ -22,7 +22,8 @@ void hardware_destroy(struct hardware *hardware)
         free(hardware->validations[i].set);
         free(hardware->validations[i].software);
     }
-    kernel_models_destroy(hardware->models);
+    if (!hardware->shares_models)
+        kernel_models_destroy(hardware->models);
     free(hardware->name);
     free(hardware->source);
     free(hardware->place);

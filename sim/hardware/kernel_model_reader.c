@@ -7,10 +7,9 @@
 #include "hardware/kernel_model_reader.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "hardware/shipped.h"
 
 #define LIKELY_MOST 1000 /* hundredths of a logarithm: a factor of 22,000 */
 #define LOG2_MOST 64
@@ -208,54 +207,72 @@ static void read_list(struct kernel_models **out, const struct yaml_node *list,
     *out = models;
 }
 
-/* Leave out collectives: another cluster's links, and its tiers, are its own. */
-static void drop_collectives(struct kernel_models *models)
-{
-    for (int k = KERNEL_ALL_REDUCE; k < KERNEL_NKERNELS; k++)
-        models->of[k][KERNEL_ANY_TYPE] = NULL;
-}
+/* ---- shipped clusters ---- */
 
-/* Those of a shipped cluster, whose text is right. */
-static void read_shipped(struct kernel_models **out, const struct yaml_node *name, struct diag *diag)
+#define SHIPPED_MAX 64
+
+/* Read the list of a shipped cluster, whose text is right; NULL: it has none, or no memory. */
+static struct kernel_models *read_shipped(const struct shipped_file *file, struct diag *diag)
 {
-    const struct shipped_file *file = shipped_find(name->text);
+    struct kernel_models *models = NULL;
     struct text text = TEXT_INIT;
     struct yaml_doc *doc = NULL;
     const struct yaml_node *list = NULL;
 
-    if (file) {
-        shipped_text(file, &text);
-        if (text.failed)
-            diag_no_memory(diag);
-        else if (yaml_doc_parse(&doc, (struct place){file->name, 1, 1}, text_get(&text),
-                                text.length, diag) == SHD_OK)
-            list = yaml_find(yaml_doc_root(doc), "measured_kernels");
-    }
+    shipped_text(file, &text);
+    if (text.failed)
+        diag_no_memory(diag);
+    else if (yaml_doc_parse(&doc, (struct place){file->name, 1, 1}, text_get(&text), text.length,
+                            diag) == SHD_OK)
+        list = yaml_find(yaml_doc_root(doc), KERNEL_MODELS_KEY);
     if (list && list->kind == YAML_LIST)
-        read_list(out, list, yaml_doc_root(doc), diag);
-    if (*out)
-        drop_collectives(*out);
-    else
-        diag_error(diag, name->place,
-                   "measured_kernels is %s; expected a list, or the name of a shipped cluster that has one",
-                   yaml_describe(name).text);
+        read_list(&models, list, yaml_doc_root(doc), diag);
     yaml_doc_destroy(doc);
     text_fini(&text);
+    return models;
 }
 
-void kernel_models_read(struct kernel_models **out, const struct yaml_node *root, struct diag *diag)
+struct kernel_models *kernel_models_of_shipped(const struct shipped_file *file, struct diag *diag)
 {
-    const struct yaml_node *node = yaml_find(root, "measured_kernels");
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct kernel_models *kept[SHIPPED_MAX];
+    size_t before = diag->nerrors, i = (size_t)(file - shipped_files);
+    struct kernel_models *models;
 
-    *out = NULL;
+    if (i >= SHIPPED_MAX)
+        return read_shipped(file, diag);
+    pthread_mutex_lock(&lock);
+    models = kept[i];
+    if (!models) {
+        models = read_shipped(file, diag);
+        if (diag->nerrors == before && !diag->no_memory) {
+            kept[i] = models;
+        } else {
+            kernel_models_destroy(models);
+            models = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return models;
+}
+
+void kernel_models_read(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(root, KERNEL_MODELS_KEY);
+    const struct shipped_file *file;
+
     if (!node)
         return;
-    if (node->kind == YAML_LIST)
-        read_list(out, node, root, diag);
-    else if (node->kind == YAML_TEXT && !yaml_is_null(node))
-        read_shipped(out, node, diag);
-    else
+    if (node->kind == YAML_LIST) {
+        read_list(&out->models, node, root, diag);
+        return;
+    }
+    file = node->kind == YAML_TEXT ? shipped_find(node->text) : NULL;
+    out->models = file ? kernel_models_of_shipped(file, diag) : NULL;
+    out->shares_models = out->links_apart = true;
+    if (!out->models && !diag->no_memory)
         diag_error(diag, node->place,
-                   "measured_kernels is %s; expected a list, or the name of a shipped cluster that has one",
+                   KERNEL_MODELS_KEY " is %s; expected a list, or the name of a shipped cluster "
+                                     "that has one",
                    yaml_describe(node).text);
 }

@@ -10,7 +10,10 @@
  *       rows: 18204
  *       error: [0.029, 0.084]             median and 90th percentile, of rows not fitted to
  *
- * Thread class: pure functions.
+ * Those of shipped clusters are read once and kept, as a search plans with a cluster a thousand
+ * times.
+ *
+ * Thread class: any thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +22,19 @@
 
 #include "base/diag.h"
 #include "base/yaml.h"
-#include "hardware/kernel_model.h"
+#include "hardware/hardware.h"
+#include "hardware/shipped.h"
+
+#define KERNEL_MODELS_KEY "measured_kernels"
 
 /* Of a unit of the correction's numbers. */
 #define KERNEL_HUNDREDTH 0.01
 
-/* Read the models of a cluster's file; *out stays NULL if it has none.  Faults go to `diag`.  Free
- * *out with kernel_models_destroy(). */
-void kernel_models_read(struct kernel_models **out, const struct yaml_node *root, struct diag *diag);
+/* Read the models of a cluster's file, if it has some.  Faults go to `diag`. */
+void kernel_models_read(struct hardware *out, const struct yaml_node *root, struct diag *diag);
+
+/* Those in the file of a shipped cluster, for all to read; NULL: it has none, or there is no
+ * memory, which is told. */
+struct kernel_models *kernel_models_of_shipped(const struct shipped_file *file, struct diag *diag);
 
 #endif /* HARDWARE_KERNEL_MODEL_READER_H */

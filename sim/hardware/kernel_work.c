@@ -151,7 +151,7 @@ bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,
     const struct kernel_model *model = NULL;
     struct kernel_peaks peaks;
 
-    if (!hardware->by_models || !hardware->models ||
+    if (!hardware->by_models || !hardware->models || hardware->links_apart ||
         (kind != COLL_ALL_REDUCE && kind != COLL_ALL_GATHER && kind != COLL_REDUCE_SCATTER &&
          kind != COLL_ALL_TO_ALL))
         return false;
