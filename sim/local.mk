@@ -458,6 +458,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/kernel_model_reader.c \
 	%D%/hardware/kernel_model_reader.h \
 	%D%/hardware/kernel_time.c \
+	%D%/hardware/kernel_row.c \
+	%D%/hardware/kernel_row.h \
 	%D%/hardware/kernel_work.c \
 	%D%/hardware/kernel_work.h \
 	%D%/hardware/host.c \
@@ -944,6 +946,7 @@ libsim_la_SOURCES = \
 	%D%/query/manual.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/op_kernel_time.c \
 	%D%/query/op_layer.c \
 	%D%/query/op_moe_route.c \
 	%D%/query/op_pipeline.c \

@@ -233,6 +233,9 @@ refused 's/kernel: product/kernel: produce/' "kernel of a measured kernel is 'pr
 refused '0,/start_us: [0-9.]*/s//start_us: 99/' "start_us of a measured kernel is '99'; expected a number from"
 refused '0,/correction: /s//correction: x /' 'correction of .*: expected [0-9]* whole numbers from -1000 to 1000'
 refused '0,/correction: /s//correction: 7 /' 'correction of .*: expected [0-9]* whole numbers from -1000 to 1000'
+refused '0,/  sizes: {m: .1,/s//  sizes: {m: [x,/' 'sizes of product: expected the least and the most m that were measured'
+refused '0,/    error: \[/s//    error: [-/' 'error of a measured kernel: expected rows, a median'
+refused '0,/    by_size: \[/s//    by_size: [7, /' 'by_size of a measured kernel: expected 4 lists'
 refused 's/units: 100/units: 0/' 'measured_kernels of a device without kernels.units'
 refused '/^measured_kernels:/{s/.*/measured_kernels: nothing/;q}' "measured_kernels is 'nothing'; expected a list, or the name of a shipped cluster"
 done_testing

@@ -417,6 +417,7 @@ test_scripts = \
 	%D%/placement.sh \
 	%D%/price.sh \
 	%D%/program.sh \
+	%D%/query_kernels.sh \
 	%D%/query_manual.sh \
 	%D%/query_moe.sh \
 	%D%/query_mutated.sh \

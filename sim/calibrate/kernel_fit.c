@@ -186,26 +186,75 @@ static double error_of(const struct fitting *f, size_t i)
     return fabs((s->others_s + s->count * each) / s->seconds - 1);
 }
 
+struct held {
+    double error;
+    int class;
+};
+
+static int by_error(const void *a, const void *b)
+{
+    const struct held *x = a, *y = b;
+
+    return order_double(&x->error, &y->error);
+}
+
+/* Set the error of the rows of a class, of all if it is KERNEL_CLASSES.  `held` is sorted. */
+static void set_error(struct kernel_error *out, const struct held *held, size_t n, int class)
+{
+    size_t rows = 0, at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        rows += class == KERNEL_CLASSES || held[i].class == class;
+    *out = (struct kernel_error){.rows = (int64_t)rows};
+    for (size_t i = 0; i < n; i++) {
+        if (class != KERNEL_CLASSES && held[i].class != class)
+            continue;
+        if (at == rows / 2)
+            out->median = held[i].error;
+        if (at++ == rows * 9 / 10)
+            out->p90 = held[i].error;
+    }
+}
+
 /* Fit without each fold in turn, and take the errors of its rows.  False: no memory. */
 static bool cross_validate(struct fitting *f)
 {
-    double *errors = malloc(f->samples->n * sizeof *errors);
-    bool fits = errors;
+    const struct kernel_form *form = &kernel_model_forms[f->samples->kernel];
+    struct held *held = malloc(f->samples->n * sizeof *held);
+    bool fits = held;
     size_t n = 0;
 
     for (f->fold = 0; fits && f->fold < FOLDS; f->fold++) {
         fits = fit_both(f);
         for (size_t i = 0; fits && i < f->samples->n; i++)
             if (is_held(f, i))
-                errors[n++] = error_of(f, i);
+                held[n++] = (struct held){error_of(f, i),
+                                          kernel_model_class(form, &f->samples->items[i].sizes)};
     }
     if (fits) {
-        qsort(errors, n, sizeof *errors, order_double);
-        f->model->median = errors[n / 2];
-        f->model->p90 = errors[n * 9 / 10];
+        qsort(held, n, sizeof *held, by_error);
+        set_error(&f->model->error, held, n, KERNEL_CLASSES);
+        for (int c = 0; c < KERNEL_CLASSES; c++)
+            set_error(&f->model->by_size[c], held, n, c);
     }
-    free(errors);
+    free(held);
     return fits;
+}
+
+/* Note which sizes were measured. */
+static void set_measured(struct kernel_model *model, const struct kernel_samples *samples)
+{
+    const struct kernel_form *form = &kernel_model_forms[model->kernel];
+
+    for (int m = 0; m < kernel_model_nmeasures(form); m++) {
+        model->least[m] = INFINITY;
+        for (size_t i = 0; i < samples->n; i++) {
+            double value = kernel_model_measure(form, m, &samples->items[i].sizes);
+
+            model->least[m] = fmin(model->least[m], value);
+            model->most[m] = fmax(model->most[m], value);
+        }
+    }
 }
 
 int kernel_fit(struct kernel_model *out, const struct kernel_samples *samples, struct shd_error *err)
@@ -214,8 +263,8 @@ int kernel_fit(struct kernel_model *out, const struct kernel_samples *samples, s
     const struct kernel_form *form = &kernel_model_forms[samples->kernel];
     bool fits;
 
-    *out = (struct kernel_model){
-        .kernel = samples->kernel, .type = samples->type, .rows = (int64_t)samples->n};
+    *out = (struct kernel_model){.kernel = samples->kernel, .type = samples->type};
+    set_measured(out, samples);
     cover(&f);
     out->correction = calloc((size_t)kernel_model_npoints(&out->grid, kernel_model_naxes(form)),
                              sizeof *out->correction);

@@ -1,14 +1,8 @@
 /* kernel_rows.h - measured kernels of a device, from the tables of a folder.
  *
  * A table is a file GPU-KIND.csv or GPU-KIND.csv.gz with a header: commas between columns, no
- * quotes, times in microseconds.  Kinds and their columns, in any order, others aside:
- *
- *   gemm                     type,n,k,m                                                  us_median
- *   prefill, decode          type,heads,kv_heads,head_dim,window,length,batch            us_median
- *   mla_prefill, mla_decode  type,heads,length,batch                                     us_median
- *   moe                      type,gated,hidden,inter,topk,experts,tp,ep,distribution,tokens  us_median
- *   collectives              library,graph,op,type,devices,bytes                         us
- *   quantize                 op,type,m,k                                                 us_median
+ * quotes, times in microseconds (us_median, of collectives us).  Kinds and their columns, in any
+ * order, others aside, are those of hardware/kernel_row.h.
  *
  * Rows of types, ops and distributions that no model is of are left out, and counted.
  *
@@ -26,7 +20,7 @@
 /* A model's measurements, for all models of a device. */
 struct kernel_tables {
     const struct hardware *hardware; /* of the device; not owned */
-    const struct kernel_model *copy;        /* once it is fitted: what the other kernels of a row take */
+    struct kernel_models *models;    /* fitted so far, for the copies beside other kernels */
     struct kernel_samples of[KERNEL_NKERNELS][KERNEL_NTYPES];
     size_t left_out, files;
 };

@@ -48,6 +48,23 @@ static void write_correction(struct text *out, const struct kernel_model *m)
     text_add_char(out, '\n');
 }
 
+/* What was measured, and how far the model is off. */
+static void write_error(struct text *out, const struct kernel_model *m)
+{
+    const struct kernel_form *form = &kernel_model_forms[m->kernel];
+
+    text_add(out, "    sizes: {");
+    for (int i = 0; i < kernel_model_nmeasures(form); i++)
+        text_addf(out, "%s%s: [%.10g, %.10g]", i > 0 ? ", " : "", form->measures[i].name,
+                  m->least[i], m->most[i]);
+    text_addf(out, "}\n    error: [%" PRId64 ", %.4f, %.4f]\n    by_size: [", m->error.rows,
+              m->error.median, m->error.p90);
+    for (int i = 0; i < KERNEL_CLASSES; i++)
+        text_addf(out, "%s[%" PRId64 ", %.3f, %.3f]", i > 0 ? ", " : "", m->by_size[i].rows,
+                  m->by_size[i].median, m->by_size[i].p90);
+    text_add(out, "]\n");
+}
+
 /* The first line from `at` on that begins with a key, or the end. */
 static const char *next_key(const char *at)
 {
@@ -83,7 +100,6 @@ void kernel_write(struct text *out, const char *text, const struct kernel_models
                   kernel_types[m->type]);
         write_constants(out, m);
         write_correction(out, m);
-        text_addf(out, "    rows: %" PRId64 "\n    error: [%.4f, %.4f]\n", m->rows, m->median,
-                  m->p90);
+        write_error(out, m);
     }
 }

@@ -11,6 +11,7 @@
 #include "hardware/kernel_model.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define MICRO 1e-6
 #define TERA 1e12
@@ -237,28 +238,49 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
         {"bytes", 2}, { "devices", 1 } \
     }
 
+/* ---- what was measured ---- */
+
+#define MEASURE(name, field) {name, offsetof(struct kernel_sizes, field)}
+#define PRODUCT_MEASURES {MEASURE("m", m), MEASURE("n", n), MEASURE("k", k)}, {16, 128, 1024}
+#define EXPERTS_MEASURES                                                                          \
+    {MEASURE("rows", m), MEASURE("experts", groups), MEASURE("inner", n), MEASURE("outer", k)},    \
+        {1, 16, 128}
+#define HEADS_MEASURES MEASURE("heads", heads), MEASURE("kv_heads", kv_heads)
+#define PREFILL_MEASURES                                                                  \
+    {MEASURE("queries", queries), MEASURE("batch", batch), HEADS_MEASURES,                \
+     MEASURE("head_dim", head_dim)},                                                      \
+        {64, 512, 4096}
+#define DECODE_MEASURES                                                                            \
+    {MEASURE("batch", batch), MEASURE("keys", pairs), HEADS_MEASURES, MEASURE("head_dim", head_dim)}, \
+        {4, 32, 256}
+#define KIB 1024.0
+#define MIB (1024 * KIB)
+#define BYTES_MEASURES {MEASURE("bytes", bytes)}, {16 * KIB, MIB, 64 * MIB}
+#define LINK_MEASURES                                                                   \
+    {MEASURE("bytes", bytes), MEASURE("devices", devices)}, {16 * KIB, MIB, 64 * MIB}
+
 const struct kernel_form kernel_model_forms[KERNEL_NKERNELS] = {
     [KERNEL_PRODUCT] = {PRODUCT_CONSTANTS(2.5), {{"m", 2}, {"n", 2}, {"k", 2}}, product_seconds,
-                       place_product},
+                       place_product, PRODUCT_MEASURES},
     [KERNEL_EXPERTS] = {PRODUCT_CONSTANTS(4), {{"m", 0}, {"experts", 0}, {"nk", 0}}, product_seconds,
-                       place_experts},
+                       place_experts, EXPERTS_MEASURES},
     [KERNEL_PREFILL] = {ATTENTION_CONSTANTS,
                        {{"queries", 2}, {"heads", 3}, {"head_dim", 1}, {"group", 3}},
                        prefill_seconds,
-                       place_prefill},
+                       place_prefill, PREFILL_MEASURES},
     [KERNEL_DECODE] = {ATTENTION_CONSTANTS,
                       {{"keys", 3}, {"kv_heads", 3}, {"head_dim", 1}, {"group", 1}},
                       decode_seconds,
-                      place_decode},
+                      place_decode, DECODE_MEASURES},
     [KERNEL_LATENT_PREFILL] = {ATTENTION_CONSTANTS, {{"queries", 2}, {"heads", 2}}, prefill_seconds,
-                              place_prefill},
+                              place_prefill, PREFILL_MEASURES},
     [KERNEL_LATENT_DECODE] = {ATTENTION_CONSTANTS, {{"keys", 2}, {"batch", 2}, {"heads", 2}},
-                             decode_seconds, place_latent_decode},
+                             decode_seconds, place_latent_decode, DECODE_MEASURES},
     [KERNEL_COPY] = {{{"start_us", 2, 0.1, 50}, {"memory", 0.8, 0.01, 1}}, {{"bytes", 2}},
-                    copy_seconds, place_bytes},
-    [KERNEL_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes},
-    [KERNEL_ALL_GATHER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes},
-    [KERNEL_REDUCE_SCATTER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes},
-    [KERNEL_ALL_TO_ALL] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes},
-    [KERNEL_ENGINE_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes},
+                    copy_seconds, place_bytes, BYTES_MEASURES},
+    [KERNEL_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes, LINK_MEASURES},
+    [KERNEL_ALL_GATHER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes, LINK_MEASURES},
+    [KERNEL_REDUCE_SCATTER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes, LINK_MEASURES},
+    [KERNEL_ALL_TO_ALL] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes, LINK_MEASURES},
+    [KERNEL_ENGINE_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes, LINK_MEASURES},
 };

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const kernel_types[KERNEL_NTYPES] = {[KERNEL_BF16] = "bfloat16",
                                                [KERNEL_FP8] = "fp8",
@@ -62,6 +63,15 @@ int kernel_model_nconstants(const struct kernel_form *form)
     int n = 0;
 
     while (n < KERNEL_CONSTANTS_MAX && form->constants[n].name)
+        n++;
+    return n;
+}
+
+int kernel_model_nmeasures(const struct kernel_form *form)
+{
+    int n = 0;
+
+    while (n < KERNEL_MEASURES_MAX && form->measures[n].name)
         n++;
     return n;
 }
@@ -126,4 +136,41 @@ double kernel_model_seconds(const struct kernel_model *model, const struct kerne
     parts->computing_s *= factor;
     parts->moving_s *= factor;
     return seconds * factor;
+}
+
+/* ---- what was measured ---- */
+
+#define SAME 1e-6 /* sizes that differ by less, relative, are one */
+
+double kernel_model_measure(const struct kernel_form *form, int measure,
+                            const struct kernel_sizes *sizes)
+{
+    double value;
+
+    memcpy(&value, (const char *)sizes + form->measures[measure].at, sizeof value);
+    return value;
+}
+
+int kernel_model_class(const struct kernel_form *form, const struct kernel_sizes *sizes)
+{
+    double value = kernel_model_measure(form, 0, sizes);
+    int i = 0;
+
+    while (i < KERNEL_CLASSES - 1 && value > form->classes[i])
+        i++;
+    return i;
+}
+
+unsigned kernel_model_beyond(const struct kernel_model *model, const struct kernel_sizes *sizes)
+{
+    const struct kernel_form *form = &kernel_model_forms[model->kernel];
+    unsigned beyond = 0;
+
+    for (int i = 0; i < kernel_model_nmeasures(form); i++) {
+        double value = kernel_model_measure(form, i, sizes);
+
+        if (value < model->least[i] * (1 - SAME) || value > model->most[i] * (1 + SAME))
+            beyond |= 1U << i;
+    }
+    return beyond;
 }

@@ -85,6 +85,8 @@ struct kernel_parts {
 
 #define KERNEL_CONSTANTS_MAX 8
 #define KERNEL_AXES_MAX 4
+#define KERNEL_MEASURES_MAX 5
+#define KERNEL_CLASSES 4       /* of sizes */
 #define KERNEL_POINTS_MAX 4096 /* of a grid */
 
 /* A kernel's form. */
@@ -103,6 +105,13 @@ struct kernel_form {
                       const struct kernel_peaks *peaks, struct kernel_parts *parts);
     /* The sizes along the axes, at least 1 each. */
     void (*place)(double *out, const struct kernel_sizes *sizes);
+    /* The sizes that say which kernels were measured: any outside of these is extrapolated. */
+    struct kernel_measure {
+        const char *name; /* NULL: no more */
+        size_t at;        /* in struct kernel_sizes */
+    } measures[KERNEL_MEASURES_MAX];
+    double classes[KERNEL_CLASSES - 1]; /* errors are told by the first measure: up to each of
+                                           these, and above the last */
 };
 
 extern const struct kernel_form kernel_model_forms[KERNEL_NKERNELS];
@@ -116,8 +125,11 @@ struct kernel_model {
         int64_t points[KERNEL_AXES_MAX];
     } grid;
     float *correction; /* [points of axis 0][of axis 1]..: the logarithm of a factor */
-    int64_t rows;      /* measured */
-    double median, p90; /* of the errors, of rows that the model was not fitted to; fractions */
+    double least[KERNEL_MEASURES_MAX], most[KERNEL_MEASURES_MAX]; /* that were measured */
+    struct kernel_error {
+        int64_t rows;       /* measured */
+        double median, p90; /* of rows that the model was not fitted to; fractions */
+    } error, by_size[KERNEL_CLASSES];
 };
 
 /* The models of a device. */
@@ -132,6 +144,7 @@ void kernel_models_clear(struct kernel_models *models); /* frees all but itself 
 void kernel_models_destroy(struct kernel_models *models); /* NULL is allowed */
 
 int kernel_model_naxes(const struct kernel_form *form);
+int kernel_model_nmeasures(const struct kernel_form *form);
 int kernel_model_nconstants(const struct kernel_form *form);
 int64_t kernel_model_npoints(const struct kernel_grid *grid, int naxes);
 
@@ -142,5 +155,15 @@ void kernel_model_weigh(size_t *points, double *weights, const struct kernel_for
 /* Seconds of a kernel; its *parts as by the form, all multiplied by the correction. */
 double kernel_model_seconds(const struct kernel_model *model, const struct kernel_sizes *sizes,
                      const struct kernel_peaks *peaks, struct kernel_parts *parts);
+
+/* The value of a form's measure for a kernel of these sizes. */
+double kernel_model_measure(const struct kernel_form *form, int measure,
+                            const struct kernel_sizes *sizes);
+
+/* The class of a kernel's size, 0 to KERNEL_CLASSES - 1. */
+int kernel_model_class(const struct kernel_form *form, const struct kernel_sizes *sizes);
+
+/* The measures of a kernel, one bit each, that lie outside of the measured range. */
+unsigned kernel_model_beyond(const struct kernel_model *model, const struct kernel_sizes *sizes);
 
 #endif /* HARDWARE_KERNEL_MODEL_H */

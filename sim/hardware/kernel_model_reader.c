@@ -13,6 +13,7 @@
 
 #define LIKELY_MOST 1000 /* hundredths of a logarithm: a factor of 22,000 */
 #define LOG2_MOST 64
+#define ROWS_MOST 1e15
 
 static const struct yaml_node *need(const struct yaml_node *map, const char *key,
                                     enum yaml_kind kind, struct diag *diag)
@@ -133,22 +134,64 @@ static void read_correction(struct kernel_model *out, const struct yaml_node *ma
                    kernel_kinds[out->kernel], n, LIKELY_MOST, LIKELY_MOST);
 }
 
-static void read_error(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+/* Read a list of `n` numbers of at least 0; false: the node is no such list. */
+static bool read_numbers(double *out, const struct yaml_node *list, size_t n)
 {
-    const struct yaml_node *rows = need(map, "rows", YAML_TEXT, diag);
-    const struct yaml_node *error = need(map, "error", YAML_LIST, diag);
-    double *const to[] = {&out->median, &out->p90};
+    bool right = list->kind == YAML_LIST && list->nitems == n;
 
-    if (rows && (!yaml_read_int(rows, &out->rows) || out->rows < 0))
-        diag_error(diag, rows->place, "rows of a measured kernel is %s; expected a whole number",
-                   yaml_describe(rows).text);
-    for (size_t i = 0; error && i < 2; i++)
-        if (error->nitems != 2 || error->items[i]->kind != YAML_TEXT ||
-            !yaml_read_double(error->items[i], to[i]) || *to[i] < 0) {
-            diag_error(diag, error->place,
-                       "error of a measured kernel: expected a median and a 90th percentile, as [0.03, 0.1]");
-            return;
+    for (size_t i = 0; right && i < n; i++)
+        right = list->items[i]->kind == YAML_TEXT && yaml_read_double(list->items[i], &out[i]) &&
+                out[i] >= 0;
+    return right;
+}
+
+static void read_sizes(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    const struct kernel_form *form = &kernel_model_forms[out->kernel];
+    const struct yaml_node *sizes = need(map, "sizes", YAML_MAP, diag);
+
+    for (int i = 0; sizes && i < kernel_model_nmeasures(form); i++) {
+        const struct yaml_node *pair = yaml_find(sizes, form->measures[i].name);
+        double range[2];
+
+        if (pair && read_numbers(range, pair, 2)) {
+            out->least[i] = range[0];
+            out->most[i] = range[1];
+            continue;
         }
+        diag_error(diag, pair ? pair->place : sizes->place,
+                   "sizes of %s: expected the least and the most %s that were measured, as [1, 64]",
+                   kernel_kinds[out->kernel], form->measures[i].name);
+    }
+}
+
+static bool read_error(struct kernel_error *out, const struct yaml_node *list)
+{
+    double numbers[3];
+
+    if (!read_numbers(numbers, list, 3) || numbers[0] > ROWS_MOST)
+        return false;
+    *out =
+        (struct kernel_error){.rows = (int64_t)numbers[0], .median = numbers[1], .p90 = numbers[2]};
+    return true;
+}
+
+static void read_errors(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *error = need(map, "error", YAML_LIST, diag);
+    const struct yaml_node *by_size = need(map, "by_size", YAML_LIST, diag);
+    bool right = by_size && by_size->nitems == KERNEL_CLASSES;
+
+    if (error && !read_error(&out->error, error))
+        diag_error(diag, error->place,
+                   "error of a measured kernel: expected rows, a median and a 90th percentile, as "
+                   "[250, 0.03, 0.1]");
+    for (size_t i = 0; right && i < KERNEL_CLASSES; i++)
+        right = read_error(&out->by_size[i], by_size->items[i]);
+    if (by_size && !right)
+        diag_error(diag, by_size->place,
+                   "by_size of a measured kernel: expected %d lists as error has them",
+                   KERNEL_CLASSES);
 }
 
 static void read_model(struct kernel_models *out, const struct yaml_node *map, struct diag *diag)
@@ -171,7 +214,8 @@ static void read_model(struct kernel_models *out, const struct yaml_node *map, s
     n = read_axes(c, map, diag);
     if (n > 0)
         read_correction(c, map, n, diag);
-    read_error(c, map, diag);
+    read_sizes(c, map, diag);
+    read_errors(c, map, diag);
     out->of[kernel][type] = c;
 }
 

@@ -7,8 +7,9 @@
  *       constants: {start_us: 2.8, memory: 0.83, ..}
  *       axes: [[0, 9], [5, 7], [5, 7]]    log2 of the first point's size, and how many points
  *       correction: 0 1 -3 ..             hundredths of a natural logarithm, the last axis first
- *       rows: 18204
- *       error: [0.029, 0.084]             median and 90th percentile, of rows not fitted to
+ *       sizes: {m: [1, 32768], ..}        the least and the most that were measured
+ *       error: [18204, 0.029, 0.084]      rows, median and 90th percentile, of rows not fitted to
+ *       by_size: [[6068, 0.03, 0.1], ..]  the same by the first of the sizes, in classes
  *
  * Those of shipped clusters are read once and kept, as a search plans with a cluster a thousand
  * times.

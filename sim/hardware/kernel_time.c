@@ -226,13 +226,6 @@ double hardware_kernel_seconds(const struct hardware *hardware, const struct har
                 fmax(computing_seconds(hardware, work), moving_seconds(hardware, work)));
 }
 
-static enum hardware_bound bound_of_parts(const struct kernel_parts *parts)
-{
-    if (parts->start_s > fmax(parts->computing_s, parts->moving_s))
-        return HARDWARE_BY_LAUNCH;
-    return parts->moving_s >= parts->computing_s ? HARDWARE_BY_MEMORY : HARDWARE_BY_COMPUTE;
-}
-
 /* Computing is bound by tiles if it would take half the time, or not be the limit, if they filled
  * all units. */
 static enum hardware_bound bound_by_constants(const struct hardware *hardware,
@@ -258,7 +251,7 @@ enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
     double measured;
 
     return kernel_work_seconds(&measured, &parts, hardware, work)
-               ? bound_of_parts(&parts)
+               ? kernel_work_bound(&parts)
                : bound_by_constants(hardware, work);
 }
 

@@ -52,9 +52,14 @@ void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, do
     kernel_work_set_product(out, type, experts, m, fmin(n, k), fmax(n, k));
 }
 
-/* The model of a type, or of one whose kernels are most like those of it: each type's next. */
-static const struct kernel_model *find(const struct hardware *hardware, enum kernel_kind kind,
-                                       enum kernel_type type)
+enum shd_dtype kernel_work_rate(enum kernel_type type)
+{
+    return operands_of[type].rate;
+}
+
+/* A type without a model takes that of its next. */
+const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
+                                            enum kernel_type type)
 {
     static const enum kernel_type next[KERNEL_NTYPES] = {
         [KERNEL_BF16] = KERNEL_NTYPES,          [KERNEL_FP8] = KERNEL_NTYPES,
@@ -64,7 +69,7 @@ static const struct kernel_model *find(const struct hardware *hardware, enum ker
         [KERNEL_FP8_FP8] = KERNEL_BF16_FP8,     [KERNEL_ANY_TYPE] = KERNEL_NTYPES};
     const struct kernel_model *found = NULL;
 
-    for (; !found && type < KERNEL_NTYPES; type = next[type])
+    for (; hardware->models && !found && type < KERNEL_NTYPES; type = next[type])
         found = hardware->models->of[kind][type];
     return found;
 }
@@ -118,20 +123,27 @@ static enum kernel_kind set_sizes(struct kernel_sizes *out, const struct hardwar
     return kind;
 }
 
-bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
-                         const struct hardware_work *work)
+const struct kernel_model *kernel_work_model(struct kernel_sizes *out,
+                                             const struct hardware *hardware,
+                                             const struct hardware_work *work)
 {
-    const struct kernel_model *model;
-    struct kernel_sizes sizes;
-    struct kernel_peaks peaks;
     enum kernel_kind kind;
 
     if (!hardware->by_models || !hardware->models)
-        return false;
-    kind = set_sizes(&sizes, work);
+        return NULL;
+    kind = set_sizes(out, work);
     if (kind == KERNEL_NKERNELS)
-        return false;
-    model = find(hardware, kind, kind == KERNEL_COPY ? KERNEL_ANY_TYPE : work->type);
+        return NULL;
+    return kernel_work_find(hardware, kind, kind == KERNEL_COPY ? KERNEL_ANY_TYPE : work->type);
+}
+
+bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
+                         const struct hardware_work *work)
+{
+    struct kernel_sizes sizes;
+    const struct kernel_model *model = kernel_work_model(&sizes, hardware, work);
+    struct kernel_peaks peaks;
+
     if (!model)
         return false;
     peaks = kernel_work_peaks(hardware, model->type);
@@ -139,26 +151,40 @@ bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct h
     return true;
 }
 
+enum hardware_bound kernel_work_bound(const struct kernel_parts *parts)
+{
+    if (parts->start_s > fmax(parts->computing_s, parts->moving_s))
+        return HARDWARE_BY_LAUNCH;
+    return parts->moving_s >= parts->computing_s ? HARDWARE_BY_MEMORY : HARDWARE_BY_COMPUTE;
+}
+
+/* ---- collectives ---- */
+
+const struct kernel_model *kernel_work_collective_model(const struct hardware *hardware,
+                                                        enum coll_kind kind)
+{
+    static const enum kernel_kind kinds[COLL_NKINDS] = {[COLL_ALL_REDUCE] = KERNEL_ALL_REDUCE,
+                                                        [COLL_ALL_GATHER] = KERNEL_ALL_GATHER,
+                                                        [COLL_REDUCE_SCATTER] =
+                                                            KERNEL_REDUCE_SCATTER,
+                                                        [COLL_ALL_TO_ALL] = KERNEL_ALL_TO_ALL};
+    const struct kernel_model *model = NULL;
+
+    if (!hardware->by_models || !hardware->models || hardware->links_apart || !kinds[kind])
+        return NULL;
+    if (hardware->served && kind == COLL_ALL_REDUCE)
+        model = kernel_work_find(hardware, KERNEL_ENGINE_ALL_REDUCE, KERNEL_ANY_TYPE);
+    return model ? model : kernel_work_find(hardware, kinds[kind], KERNEL_ANY_TYPE);
+}
+
 bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,
                                     const struct hardware *hardware, enum coll_kind kind,
                                     double devices, double array_bytes)
 {
-    static const enum kernel_kind kinds[] = {[COLL_ALL_REDUCE] = KERNEL_ALL_REDUCE,
-                                             [COLL_ALL_GATHER] = KERNEL_ALL_GATHER,
-                                             [COLL_REDUCE_SCATTER] = KERNEL_REDUCE_SCATTER,
-                                             [COLL_ALL_TO_ALL] = KERNEL_ALL_TO_ALL};
-    struct kernel_sizes sizes = {.devices = devices, .bytes = array_bytes};
-    const struct kernel_model *model = NULL;
+    const struct kernel_sizes sizes = {.devices = devices, .bytes = array_bytes};
+    const struct kernel_model *model = kernel_work_collective_model(hardware, kind);
     struct kernel_peaks peaks;
 
-    if (!hardware->by_models || !hardware->models || hardware->links_apart ||
-        (kind != COLL_ALL_REDUCE && kind != COLL_ALL_GATHER && kind != COLL_REDUCE_SCATTER &&
-         kind != COLL_ALL_TO_ALL))
-        return false;
-    if (hardware->served && kind == COLL_ALL_REDUCE)
-        model = hardware->models->of[KERNEL_ENGINE_ALL_REDUCE][KERNEL_ANY_TYPE];
-    if (!model)
-        model = hardware->models->of[kinds[kind]][KERNEL_ANY_TYPE];
     if (!model)
         return false;
     peaks = kernel_work_peaks(hardware, KERNEL_ANY_TYPE);

@@ -21,10 +21,31 @@ void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, do
 void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, double experts,
                              double m, double n, double k);
 
+/* The model of a kernel and a type, or of one whose kernels are most like those of the type; NULL:
+ * the cluster has none. */
+const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
+                                            enum kernel_type type);
+
+/* The model of a kernel's work, whose sizes are set; NULL: the cluster has none, or does not take
+ * times from models. */
+const struct kernel_model *kernel_work_model(struct kernel_sizes *out,
+                                             const struct hardware *hardware,
+                                             const struct hardware_work *work);
+
 /* Seconds of a kernel by a model that is of it, and the parts of its time.  False: the cluster has
  * none. */
 bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
                          const struct hardware_work *work);
+
+/* What bounds a kernel of these parts. */
+enum hardware_bound kernel_work_bound(const struct kernel_parts *parts);
+
+/* The type of numbers by whose rate a product or attention of a type runs. */
+enum shd_dtype kernel_work_rate(enum kernel_type type);
+
+/* The model of a collective inside a domain of the first tier; NULL: as above. */
+const struct kernel_model *kernel_work_collective_model(const struct hardware *hardware,
+                                                        enum coll_kind kind);
 
 /* Seconds of a collective of an array inside a domain of the first tier, likewise. */
 bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,

@@ -142,9 +142,9 @@ static void add_models(struct text *out, const struct kernel_models *models)
 
         table_add(&table, "%s", kernel_kinds[m->kernel]);
         table_add(&table, "%s", kernel_types[m->type]);
-        table_add(&table, "%" PRId64, m->rows);
-        table_add(&table, "%.1f %%", 100 * m->median);
-        table_add(&table, "%.1f %%", 100 * m->p90);
+        table_add(&table, "%" PRId64, m->error.rows);
+        table_add(&table, "%.1f %%", 100 * m->error.median);
+        table_add(&table, "%.1f %%", 100 * m->error.p90);
     }
     table_print(&table, 0, out);
     table_fini(&table);
@@ -167,6 +167,7 @@ static int fit_tables(struct kernel_models *models, const struct kernel_tables *
             cmd_note("fitting %s, %s: %zu rows", kernel_kinds[k], kernel_types[t], samples->n);
             status = kernel_fit(m, samples, err);
             models->n += status == SHD_OK;
+            models->of[k][t] = status == SHD_OK ? m : NULL;
         }
     return status;
 }
@@ -179,7 +180,7 @@ static int fit_models(struct kernel_models *models, struct kernel_tables *tables
 
     if (status == SHD_OK)
         status = fit_tables(models, tables, true, err);
-    tables->copy = models->n > 0 ? &models->items[0] : NULL;
+    tables->models = models;
     if (status == SHD_OK)
         status = kernel_tables_read(tables, folder, false, diag);
     if (status == SHD_OK && tables->files == 0)

@@ -20,9 +20,10 @@
 #include "question/json_memory.h"
 
 static const struct query_op *const families[] = {
-    query_layer_ops,  query_moe_route_ops, query_pipeline_ops,     query_plan_search_ops,
-    query_replay_ops, query_reshard_ops,   query_ring_balance_ops, query_scenario_ops,
-    query_step_ops,   query_train_ops,     query_train_step_ops,   NULL,
+    query_kernel_time_ops, query_layer_ops,        query_moe_route_ops, query_pipeline_ops,
+    query_plan_search_ops, query_replay_ops,       query_reshard_ops,   query_ring_balance_ops,
+    query_scenario_ops,    query_step_ops,         query_train_ops,     query_train_step_ops,
+    NULL,
 };
 
 /* The lists of families: the layout systems beside the simulator, and what needs it. */

@@ -27,6 +27,7 @@ const struct query_op *query_op_find(const char *name);
 const char *query_no_op(const char *name, char *buffer, size_t size);
 
 /* Families that need the simulator, each ended by a row without name. */
+extern const struct query_op query_kernel_time_ops[];
 extern const struct query_op query_layer_ops[];
 extern const struct query_op query_moe_route_ops[];
 extern const struct query_op query_pipeline_ops[];

@@ -181,7 +181,7 @@ static void add_models(const struct kernel_models *models, struct text *t)
         text_addf(t, "%s%s", between, kernel_kinds[m->kernel]);
         if (m->type != KERNEL_ANY_TYPE)
             text_addf(t, " %s", kernel_types[m->type]);
-        text_addf(t, " %.1f %%", 100 * m->median);
+        text_addf(t, " %.1f %%", 100 * m->error.median);
         between = ", ";
     }
 }
