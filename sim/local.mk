@@ -316,6 +316,7 @@ libsim_la_SOURCES = \
 	%D%/explain/reshard_words.h \
 	%D%/explain/roofline.c \
 	%D%/explain/roofline.h \
+	%D%/explain/roofline_json.c \
 	%D%/explain/roofline_picture.c \
 	%D%/explain/roofline_table.c \
 	%D%/explain/roofline_table.h \

@@ -247,6 +247,7 @@ const struct failure_case failure_cases[] = {
     {"explain", "explain a.yaml", A_IS(BLOCK)},
     {"explain --op", "explain a.yaml --op 8", A_IS(BLOCK)},
     {"explain --collectives", "explain a.yaml --collectives", A_IS(MLP)},
+    {"explain roofline --json", "explain a.yaml --roofline --json -s hardware=b200", A_IS(MLP)},
     {"explain roofline svg", "explain a.yaml --roofline -s hardware=b200 -o o.svg", A_IS(MLP),
      .outputs = {"o.svg"}},
     {"explain --values", "explain a.yaml --values", A_IS(MLP)},

@@ -390,6 +390,33 @@ shardsim explain --roofline "$tmp/mlp.yaml"
 is 0 "--roofline: told"
 says out 'compute$' "what is bound by the rate of flops"
 says out 'network$' "and by the network"
+cp "$tmp/out" "$tmp/roofline"
+shardsim explain --roofline --json "$tmp/mlp.yaml"
+is 0 "--roofline --json: told"
+python3 - "$tmp/out" "$tmp/roofline" <<'PY' 2>"$tmp/why"
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert list(r) == ["schema", "hardware", "device", "all_seconds", "ops"] and r["schema"] == 1, list(r)
+keys = ["name", "kind", "phase", "again", "times", "flops", "bytes", "seconds", "share", "bound_by"]
+assert all(list(o) == keys for o in r["ops"])
+lines = open(sys.argv[2]).read().split("\n\n")[1].splitlines()[1:]
+assert len(lines) == len(r["ops"]) > 3, (len(lines), len(r["ops"]))
+unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+for line, o in zip(lines, r["ops"]):
+    words = line.split()
+    at = max(i for i, w in enumerate(words) if w in unit)
+    assert abs(float(words[at - 1]) * unit[words[at]] / o["seconds"] - 1) < 0.01, (line, o)
+    assert words[-1] == o["bound_by"] and abs(float(words[at + 1]) - 100 * o["share"]) < 0.06, (line, o)
+    assert abs(o["share"] - o["seconds"] * o["times"] / r["all_seconds"]) < 1e-9, o
+assert abs(sum(o["share"] for o in r["ops"]) - 1) < 1e-9
+assert {"all-reduce", "einsum"} <= {o["kind"] for o in r["ops"]}
+assert all(o["bytes"] > 0 for o in r["ops"])
+PY
+ok $? "--roofline --json: what the table tells, op by op"
+diag <"$tmp/why"
+shardsim explain --json "$tmp/mlp.yaml"
+is 2 "--json without --roofline is refused"
+says err 'expected --roofline with it' "with what was expected"
 # Kernels that end before the next can be launched: explain and plan both say that launching bounds
 # them.
 cat >"$tmp/small.yaml" <<'Y'

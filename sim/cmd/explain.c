@@ -26,6 +26,10 @@ static void check(const struct args_line *line, void *input)
     if (canvas_is_picture(&o->canvas) && !o->roofline)
         args_error(line, "a lesson is text; a picture such as '%s' goes with --roofline",
                    o->canvas.output);
+    if (o->json && !o->roofline)
+        args_error(line, "--json is of the time of ops; expected --roofline with it");
+    if (o->json && canvas_is_picture(&o->canvas))
+        args_error(line, "--json and a picture, '%s'; expected one of them", o->canvas.output);
 }
 
 #define AT(field) ARGS_AT(struct explained, field)
@@ -35,6 +39,8 @@ static const struct args_row rows[] = {
      "Each collective in full: layouts before and after, why, transfers, other placements"},
     {"device", 0, "K", args_text, AT(device), 0, 0,
      "Show the transfers of this device; 0 if not given"},
+    {"json", 'j', NULL, args_switch, AT(json), 0, 0,
+     "With --roofline: print the machine form, an object with a list of ops"},
     {"op", 0, "N", args_text, AT(op), 0, 0, "Only the op of this number, in full"},
     {"ops", 0, NULL, args_switch, AT(ops), 0, 0, "Each op in full"},
     {"roofline", 0, NULL, args_switch, AT(roofline), 0, 0,

@@ -14,16 +14,6 @@ static double ridge(const struct hardware *h, enum shd_dtype dtype)
     return hardware_flops_per_s(h, dtype) / h->memory_bytes_per_s;
 }
 
-static const char *bound(const struct roofline_table *t, const struct roofline_line *line,
-                         int32_t position)
-{
-    const struct program_op *op = &t->seconds.program->ops[line->op];
-
-    if (program_is_beside(op))
-        return program_communicates(op) ? "network" : "host";
-    return hardware_bound_name(op_seconds_bound(&t->seconds, line->op, position));
-}
-
 static void print_name(struct text *out, const struct program_op *op)
 {
     struct text name = TEXT_INIT;
@@ -53,7 +43,7 @@ static void print_line(struct text *out, const struct roofline_table *t,
     else
         text_addf(out, "%7s", "");
     text_addf(out, "  %8s  %5.1f %%  %s\n", units_print_seconds(line->seconds).text,
-              all > 0 ? 100 * total / all : 0, bound(t, line, position));
+              all > 0 ? 100 * total / all : 0, roofline_line_bound(t, line, position));
 }
 
 static void print(struct text *out, const struct roofline_table *t, int32_t position)

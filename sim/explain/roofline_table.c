@@ -99,6 +99,16 @@ void roofline_table_fini(struct roofline_table *table)
     op_seconds_fini(&table->seconds);
 }
 
+const char *roofline_line_bound(const struct roofline_table *t, const struct roofline_line *line,
+                                int32_t position)
+{
+    const struct program_op *op = &t->seconds.program->ops[line->op];
+
+    if (program_is_beside(op))
+        return program_communicates(op) ? "network" : "host";
+    return hardware_bound_name(op_seconds_bound(&t->seconds, line->op, position));
+}
+
 void roofline_add_name(struct text *out, const struct program_op *op)
 {
     for (const char *c = op->name; *c;) {

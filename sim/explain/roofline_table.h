@@ -35,6 +35,11 @@ void roofline_table_fini(struct roofline_table *table);
 /* Total seconds of a line's ops. */
 double roofline_line_seconds(const struct roofline_line *line);
 
+/* What bounds a line's ops on the device at a position: "network" or "host" for what goes on beside
+ * computations, else hardware_bound_name(). */
+const char *roofline_line_bound(const struct roofline_table *table,
+                                const struct roofline_line *line, int32_t position);
+
 /* Add an op's name, with '*' for its layer number. */
 void roofline_add_name(struct text *out, const struct program_op *op);
 

@@ -87,6 +87,19 @@ static int teach(const struct explained *o, struct trial *trial, struct lesson *
     return status;
 }
 
+static int put_json(const struct trial *trial, int32_t position, struct text *text,
+                    struct shd_error *err)
+{
+    struct json_out json;
+    int status;
+
+    json_out_init_text(&json, text, JSON_OUT_PRETTY);
+    status = roofline_json(trial->program, trial->hardware, position, &json, err);
+    if (status == SHD_OK && json_out_fini(&json) != SHD_OK)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a table of ops");
+    return status;
+}
+
 static int roofline(const struct explained *o, const struct trial *trial,
                     const struct lesson *lesson, struct text *text, struct shd_error *err)
 {
@@ -95,6 +108,8 @@ static int roofline(const struct explained *o, const struct trial *trial,
                              "--roofline needs a cluster; expected 'hardware: NAME' in %s, or "
                              "--set hardware=NAME",
                              o->chosen.path);
+    if (o->json)
+        return put_json(trial, lesson->position, text, err);
     return (canvas_is_picture(&o->canvas) ? roofline_picture : roofline_text)(
         trial->program, trial->hardware, lesson->position, text, err);
 }

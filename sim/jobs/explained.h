@@ -14,7 +14,7 @@ struct explained {
     struct canvas canvas;
     struct chosen chosen;
     const char *op, *device; /* numbers; NULL: all, 0 */
-    bool values, roofline;
+    bool values, roofline, json;
     bool collectives, ops, verbose;
 };
 
