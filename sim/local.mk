@@ -458,6 +458,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/kernel_model.h \
 	%D%/hardware/kernel_model_reader.c \
 	%D%/hardware/kernel_model_reader.h \
+	%D%/hardware/shipped_models.c \
+	%D%/hardware/shipped_models.h \
 	%D%/hardware/kernel_time.c \
 	%D%/hardware/kernel_row.c \
 	%D%/hardware/kernel_row.h \

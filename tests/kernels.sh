@@ -238,4 +238,5 @@ refused '0,/    error: \[/s//    error: [-/' 'error of a measured kernel: expect
 refused '0,/    by_size: \[/s//    by_size: [7, /' 'by_size of a measured kernel: expected 4 lists'
 refused 's/units: 100/units: 0/' 'measured_kernels of a device without kernels.units'
 refused '/^measured_kernels:/{s/.*/measured_kernels: nothing/;q}' "measured_kernels is 'nothing'; expected a list, or the name of a shipped cluster"
+refused "s/^measured_kernels:/&\\n  - no_slower_than: tpu-v4/" "no_slower_than is 'tpu-v4'; expected the name of a shipped cluster that has a list"
 done_testing

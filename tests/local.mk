@@ -408,6 +408,7 @@ test_scripts = \
 	%D%/mistakes.sh \
 	%D%/misuse.sh \
 	%D%/modelled.sh \
+	%D%/monotone.sh \
 	%D%/neighbours.sh \
 	%D%/notebooks.sh \
 	%D%/offload.sh \
@@ -541,6 +542,7 @@ EXTRA_DIST += \
 	%D%/random_draw.py \
 	%D%/random_drawn.py \
 	%D%/random_graphs.py \
+	%D%/random_monotone.py \
 	%D%/random_options.py \
 	%D%/random_scenarios.py \
 	%D%/random_serving.py \

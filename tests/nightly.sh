@@ -52,6 +52,7 @@ fi
 stage "many threads" tests/stress
 stage "100,000 questions" env SHD_MUTATIONS=100000 sh "$source/tests/query_mutated.sh"
 stage "5,000 scenarios" env SHD_TEST_COUNT=5000 sh "$source/tests/random_scenarios.sh"
+stage "10,000 scenarios on better devices" env SHD_TEST_COUNT=10000 sh "$source/tests/monotone.sh"
 stage "5,000 graphs" env SHD_TEST_COUNT=5000 sh "$source/tests/random_graphs.sh"
 stage "1,000 steps of serving" env SHD_TEST_COUNT=1000 sh "$source/tests/random_serving.sh"
 stage "allocations" failures

@@ -93,6 +93,8 @@ void kernel_write(struct text *out, const char *text, const struct kernel_models
 {
     keep_rest(out, text);
     text_add(out, KEY "\n");
+    if (models->no_slower_name)
+        text_addf(out, "  - " KERNEL_NO_SLOWER_KEY ": %s\n", models->no_slower_name);
     for (size_t i = 0; i < models->n; i++) {
         const struct kernel_model *m = &models->items[i];
 

@@ -15,6 +15,7 @@
 #include "base/supposed.h"
 #include "hardware/kernel_model_reader.h"
 #include "hardware/shipped.h"
+#include "hardware/shipped_models.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 
@@ -96,16 +97,11 @@ static int parse_shipped(struct hardware **out, const struct shipped_file *file,
     size_t length = list ? (size_t)(list - text_get(text)) + 1 : text->length;
     int status = hardware_parse(out, place, text_get(text), length, diag);
 
-    if (status != SHD_OK || !list)
-        return status;
-    (*out)->text_hash = hash_bytes(HASH_BEGIN, text_get(text), text->length);
-    (*out)->models = kernel_models_of_shipped(file, diag);
-    (*out)->shares_models = true;
-    if ((*out)->models)
-        return SHD_OK;
-    hardware_destroy(*out);
-    *out = NULL;
-    return SHD_ENOMEM;
+    if (status == SHD_OK && list) {
+        (*out)->text_hash = hash_bytes(HASH_BEGIN, text_get(text), text->length);
+        (*out)->models_of = file->name;
+    }
+    return status;
 }
 
 /* Read the named cluster's file, then apply the overrides. */
@@ -125,7 +121,8 @@ static int find_supposed(struct hardware **out, const char *name, const char *su
     text_fini(&place);
     if (status != SHD_OK)
         return status;
-    hardware_set(*out, suppositions, named_at, diag);
+    if (shipped_models_bind(*out, diag) == SHD_OK)
+        hardware_set(*out, suppositions, named_at, diag);
     status = diag_status(diag, before);
     if (status != SHD_OK) {
         hardware_destroy(*out);

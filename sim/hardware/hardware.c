@@ -22,7 +22,7 @@ void hardware_destroy(struct hardware *hardware)
         free(hardware->validations[i].set);
         free(hardware->validations[i].software);
     }
-    if (!hardware->shares_models)
+    if (!hardware->models_of)
         kernel_models_destroy(hardware->models);
     free(hardware->name);
     free(hardware->source);

@@ -196,7 +196,7 @@ struct hardware {
     bool other_software; /* than the file says, so than what was measured */
     struct hardware_serving serving;
     struct kernel_models *models; /* of measured kernels; NULL: none */
-    bool shares_models;           /* they are a shipped cluster's, and not owned */
+    const char *models_of;        /* the shipped cluster that owns them; NULL: this */
     bool links_apart;             /* they are another's with the same devices: not its links */
     bool served;                  /* by engines that have all-reduces of their own */
     bool by_models; /* kernels and collectives take what such took alone, where a model is of them */

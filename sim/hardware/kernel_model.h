@@ -134,9 +134,12 @@ struct kernel_model {
 
 /* The models of a device. */
 struct kernel_models {
+    const struct kernel_models *no_slower_than; /* of a device with no larger rate, whose times no
+                                                   kernel exceeds; NULL: none */
+    const char *no_slower_name;
     struct kernel_model *items;
     size_t n;
-    double units; /* of the device that was measured (struct kernel_peaks) */
+    struct kernel_peaks peaks[KERNEL_NTYPES]; /* of the device that was measured */
     const struct kernel_model *of[KERNEL_NKERNELS][KERNEL_NTYPES]; /* NULL: there is none */
 };
 

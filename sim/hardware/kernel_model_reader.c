@@ -7,9 +7,11 @@
 #include "hardware/kernel_model_reader.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "hardware/kernel_work.h"
+#include "hardware/shipped.h"
 
 #define LIKELY_MOST 1000 /* hundredths of a logarithm: a factor of 22,000 */
 #define LOG2_MOST 64
@@ -194,14 +196,42 @@ static void read_errors(struct kernel_model *out, const struct yaml_node *map, s
                    KERNEL_CLASSES);
 }
 
+/* A shipped cluster whose file has a list; NULL: the name is of none. */
+static const struct shipped_file *file_with_list(const struct yaml_node *name)
+{
+    const struct shipped_file *file = name->kind == YAML_TEXT ? shipped_find(name->text) : NULL;
+
+    for (const char *const *line = file ? file->lines : NULL; line && *line; line++)
+        if (!strcmp(*line, KERNEL_MODELS_KEY ":\n"))
+            return file;
+    return NULL;
+}
+
+/* The name of such a cluster; NULL: it is none, which is told. */
+static const char *name_of(const struct yaml_node *node, const char *key, struct diag *diag)
+{
+    const struct shipped_file *file = file_with_list(node);
+
+    if (!file)
+        diag_error(diag, node->place,
+                   "%s is %s; expected %sthe name of a shipped cluster that has a list", key,
+                   yaml_describe(node).text, !strcmp(key, KERNEL_MODELS_KEY) ? "a list, or " : "");
+    return file ? file->name : NULL;
+}
+
 static void read_model(struct kernel_models *out, const struct yaml_node *map, struct diag *diag)
 {
+    const struct yaml_node *no_slower = yaml_find(map, KERNEL_NO_SLOWER_KEY);
     struct kernel_model *c = &out->items[out->n];
     int kernel, type;
     int64_t n;
 
     if (map->kind != YAML_MAP) {
         diag_error(diag, map->place, "a measured kernel is %s; expected a map", yaml_describe(map).text);
+        return;
+    }
+    if (no_slower) {
+        out->no_slower_name = name_of(no_slower, KERNEL_NO_SLOWER_KEY, diag);
         return;
     }
     kernel = read_word(map, "kernel", kernel_kinds, KERNEL_NKERNELS, diag);
@@ -219,104 +249,32 @@ static void read_model(struct kernel_models *out, const struct yaml_node *map, s
     out->of[kernel][type] = c;
 }
 
-/* The units of the device in whose file the list is. */
-static double units_of(const struct yaml_node *root)
-{
-    const struct yaml_node *kernels = yaml_find(root, "kernels");
-    const struct yaml_node *units =
-        kernels && kernels->kind == YAML_MAP ? yaml_find(kernels, "units") : NULL;
-    int64_t n;
-
-    return units && units->kind == YAML_TEXT && yaml_read_int(units, &n) && n > 0 ? (double)n : 0;
-}
-
-static void read_list(struct kernel_models **out, const struct yaml_node *list,
-                      const struct yaml_node *root, struct diag *diag)
+static void read_list(struct hardware *out, const struct yaml_node *list, struct diag *diag)
 {
     struct kernel_models *models = calloc(1, sizeof *models);
-    double units = units_of(root);
 
-    if (units == 0)
+    if (out->kernels.units == 0)
         diag_error(diag, list->place,
-                   "measured_kernels of a device without kernels.units; expected its units (SMs)");
-    if (models)
-        models->units = units;
-
+                   KERNEL_MODELS_KEY
+                   " of a device without kernels.units; expected its units (SMs)");
     if (models)
         models->items = calloc(list->nitems + 1, sizeof *models->items);
     if (!models || !models->items)
         diag_no_memory(diag);
+    for (int t = 0; models && out->ntiers > 0 && t < KERNEL_NTYPES; t++)
+        models->peaks[t] = kernel_work_peaks(out, (enum kernel_type)t);
     for (size_t i = 0; models && models->items && i < list->nitems && !diag_is_full(diag); i++)
         read_model(models, list->items[i], diag);
-    *out = models;
-}
-
-/* ---- shipped clusters ---- */
-
-#define SHIPPED_MAX 64
-
-/* Read the list of a shipped cluster, whose text is right; NULL: it has none, or no memory. */
-static struct kernel_models *read_shipped(const struct shipped_file *file, struct diag *diag)
-{
-    struct kernel_models *models = NULL;
-    struct text text = TEXT_INIT;
-    struct yaml_doc *doc = NULL;
-    const struct yaml_node *list = NULL;
-
-    shipped_text(file, &text);
-    if (text.failed)
-        diag_no_memory(diag);
-    else if (yaml_doc_parse(&doc, (struct place){file->name, 1, 1}, text_get(&text), text.length,
-                            diag) == SHD_OK)
-        list = yaml_find(yaml_doc_root(doc), KERNEL_MODELS_KEY);
-    if (list && list->kind == YAML_LIST)
-        read_list(&models, list, yaml_doc_root(doc), diag);
-    yaml_doc_destroy(doc);
-    text_fini(&text);
-    return models;
-}
-
-struct kernel_models *kernel_models_of_shipped(const struct shipped_file *file, struct diag *diag)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct kernel_models *kept[SHIPPED_MAX];
-    size_t before = diag->nerrors, i = (size_t)(file - shipped_files);
-    struct kernel_models *models;
-
-    if (i >= SHIPPED_MAX)
-        return read_shipped(file, diag);
-    pthread_mutex_lock(&lock);
-    models = kept[i];
-    if (!models) {
-        models = read_shipped(file, diag);
-        if (diag->nerrors == before && !diag->no_memory) {
-            kept[i] = models;
-        } else {
-            kernel_models_destroy(models);
-            models = NULL;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return models;
+    out->models = models;
 }
 
 void kernel_models_read(struct hardware *out, const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, KERNEL_MODELS_KEY);
-    const struct shipped_file *file;
 
-    if (!node)
-        return;
-    if (node->kind == YAML_LIST) {
-        read_list(&out->models, node, root, diag);
-        return;
-    }
-    file = node->kind == YAML_TEXT ? shipped_find(node->text) : NULL;
-    out->models = file ? kernel_models_of_shipped(file, diag) : NULL;
-    out->shares_models = out->links_apart = true;
-    if (!out->models && !diag->no_memory)
-        diag_error(diag, node->place,
-                   KERNEL_MODELS_KEY " is %s; expected a list, or the name of a shipped cluster "
-                                     "that has one",
-                   yaml_describe(node).text);
+    if (node && node->kind == YAML_LIST)
+        read_list(out, node, diag);
+    else if (node)
+        out->models_of = name_of(node, KERNEL_MODELS_KEY, diag);
+    out->links_apart = out->models_of != NULL;
 }

@@ -2,6 +2,8 @@
  *
  *   measured_kernels: h100-sxm   those of a shipped cluster with the same devices, or
  *   measured_kernels:
+ *     - no_slower_than: h100-sxm    a shipped cluster whose device has no larger rate: whose times
+ *                                   are never exceeded, whatever scatter there was in measuring
  *     - kernel: product
  *       type: bfloat16
  *       constants: {start_us: 2.8, memory: 0.83, ..}
@@ -11,8 +13,7 @@
  *       error: [18204, 0.029, 0.084]      rows, median and 90th percentile, of rows not fitted to
  *       by_size: [[6068, 0.03, 0.1], ..]  the same by the first of the sizes, in classes
  *
- * Those of shipped clusters are read once and kept, as a search plans with a cluster a thousand
- * times.
+ * Names stay names here; shipped_models.h has the models of them.
  *
  * Thread class: any thread.
  *
@@ -24,18 +25,15 @@
 #include "base/diag.h"
 #include "base/yaml.h"
 #include "hardware/hardware.h"
-#include "hardware/shipped.h"
 
 #define KERNEL_MODELS_KEY "measured_kernels"
+#define KERNEL_NO_SLOWER_KEY "no_slower_than"
 
 /* Of a unit of the correction's numbers. */
 #define KERNEL_HUNDREDTH 0.01
 
-/* Read the models of a cluster's file, if it has some.  Faults go to `diag`. */
+/* Read the models of a cluster's file, or the names of the clusters whose they are, if it has some;
+ * the rates of its device were read.  Faults go to `diag`. */
 void kernel_models_read(struct hardware *out, const struct yaml_node *root, struct diag *diag);
-
-/* Those in the file of a shipped cluster, for all to read; NULL: it has none, or there is no
- * memory, which is told. */
-struct kernel_models *kernel_models_of_shipped(const struct shipped_file *file, struct diag *diag);
 
 #endif /* HARDWARE_KERNEL_MODEL_READER_H */

@@ -280,15 +280,13 @@ static int kernel_time(struct kernel_row_time *out, const struct hardware *hardw
 {
     const struct hardware_work work = work_of(row);
     struct kernel_parts parts;
-    struct kernel_peaks peaks;
 
     if (!has_rate(hardware, row->type))
         return shd_error_set(err, SHD_EUNSUPPORTED, "cluster '%.40s' has no rate of %s",
                              hardware->name, shd_dtype_name(kernel_work_rate(row->type)));
     out->model = kernel_work_find(hardware, row->kernel, row->type);
     if (out->model) {
-        peaks = kernel_work_peaks(hardware, out->model->type);
-        out->seconds = kernel_model_seconds(out->model, &row->sizes, &peaks, &parts);
+        out->seconds = kernel_work_model_seconds(&parts, hardware, out->model, &row->sizes);
         out->bound_by = hardware_bound_name(kernel_work_bound(&parts));
         out->beyond = kernel_model_beyond(out->model, &row->sizes);
     } else {

@@ -24,12 +24,11 @@ static const struct operands {
 
 struct kernel_peaks kernel_work_peaks(const struct hardware *hardware, enum kernel_type type)
 {
-    return (struct kernel_peaks){
-        .flops_per_s = hardware_flops_per_s(hardware, operands_of[type].rate),
-        .memory_bytes_per_s = hardware->memory_bytes_per_s,
-        .link_bytes_per_s = hardware->tiers[0].bytes_per_s,
-        .units = hardware->models ? hardware->models->units
-                                  : fmax((double)hardware->kernels.units, 1)};
+    return (struct kernel_peaks){.flops_per_s =
+                                     hardware_flops_per_s(hardware, operands_of[type].rate),
+                                 .memory_bytes_per_s = hardware->memory_bytes_per_s,
+                                 .link_bytes_per_s = hardware->tiers[0].bytes_per_s,
+                                 .units = fmax((double)hardware->kernels.units, 1)};
 }
 
 void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, double groups,
@@ -57,9 +56,9 @@ enum shd_dtype kernel_work_rate(enum kernel_type type)
     return operands_of[type].rate;
 }
 
-/* A type without a model takes that of its next. */
-const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
-                                            enum kernel_type type)
+/* The model of a type, or of its next. */
+static const struct kernel_model *find(const struct kernel_models *models, enum kernel_kind kind,
+                                       enum kernel_type type)
 {
     static const enum kernel_type next[KERNEL_NTYPES] = {
         [KERNEL_BF16] = KERNEL_NTYPES,          [KERNEL_FP8] = KERNEL_NTYPES,
@@ -69,9 +68,51 @@ const struct kernel_model *kernel_work_find(const struct hardware *hardware, enu
         [KERNEL_FP8_FP8] = KERNEL_BF16_FP8,     [KERNEL_ANY_TYPE] = KERNEL_NTYPES};
     const struct kernel_model *found = NULL;
 
-    for (; hardware->models && !found && type < KERNEL_NTYPES; type = next[type])
-        found = hardware->models->of[kind][type];
+    for (; models && !found && type < KERNEL_NTYPES; type = next[type])
+        found = models->of[kind][type];
     return found;
+}
+
+const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
+                                            enum kernel_type type)
+{
+    return find(hardware->models, kind, type);
+}
+
+/* What a device reaches that is no faster than the one that was measured, with its units. */
+static struct kernel_peaks no_larger(struct kernel_peaks peaks, const struct kernel_peaks *measured)
+{
+    return (struct kernel_peaks){
+        .flops_per_s = fmin(peaks.flops_per_s, measured->flops_per_s),
+        .memory_bytes_per_s = fmin(peaks.memory_bytes_per_s, measured->memory_bytes_per_s),
+        .link_bytes_per_s = fmin(peaks.link_bytes_per_s, measured->link_bytes_per_s),
+        .units = measured->units};
+}
+
+double kernel_work_model_seconds(struct kernel_parts *parts, const struct hardware *hardware,
+                                 const struct kernel_model *model, const struct kernel_sizes *sizes)
+{
+    const struct kernel_models *of = hardware->models;
+    struct kernel_peaks peaks = kernel_work_peaks(hardware, model->type);
+    double least;
+
+    peaks.units = of->peaks[model->type].units;
+    least = kernel_model_seconds(model, sizes, &peaks, parts);
+    while ((of = of->no_slower_than) != NULL) {
+        const struct kernel_model *other = find(of, model->kernel, model->type);
+        struct kernel_parts its;
+        double seconds = INFINITY;
+
+        if (other) {
+            peaks = no_larger(kernel_work_peaks(hardware, other->type), &of->peaks[other->type]);
+            seconds = kernel_model_seconds(other, sizes, &peaks, &its);
+        }
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        *parts = its;
+    }
+    return least;
 }
 
 /* ---- sizes ---- */
@@ -142,12 +183,10 @@ bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct h
 {
     struct kernel_sizes sizes;
     const struct kernel_model *model = kernel_work_model(&sizes, hardware, work);
-    struct kernel_peaks peaks;
 
     if (!model)
         return false;
-    peaks = kernel_work_peaks(hardware, model->type);
-    *out = kernel_model_seconds(model, &sizes, &peaks, parts);
+    *out = kernel_work_model_seconds(parts, hardware, model, &sizes);
     return true;
 }
 
@@ -183,11 +222,9 @@ bool kernel_work_collective_seconds(double *out, struct kernel_parts *parts,
 {
     const struct kernel_sizes sizes = {.devices = devices, .bytes = array_bytes};
     const struct kernel_model *model = kernel_work_collective_model(hardware, kind);
-    struct kernel_peaks peaks;
 
     if (!model)
         return false;
-    peaks = kernel_work_peaks(hardware, KERNEL_ANY_TYPE);
-    *out = kernel_model_seconds(model, &sizes, &peaks, parts);
+    *out = kernel_work_model_seconds(parts, hardware, model, &sizes);
     return true;
 }

@@ -32,6 +32,12 @@ const struct kernel_model *kernel_work_model(struct kernel_sizes *out,
                                              const struct hardware *hardware,
                                              const struct hardware_work *work);
 
+/* Seconds of a kernel by a model of the cluster, and the parts of its time; at most those by models
+ * of the devices than which the cluster's is no slower. */
+double kernel_work_model_seconds(struct kernel_parts *parts, const struct hardware *hardware,
+                                 const struct kernel_model *model,
+                                 const struct kernel_sizes *sizes);
+
 /* Seconds of a kernel by a model that is of it, and the parts of its time.  False: the cluster has
  * none. */
 bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,

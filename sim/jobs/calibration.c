@@ -202,6 +202,8 @@ static int calibrate_kernels(const struct calibration *o, const struct hardware 
     struct shd_error err = {.text = ""};
     int exit = CMD_USAGE, status = SHD_ENOMEM;
 
+    if (hardware->models && !hardware->links_apart)
+        models.no_slower_name = hardware->models->no_slower_name;
     if (models.items)
         status = fit_models(&models, &tables, o->kernels, diag, &err);
     else

@@ -184,6 +184,8 @@ static void add_models(const struct kernel_models *models, struct text *t)
         text_addf(t, " %.1f %%", 100 * m->error.median);
         between = ", ";
     }
+    if (models && models->no_slower_than)
+        text_addf(t, "; no kernel is slower than by the models of %s", models->no_slower_name);
 }
 
 void hardware_figures(const struct hardware *h, struct text *out, size_t width)
