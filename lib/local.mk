@@ -68,18 +68,16 @@ libshd_la_SOURCES = \
 	%D%/prefix.c \
 	%D%/print.c \
 	%D%/print.h \
+	%D%/regex/characters.c \
 	%D%/regex/find.h \
-	%D%/regex/group.c \
 	%D%/regex/literal.c \
 	%D%/regex/literal.h \
-	%D%/regex/parse.c \
-	%D%/regex/parse.h \
 	%D%/regex/python.c \
 	%D%/regex/python.h \
 	%D%/regex/regex.c \
+	%D%/regex/rewrite.h \
 	%D%/regex/texts.c \
 	%D%/regex/texts.h \
-	%D%/regex/tokens.c \
 	%D%/reshard/axes.c \
 	%D%/reshard/bound.c \
 	%D%/reshard/bytes.c \

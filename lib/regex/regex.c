@@ -22,7 +22,7 @@
  * steps. */
 #define MATCH_LIMIT 10000000
 
-#define NEST_LIMIT 1000 /* nesting of groups: more than the translator writes */
+#define NEST_LIMIT 500 /* nesting of groups, of which a look-behind is two */
 
 struct shd_regex {
     pcre2_code *code;
@@ -58,7 +58,9 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
     PCRE2_UCHAR text[120];
 
     pcre2_get_error_message(error, text, sizeof(text));
-    return shd_error_set(err, SHD_EREGEX, "the pattern does not compile: %s", (char *)text);
+    return shd_error_set(err, SHD_EREGEX,
+                         "%s, at position %zu of '%.60s', as PCRE2 reads the pattern", (char *)text,
+                         (size_t)offset, pattern);
 }
 
 /* Prepare the accelerations.  JIT code makes searches ten times as fast, but takes as long to
