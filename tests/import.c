@@ -162,6 +162,74 @@ static void test_families(void)
          46702792704,
          "model.layers.3.block_sparse_moe.experts.7.w2.weight",
          {4096, 14336}},
+        {"Qwen3 30B A3B",
+         "{model_type: qwen3_moe, hidden_size: 2048, intermediate_size: 6144, "
+         "moe_intermediate_size: 768, num_hidden_layers: 48, num_attention_heads: 32, "
+         "num_key_value_heads: 4, head_dim: 128, num_experts: 128, num_experts_per_tok: 8, "
+         "vocab_size: 151936, tie_word_embeddings: false}",
+         18867,
+         30532122624,
+         "model.layers.47.mlp.experts.127.down_proj.weight",
+         {2048, 768}},
+        {"gpt-oss 20B",
+         "{model_type: gpt_oss, hidden_size: 2880, intermediate_size: 2880, num_hidden_layers: 24, "
+         "num_attention_heads: 64, num_key_value_heads: 8, head_dim: 64, num_local_experts: 32, "
+         "num_experts_per_tok: 4, vocab_size: 201088, tie_word_embeddings: false}",
+         411,
+         20914757184,
+         "model.layers.0.mlp.experts.gate_up_proj_bias",
+         {32, 5760}},
+        {"Phi 3 mini",
+         "{model_type: phi3, hidden_size: 3072, intermediate_size: 8192, num_hidden_layers: 32, "
+         "num_attention_heads: 32, num_key_value_heads: 32, vocab_size: 32064, "
+         "tie_word_embeddings: false}",
+         195,
+         3821079552,
+         "model.layers.0.self_attn.qkv_proj.weight",
+         {9216, 3072}},
+        {"OLMo 2 7B",
+         "{model_type: olmo2, hidden_size: 4096, intermediate_size: 11008, num_hidden_layers: 32, "
+         "num_attention_heads: 32, num_key_value_heads: 32, vocab_size: 100352, "
+         "tie_word_embeddings: false}",
+         355,
+         7298617344,
+         "model.layers.0.self_attn.q_norm.weight",
+         {4096}},
+        {"Pythia 70M",
+         "{model_type: gpt_neox, hidden_size: 512, intermediate_size: 2048, num_hidden_layers: 6, "
+         "num_attention_heads: 8, vocab_size: 50304, tie_word_embeddings: false}",
+         76,
+         70426624,
+         "embed_out.weight",
+         {50304, 512}},
+        {"StarCoder2 3B",
+         "{model_type: starcoder2, hidden_size: 3072, intermediate_size: 12288, num_hidden_layers: "
+         "30, num_attention_heads: 24, num_key_value_heads: 2, vocab_size: 49152}",
+         483,
+         3030371328,
+         "model.layers.0.mlp.c_fc.weight",
+         {12288, 3072}},
+        {"Falcon 7B",
+         "{model_type: falcon, hidden_size: 4544, num_hidden_layers: 32, num_attention_heads: 71, "
+         "vocab_size: 65024, multi_query: true}",
+         195,
+         6921720704,
+         "transformer.h.31.self_attention.query_key_value.weight",
+         {4672, 4544}},
+        {"Falcon 40B",
+         "{model_type: falcon, hidden_size: 8192, num_hidden_layers: 60, num_attention_heads: 128, "
+         "num_kv_heads: 8, new_decoder_architecture: true, vocab_size: 65024}",
+         483,
+         41303293952,
+         "transformer.h.0.ln_mlp.weight",
+         {8192}},
+        {"Command R",
+         "{model_type: cohere, hidden_size: 8192, intermediate_size: 22528, num_hidden_layers: 40, "
+         "num_attention_heads: 64, num_key_value_heads: 64, vocab_size: 256000}",
+         322,
+         34980831232,
+         "model.layers.0.input_layernorm.weight",
+         {8192}},
         {"Qwen2 0.5B",
          "{model_type: qwen2, hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, "
          "num_attention_heads: 14, num_key_value_heads: 2, vocab_size: 151936, "
@@ -261,7 +329,10 @@ static void test_bad_yaml(void)
          true,
          "f:1:14: error: model_type is 'deepseek_v3'; models whose arrays have known names are "
          "llama, "
-         "mistral, qwen2, qwen3, mixtral, gemma, gemma2, gemma3_text, gpt2 and t5"},
+         "mistral, ministral, ministral3, qwen2, qwen3, mixtral, gemma, gemma2, gemma3_text, gpt2, "
+         "t5, "
+         "qwen3_moe, phi3, olmo2, olmo3, gpt_neox, gpt_oss, starcoder2, falcon, cohere and "
+         "cohere2"},
         {"types of 8 bits", "{model_type: llama, quantization_config: {a: fp8}, " SMALL "}", true,
          "f:1:42: error: quantization_config: there are no types of 8 bits"},
         {"no family", "{" SMALL "}", true, "model_type is missing"},

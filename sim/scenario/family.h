@@ -34,7 +34,14 @@ enum family_arrays {
     FAMILY_GEMMA3,
     FAMILY_GPT2,
     FAMILY_T5,
-    FAMILY_NARRAYS
+    FAMILY_QWEN3_MOE,
+    FAMILY_GPT_OSS,
+    FAMILY_PHI3,
+    FAMILY_OLMO2,  /* and olmo3 */
+    FAMILY_COHERE, /* and cohere2 */
+    FAMILY_STARCODER2,
+    FAMILY_GPT_NEOX,
+    FAMILY_FALCON
 };
 
 /* The use of a config: not every family supports each. */
