@@ -463,6 +463,7 @@ libsim_la_SOURCES = \
 	%D%/hardware/kernel_time.c \
 	%D%/hardware/kernel_row.c \
 	%D%/hardware/kernel_row.h \
+	%D%/hardware/kernel_row_time.c \
 	%D%/hardware/kernel_work.c \
 	%D%/hardware/kernel_work.h \
 	%D%/hardware/host.c \
@@ -949,6 +950,8 @@ libsim_la_SOURCES = \
 	%D%/query/manual.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
+	%D%/query/kernel_question.c \
+	%D%/query/kernel_question.h \
 	%D%/query/op_kernel_time.c \
 	%D%/query/op_layer.c \
 	%D%/query/op_moe_route.c \

@@ -63,6 +63,32 @@ with open(f"{folder}/card_sxm-quantize.csv", "w") as out:
     for k in (256, 1024, 4096, 16384):
         for m in (1, 16, 256, 4096):
             print(f"scale_matrix,fp8,{m},{k},0,{2 + 3 * m * k / 1.6e6:.4g},1,a", file=out)
+with open(f"{folder}/card_sxm-a2a.csv", "w") as out:
+    print("library,version,mode,phase,type,nodes,ep,hidden,topk,experts,tokens,us", file=out)
+    for hidden in (1024, 2048, 4096, 8192):
+        for ep in (2, 4, 8):
+            for e in range(0, 15, 2):
+                sent = 2 ** e * ep * (1 - (1 - 1 / ep) ** 4) * (1 - 1 / ep) * hidden
+                print(f"lib,1,ll,dispatch,fp8,1,{ep},{hidden},4,64,{2 ** e},{12 + ep + sent / 1e5:.5g}", file=out)
+                print(f"lib,1,ll,combine,fp8,1,{ep},{hidden},4,64,{2 ** e},{15 + ep + 2 * sent / 1e5:.5g}", file=out)
+with open(f"{folder}/card_sxm-linear.csv", "w") as out:
+    print("op,software,version,part,phase,d_model,d_state,d_conv,num_k_heads,head_k_dim,num_v_heads,head_v_dim,"
+          "nheads,head_dim,n_groups,chunk_size,batch,length,us", file=out)
+    for heads in (4, 8, 16, 32):
+        for batch in (1, 4, 16):
+            for e in range(0, 15, 2):
+                rows = 4 * batch * 2 ** e * 3 * heads * 128
+                us = 7 + rows / 1e6 + 2 * 4 * batch * heads * 128 * 128 / 1e6
+                print(f"gdn,lib,1,rule,prefill,{128 * heads},0,4,{heads},128,{heads},128,0,0,0,0,{batch},{2 ** e},{us:.5g}",
+                      file=out)
+with open(f"{folder}/card_sxm-mla_module_decode.csv", "w") as out:
+    print("type,heads,length,batch,us_least,us_median,softwares,best", file=out)
+    for heads in (8, 16, 32, 64, 128):
+        for length in (16, 256, 4096):
+            for batch in (1, 4, 16, 64):
+                weights = 7168 * 2112 + heads * (1536 * 192 + 512 * 256 + 128 * 7168)
+                us = 20 + (weights * 2 + batch * length * 576 * 2) / 1.3e6 + 2 * batch * weights / 1.2e8
+                print(f"bfloat16/bfloat16/bfloat16,{heads},{length},{batch},0,{us:.5g},1,a", file=out)
 with open(f"{folder}/another-gemm.csv", "w") as out:
     print("none of ours", file=out)
 PY
@@ -74,6 +100,7 @@ says out '^product  *bfloat16  *325  *[0-9.]* %  *[0-9.]* %$' "the products' row
 says out '^33 rows are of kernels or types that no model is of$' "rows that no model is of are counted"
 shardsim calibrate "$tmp/fitted.yaml" --kernels "$tmp/tables" -o "$tmp/again.yaml"
 is 0 "a fitted file is fitted again"
+says out '^dispatch  *lib/ll/fp8  *96  *[0-9]\.[0-9] %  *[0-9]*\.[0-9] %$' "kinds whose types are names"
 cmp -s "$tmp/fitted.yaml" "$tmp/again.yaml"
 ok $? "the same numbers every time"
 
@@ -176,6 +203,23 @@ seconds = r.get("seconds", r.get("time_seconds"))
 us = 6 + 4 + 2 * 3 / 4 * 65536 / 2e5
 assert abs(seconds * 1e6 / us - 1) < 0.05, (seconds, us)
 PY
+
+# named OP TYPE SIZES US: the time of a kernel that has a name, to 6 %.
+named() {
+    printf '{"id":1,"op":"kernel.time","in":{"cluster":"%s","op":"%s","type":"%s","sizes":{%s}}}\n' \
+        "$tmp/fitted.yaml" "$1" "$2" "$3" | "$shardsim" query >"$tmp/out"
+    python3 -c 'import json, sys
+us = 1e6 * json.load(open(sys.argv[1]))["out"]["seconds"]
+assert abs(us / float(sys.argv[2]) - 1) < 0.06, us' "$tmp/out" "$4" 2>"$tmp/why"
+    ok $? "$1 $2 takes what such was made of, to 6 %"
+    tail -n 1 "$tmp/why" | diag
+}
+exchange='"hidden":3072,"topk":4,"experts":64,"ep":4'
+named dispatch lib/ll/fp8 "\"tokens\":3000,$exchange" 205.0
+named combine lib/ll/fp8 "\"tokens\":3000,$exchange" 397.0
+named linear gdn/lib/rule/prefill \
+    '"batch":4,"length":3000,"num_k_heads":16,"head_k_dim":128,"num_v_heads":16,"head_v_dim":128' 310.3
+named mla_module_decode bfloat16/bfloat16/bfloat16 '"batch":32,"length":1000,"heads":64' 257.9
 
 # Steps that learn keep the constants that were fitted to such.
 cat >"$tmp/learn.yaml" <<END

@@ -542,6 +542,7 @@ EXTRA_DIST += \
 	%D%/random_draw.py \
 	%D%/random_drawn.py \
 	%D%/random_graphs.py \
+	%D%/random_kernels.py \
 	%D%/random_monotone.py \
 	%D%/random_options.py \
 	%D%/random_scenarios.py \

@@ -12,6 +12,12 @@ python3 "$top_srcdir/tests/random_monotone.py" "$shardsim" "$tmp" "${SHD_TEST_SE
 ok $? "better devices are never slower"
 diag <"$tmp/wrong"
 
+python3 "$top_srcdir/tests/random_kernels.py" "$shardsim" "$top_srcdir/scenarios/hardware" \
+    "${SHD_TEST_SEED:-20261128}" "$((${SHD_TEST_COUNT:-240} * 4))" >"$tmp/wrong" 2>"$tmp/count"
+[ ! -s "$tmp/wrong" ] && grep -q '^[0-9]* kernels' "$tmp/count"
+ok $? "nor are kernels by themselves"
+head -n 5 "$tmp/wrong" "$tmp/count" | diag
+
 # Each shipped cluster that is no slower than another, on a step of serving that is as in practice.
 grep -H '^  - no_slower_than: ' "$top_srcdir"/scenarios/hardware/*.yaml |
     sed 's,.*/\([^/]*\).yaml:.*: ,\1 ,' >"$tmp/pairs"

@@ -129,11 +129,40 @@ answered "a cluster without models takes its constants, and no error is told" <<
 assert out["by"] == "constants" and out["error"] is None and out["extrapolated"], out
 assert out["seconds"] > 2 * 512 * 4096 * 4096 / 459e12, out
 PY
+ask gb200-nvl72 dispatch trtllm/NVLinkTwoSided/nvfp4 '"tokens":64,"hidden":7168,"topk":8,"experts":256,"ep":32'
+answered "types that are names have models of their own" <<'PY'
+assert out["by"] == "measured kernels" and not out["extrapolated"] and out["error"]["of_size"] is None, out
+assert 1e-5 < out["seconds"] < 3e-5, out
+PY
+ask b200 linear gdn/vllm/causal_conv1d_fn/prefill \
+    '"batch":65,"length":4096,"num_k_heads":16,"head_k_dim":128,"num_v_heads":32,"head_v_dim":128'
+answered "and sizes that were measured" <<'PY'
+assert out["extrapolated_in"] == ["batch 65: 1 to 64 were measured"], out
+PY
 ask h100-sxm gemm bfloat16 '"m":64,"n":4096,"k":4096'
 cp "$tmp/out" "$tmp/gemm"
 ask h100-sxm product '' '"m":64,"n":4096,"k":4096'
 cmp -s "$tmp/out" "$tmp/gemm"
 ok $? "ops have the tables' names, too; a type that is not given has 16 bits"
+
+# ---- the page of errors ----
+
+errors() {
+    python3 "$top_srcdir/docs/kernel_errors.py" "$shardsim" "$top_srcdir/scenarios/hardware" "$@" >"$tmp/made"
+}
+# KERNEL_ERRORS_UPDATE=1 writes the page's tables and its picture.
+errors page "$top_srcdir/docs/kernel_errors.md"
+[ -z "${KERNEL_ERRORS_UPDATE:-}" ] || cp "$tmp/made" "$top_srcdir/docs/kernel_errors.md"
+cmp -s "$tmp/made" "$top_srcdir/docs/kernel_errors.md"
+ok $? "docs/kernel_errors.md has the errors of the clusters' files"
+errors svg
+[ -z "${KERNEL_ERRORS_UPDATE:-}" ] || cp "$tmp/made" "$top_srcdir/docs/kernel_errors.svg"
+cmp -s "$tmp/made" "$top_srcdir/docs/kernel_errors.svg"
+ok $? "docs/kernel_errors.svg is drawn of them"
+for file in "$top_srcdir"/scenarios/hardware/*.yaml; do
+    sed -n '/^measured_kernels:/,$p' "$file" | wc -c
+done | awk '$1 > most { most = $1 } END { exit !(most > 10000 && most <= 65536) }'
+ok $? "a cluster's models are at most 64 KiB"
 
 # ---- faults ----
 
@@ -156,5 +185,13 @@ refused "heads that do not divide" "'heads' is 6; expected a multiple of 'kv_hea
     h100-sxm decode '' '"batch":1,"length":9,"heads":6,"kv_heads":4,"head_dim":128'
 refused "more choices than experts" "'topk' is 9; expected at most as many as 'experts'" \
     h100-sxm experts '' '"tokens":64,"hidden":4096,"inter":1536,"topk":9,"experts":8'
+exchange='"tokens":64,"hidden":7168,"topk":8,"experts":256,"ep":32'
+refused "a library of no such name" "'trtlm/NVLinkTwoSided/nvfp4' was not measured on 'gb200-nvl72'; did you mean 'trtllm/" \
+    gb200-nvl72 dispatch trtlm/NVLinkTwoSided/nvfp4 "$exchange"
+refused "an exchange of no library" "'type' of combine is missing; expected a name" gb200-nvl72 combine '' "$exchange"
+refused "a library that was not measured there" "'vllm/deepep_ll' was not measured on 'a100-sxm'" \
+    a100-sxm combine vllm/deepep_ll "$exchange"
+refused "sizes of Mamba-2 for a delta rule" "unknown key 'nheads' in linear; expected batch, length, num_k_heads" \
+    b200 linear gdn/vllm/causal_conv1d_fn/prefill '"batch":1,"length":9,"nheads":8'
 refused "no such cluster" "no hardware 'h100-sxn'.*did you mean 'h100-sxm'" h100-sxn product '' '"m":1,"n":1,"k":1'
 done_testing

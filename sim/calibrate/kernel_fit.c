@@ -9,6 +9,7 @@
 #include <math.h>
 #include <nlopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/order.h"
 #include "calibrate/kernel_grid.h"
@@ -24,11 +25,21 @@ struct fitting {
     const struct kernel_samples *samples;
     struct kernel_model *model;
     uint64_t fold; /* that is left out; FOLDS: none */
+    bool by_rows;  /* there is one shape */
 };
 
 static bool is_held(const struct fitting *f, size_t i)
 {
-    return f->samples->items[i].shape % FOLDS == f->fold;
+    return (f->by_rows ? i : f->samples->items[i].shape) % FOLDS == f->fold;
+}
+
+static bool has_one_shape(const struct kernel_samples *samples)
+{
+    size_t i = 1;
+
+    while (i < samples->n && samples->items[i].shape == samples->items[0].shape)
+        i++;
+    return i == samples->n;
 }
 
 static bool counts(const struct fitting *f, size_t i)
@@ -259,11 +270,12 @@ static void set_measured(struct kernel_model *model, const struct kernel_samples
 
 int kernel_fit(struct kernel_model *out, const struct kernel_samples *samples, struct shd_error *err)
 {
-    struct fitting f = {.samples = samples, .model = out};
+    struct fitting f = {.samples = samples, .model = out, .by_rows = has_one_shape(samples)};
     const struct kernel_form *form = &kernel_model_forms[samples->kernel];
     bool fits;
 
     *out = (struct kernel_model){.kernel = samples->kernel, .type = samples->type};
+    memcpy(out->name, samples->name, sizeof out->name);
     set_measured(out, samples);
     cover(&f);
     out->correction = calloc((size_t)kernel_model_npoints(&out->grid, kernel_model_naxes(form)),

@@ -7,7 +7,7 @@
  * deterministic.
  *
  * The model's error is that of rows left out: a fifth of the shapes at a time, whole shapes, of a
- * model that is fitted to the others.  The model itself is fitted to all.
+ * model that is fitted to the others; of a single shape a fifth of the rows.  The model itself is fitted to all.
  *
  * Thread class: owned by one thread.
  *
@@ -30,6 +30,7 @@ struct kernel_sample {
 struct kernel_samples {
     enum kernel_kind kernel;
     enum kernel_type type;
+    char name[KERNEL_NAME_MAX];
     struct kernel_peaks peaks;
     struct kernel_sample *items;
     size_t n, room;

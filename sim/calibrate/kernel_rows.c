@@ -93,10 +93,42 @@ static double number_of(void *arg, const char *column)
 
 /* ---- rows ---- */
 
+static bool is_of_row(const struct kernel_samples *s, const struct kernel_row *row)
+{
+    return s->kernel == row->kernel && s->type == row->type && !strcmp(s->name, row->name);
+}
+
+/* The samples of a row's kernel, type and name, begun if it is the first; NULL: no memory, which is told. */
+static struct kernel_samples *samples_of(struct table *t, const struct kernel_row *row)
+{
+    struct kernel_tables *to = t->to;
+    struct kernel_samples *items = to->items;
+
+    for (size_t i = to->n; i-- > 0;)
+        if (is_of_row(&to->items[i], row))
+            return &to->items[i];
+    if (to->n == to->room) {
+        to->room = to->room ? 2 * to->room : 64;
+        items = realloc(to->items, to->room * sizeof *items);
+    }
+    if (!items) {
+        to->room = to->n;
+        diag_no_memory(t->diag);
+        return NULL;
+    }
+    to->items = items;
+    items[to->n] = (struct kernel_samples){.kernel = row->kernel, .type = row->type};
+    memcpy(items[to->n].name, row->name, sizeof row->name);
+    items[to->n].peaks = kernel_work_peaks(to->hardware, row->type);
+    return &items[to->n++];
+}
+
 static void add(struct table *t, const struct kernel_row *row, double seconds)
 {
-    struct kernel_samples *s = &t->to->of[row->kernel][row->type];
+    struct kernel_samples *s = samples_of(t, row);
 
+    if (!s)
+        return;
     if (s->n == s->room) {
         size_t room = s->room ? 2 * s->room : 1024;
         struct kernel_sample *items = realloc(s->items, room * sizeof *items);
@@ -107,11 +139,6 @@ static void add(struct table *t, const struct kernel_row *row, double seconds)
         }
         s->items = items;
         s->room = room;
-    }
-    if (s->n == 0) {
-        s->kernel = row->kernel;
-        s->type = row->type;
-        s->peaks = kernel_work_peaks(t->to->hardware, s->type);
     }
     s->items[s->n++] =
         (struct kernel_sample){.sizes = row->sizes,
@@ -227,6 +254,17 @@ static const struct kernel_table *kind_of(const char *name, const char *cluster)
     return NULL;
 }
 
+static int by_kernel(const void *a, const void *b)
+{
+    const struct kernel_samples *x = a, *y = b;
+
+    if (x->kernel != y->kernel)
+        return x->kernel < y->kernel ? -1 : 1;
+    if (x->type != y->type && !*x->name)
+        return x->type < y->type ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
 int kernel_tables_read(struct kernel_tables *tables, const char *folder, bool copies,
                        struct diag *diag)
 {
@@ -249,12 +287,14 @@ int kernel_tables_read(struct kernel_tables *tables, const char *folder, bool co
         free(names[i]);
     }
     free(names);
+    if (tables->n > 0)
+        qsort(tables->items, tables->n, sizeof *tables->items, by_kernel);
     return diag_status(diag, before);
 }
 
 void kernel_tables_fini(struct kernel_tables *tables)
 {
-    for (int k = 0; k < KERNEL_NKERNELS; k++)
-        for (int t = 0; t < KERNEL_NTYPES; t++)
-            free(tables->of[k][t].items);
+    for (size_t i = 0; i < tables->n; i++)
+        free(tables->items[i].items);
+    free(tables->items);
 }

@@ -57,8 +57,11 @@ static void write_error(struct text *out, const struct kernel_model *m)
     for (int i = 0; i < kernel_model_nmeasures(form); i++)
         text_addf(out, "%s%s: [%.10g, %.10g]", i > 0 ? ", " : "", form->measures[i].name,
                   m->least[i], m->most[i]);
-    text_addf(out, "}\n    error: [%" PRId64 ", %.4f, %.4f]\n    by_size: [", m->error.rows,
-              m->error.median, m->error.p90);
+    text_addf(out, "}\n    error: [%" PRId64 ", %.3f, %.3f]\n", m->error.rows, m->error.median,
+              m->error.p90);
+    if (*m->name)
+        return;
+    text_add(out, "    by_size: [");
     for (int i = 0; i < KERNEL_CLASSES; i++)
         text_addf(out, "%s[%" PRId64 ", %.3f, %.3f]", i > 0 ? ", " : "", m->by_size[i].rows,
                   m->by_size[i].median, m->by_size[i].p90);
@@ -99,7 +102,7 @@ void kernel_write(struct text *out, const char *text, const struct kernel_models
         const struct kernel_model *m = &models->items[i];
 
         text_addf(out, "  - kernel: %s\n    type: %s\n", kernel_kinds[m->kernel],
-                  kernel_types[m->type]);
+                  kernel_model_type(m));
         write_constants(out, m);
         write_correction(out, m);
         write_error(out, m);

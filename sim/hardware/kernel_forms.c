@@ -233,10 +233,82 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
             "sharpness", 1, 0.05, 10                                              \
         }                                                                         \
     }
+#define EXCHANGE_CONSTANTS                                                                \
+    {                                                                                     \
+        {"start_us", 20, 0.1, 500}, {"step_us", 0.5, 0.001, 50}, {"link", 0.5, 0.001, 4},     \
+        {                                                                                 \
+            "sharpness", 1, 0.05, 10                                                      \
+        }                                                                                 \
+    }
+#define MODULE_CONSTANTS                                                                  \
+    {                                                                                     \
+        {"start_us", 30, 0.5, 200}, {"memory", 0.6, 0.02, 4}, {"products", 0.6, 0.005, 4},    \
+            {"attention", 0.4, 0.005, 4},                                                 \
+        {                                                                                 \
+            "sharpness", 1, 0.05, 10                                                      \
+        }                                                                                 \
+    }
+#define LINEAR_CONSTANTS                                                                  \
+    {                                                                                     \
+        {"start_us", 3, 0.1, 200}, {"memory", 0.6, 0.005, 4}, {"sharpness", 1, 0.05, 10},     \
+        {                                                                                 \
+            "chunk_us", 0.5, 0.0001, 100                                                  \
+        }                                                                                 \
+    }
 #define LINK_AXES                      \
     {                                  \
         {"bytes", 2}, { "devices", 1 } \
     }
+
+/* ---- exchanges of experts' rows ---- */
+
+static void place_rows(double *out, const struct kernel_sizes *s)
+{
+    out[0] = fmax(s->m, 1);
+    out[1] = fmax(s->bytes / fmax(s->m, 1), 1);
+    out[2] = fmax(s->devices, 1);
+}
+
+/* ---- layers ---- */
+
+enum { M_START, M_MEMORY, M_PRODUCTS, M_ATTENTION, M_SHARPNESS };
+
+/* Latent attention with its projections: m tokens by n weights. */
+static double module_seconds(const double *c, const struct kernel_sizes *s,
+                             const struct kernel_peaks *p, struct kernel_parts *parts)
+{
+    double attention = 4 * s->batch * s->heads * s->pairs * s->head_dim;
+
+    parts->start_s = c[M_START] * MICRO;
+    parts->computing_s = 2 * s->m * s->n / (c[M_PRODUCTS] * p->flops_per_s) +
+                         attention / (c[M_ATTENTION] * p->flops_per_s);
+    parts->moving_s = s->bytes / (c[M_MEMORY] * p->memory_bytes_per_s);
+    return parts->start_s + beside(parts, c[M_SHARPNESS]);
+}
+
+enum { S_START, S_MEMORY, S_SHARPNESS, S_CHUNK };
+
+#define CHUNK 64.0 /* tokens that a unit takes at a time */
+
+/* States go on from chunk to chunk of a sequence; heads of all sequences are spread over the units.
+ */
+static double linear_seconds(const double *c, const struct kernel_sizes *s,
+                             const struct kernel_peaks *p, struct kernel_parts *parts)
+{
+    double rounds = fmax(s->batch * s->heads / p->units, 1);
+
+    parts->start_s = c[S_START] * MICRO;
+    parts->computing_s = c[S_CHUNK] * MICRO * rounds * ceil(s->queries / CHUNK);
+    parts->moving_s = s->bytes / (c[S_MEMORY] * p->memory_bytes_per_s);
+    return parts->start_s + beside(parts, c[S_SHARPNESS]);
+}
+
+static void place_linear(double *out, const struct kernel_sizes *s)
+{
+    out[0] = fmax(s->queries, 1);
+    out[1] = fmax(s->batch * s->heads, 1);
+    out[2] = fmax(s->heads, 1);
+}
 
 /* ---- what was measured ---- */
 
@@ -258,6 +330,21 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
 #define BYTES_MEASURES {MEASURE("bytes", bytes)}, {16 * KIB, MIB, 64 * MIB}
 #define LINK_MEASURES                                                                   \
     {MEASURE("bytes", bytes), MEASURE("devices", devices)}, {16 * KIB, MIB, 64 * MIB}
+
+#define EXCHANGE_MEASURES                                                                 \
+    {MEASURE("tokens", m), MEASURE("hidden", n), MEASURE("devices", devices),                 \
+     MEASURE("experts", groups)},                                                         \
+        {16, 128, 1024}
+#define MODULE_MEASURES(first, second)                                                    \
+    {first, second, MEASURE("heads", heads)}, {16, 128, 1024}
+#define LINEAR_MEASURES                                                                   \
+    {MEASURE("tokens", m), MEASURE("batch", batch), MEASURE("heads", heads)}, {64, 1024, 16384}
+
+#define EXCHANGE_FORM                                                                     \
+    {                                                                                     \
+        EXCHANGE_CONSTANTS, {{"tokens", 3}, {"row", 3}, {"devices", 1}}, gather_seconds,     \
+            place_rows, EXCHANGE_MEASURES                                                 \
+    }
 
 const struct kernel_form kernel_model_forms[KERNEL_NKERNELS] = {
     [KERNEL_PRODUCT] = {PRODUCT_CONSTANTS(2.5), {{"m", 2}, {"n", 2}, {"k", 2}}, product_seconds,
@@ -283,4 +370,20 @@ const struct kernel_form kernel_model_forms[KERNEL_NKERNELS] = {
     [KERNEL_REDUCE_SCATTER] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes, LINK_MEASURES},
     [KERNEL_ALL_TO_ALL] = {LINK_CONSTANTS, LINK_AXES, gather_seconds, place_bytes, LINK_MEASURES},
     [KERNEL_ENGINE_ALL_REDUCE] = {LINK_CONSTANTS, LINK_AXES, reduce_seconds, place_bytes, LINK_MEASURES},
+    [KERNEL_DISPATCH] = EXCHANGE_FORM,
+    [KERNEL_COMBINE] = EXCHANGE_FORM,
+    [KERNEL_PREPARE] = EXCHANGE_FORM,
+    [KERNEL_LATENT_MODULE_PREFILL] = {MODULE_CONSTANTS,
+                                      {{"queries", 3}, {"heads", 3}},
+                                      module_seconds, place_prefill,
+                                      MODULE_MEASURES(MEASURE("queries", queries),
+                                                      MEASURE("batch", batch))},
+    [KERNEL_LATENT_MODULE_DECODE] = {MODULE_CONSTANTS,
+                                     {{"keys", 4}, {"batch", 3}, {"heads", 3}},
+                                     module_seconds, place_latent_decode,
+                                     MODULE_MEASURES(MEASURE("batch", batch),
+                                                     MEASURE("keys", pairs))},
+    [KERNEL_LINEAR] = {LINEAR_CONSTANTS,
+                       {{"length", 4}, {"heads", 3}},
+                       linear_seconds, place_linear, LINEAR_MEASURES},
 };

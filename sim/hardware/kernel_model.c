@@ -21,19 +21,25 @@ const char *const kernel_types[KERNEL_NTYPES] = {[KERNEL_BF16] = "bfloat16",
                                                [KERNEL_FP8_FP8] = "fp8/fp8",
                                                [KERNEL_ANY_TYPE] = "any"};
 
-const char *const kernel_kinds[KERNEL_NKERNELS] = {[KERNEL_PRODUCT] = "product",
-                                                   [KERNEL_EXPERTS] = "experts",
-                                                   [KERNEL_PREFILL] = "prefill",
-                                                   [KERNEL_DECODE] = "decode",
-                                                   [KERNEL_LATENT_PREFILL] = "mla_prefill",
-                                                   [KERNEL_LATENT_DECODE] = "mla_decode",
-                                                   [KERNEL_COPY] = "copy",
-                                                   [KERNEL_ALL_REDUCE] = "all-reduce",
-                                                   [KERNEL_ALL_GATHER] = "all-gather",
-                                                   [KERNEL_REDUCE_SCATTER] = "reduce-scatter",
-                                                   [KERNEL_ALL_TO_ALL] = "all-to-all",
-                                                   [KERNEL_ENGINE_ALL_REDUCE] =
-                                                       "engine-all-reduce"};
+const char *const kernel_kinds[KERNEL_NKERNELS] = {
+    [KERNEL_PRODUCT] = "product",
+    [KERNEL_EXPERTS] = "experts",
+    [KERNEL_PREFILL] = "prefill",
+    [KERNEL_DECODE] = "decode",
+    [KERNEL_LATENT_PREFILL] = "mla_prefill",
+    [KERNEL_LATENT_DECODE] = "mla_decode",
+    [KERNEL_COPY] = "copy",
+    [KERNEL_ALL_REDUCE] = "all-reduce",
+    [KERNEL_ALL_GATHER] = "all-gather",
+    [KERNEL_REDUCE_SCATTER] = "reduce-scatter",
+    [KERNEL_ALL_TO_ALL] = "all-to-all",
+    [KERNEL_ENGINE_ALL_REDUCE] = "engine-all-reduce",
+    [KERNEL_DISPATCH] = "dispatch",
+    [KERNEL_COMBINE] = "combine",
+    [KERNEL_PREPARE] = "prepare",
+    [KERNEL_LATENT_MODULE_PREFILL] = "mla_module_prefill",
+    [KERNEL_LATENT_MODULE_DECODE] = "mla_module_decode",
+    [KERNEL_LINEAR] = "linear"};
 
 void kernel_models_clear(struct kernel_models *models)
 {
@@ -47,6 +53,21 @@ void kernel_models_destroy(struct kernel_models *models)
     if (models)
         kernel_models_clear(models);
     free(models);
+}
+
+const char *kernel_model_type(const struct kernel_model *model)
+{
+    return *model->name ? model->name : kernel_types[model->type];
+}
+
+enum kernel_type kernel_model_type_of_name(const char *name)
+{
+    const char *last = strrchr(name, '/');
+    int type = 0;
+
+    while (type < KERNEL_ANY_TYPE && strcmp(last ? last + 1 : name, kernel_types[type]) != 0)
+        type++;
+    return (enum kernel_type)type;
 }
 
 int kernel_model_naxes(const struct kernel_form *form)
@@ -140,7 +161,7 @@ double kernel_model_seconds(const struct kernel_model *model, const struct kerne
 
 /* ---- what was measured ---- */
 
-#define SAME 1e-6 /* sizes that differ by less, relative, are one */
+#define SAME 1e-6 /* relative difference of sizes that count as equal */
 
 double kernel_model_measure(const struct kernel_form *form, int measure,
                             const struct kernel_sizes *sizes)

@@ -39,6 +39,12 @@ enum kernel_kind {
     KERNEL_REDUCE_SCATTER,
     KERNEL_ALL_TO_ALL,
     KERNEL_ENGINE_ALL_REDUCE, /* of the engines that serve, in a captured graph */
+    KERNEL_DISPATCH,          /* rows to their experts on other devices, */
+    KERNEL_COMBINE,           /* ... back, */
+    KERNEL_PREPARE,           /* ... and what some libraries do before both */
+    KERNEL_LATENT_MODULE_PREFILL, /* latent attention with its projections */
+    KERNEL_LATENT_MODULE_DECODE,
+    KERNEL_LINEAR, /* a part of a layer of Mamba-2, gated delta rules or KDA */
     KERNEL_NKERNELS
 };
 
@@ -57,6 +63,11 @@ enum kernel_type {
     KERNEL_ANY_TYPE,
     KERNEL_NTYPES
 };
+
+/* From this kind on kernels differ by the library that they are of: their type is a name, such as
+ * "trtllm/NVLinkTwoSided/nvfp4". */
+#define KERNEL_FIRST_NAMED KERNEL_DISPATCH
+#define KERNEL_NAME_MAX 96
 
 /* Words of a cluster's file, and of measured tables. */
 extern const char *const kernel_kinds[KERNEL_NKERNELS], *const kernel_types[KERNEL_NTYPES];
@@ -105,7 +116,8 @@ struct kernel_form {
                       const struct kernel_peaks *peaks, struct kernel_parts *parts);
     /* The sizes along the axes, at least 1 each. */
     void (*place)(double *out, const struct kernel_sizes *sizes);
-    /* The sizes that say which kernels were measured: any outside of these is extrapolated. */
+    /* Sizes by which a kernel is compared with the measured ones: outside of their range it is
+     * extrapolated. */
     struct kernel_measure {
         const char *name; /* NULL: no more */
         size_t at;        /* in struct kernel_sizes */
@@ -118,7 +130,8 @@ extern const struct kernel_form kernel_model_forms[KERNEL_NKERNELS];
 
 struct kernel_model {
     enum kernel_kind kernel;
-    enum kernel_type type;
+    enum kernel_type type; /* of a kernel with a name: the type of its products */
+    char name[KERNEL_NAME_MAX]; /* "": it has none, but a type */
     double constants[KERNEL_CONSTANTS_MAX];
     struct kernel_grid {
         double first[KERNEL_AXES_MAX]; /* log2 of the first point's size */
@@ -140,11 +153,17 @@ struct kernel_models {
     struct kernel_model *items;
     size_t n;
     struct kernel_peaks peaks[KERNEL_NTYPES]; /* of the device that was measured */
-    const struct kernel_model *of[KERNEL_NKERNELS][KERNEL_NTYPES]; /* NULL: there is none */
+    const struct kernel_model *of[KERNEL_NKERNELS][KERNEL_NTYPES]; /* without a name; NULL: none */
 };
 
 void kernel_models_clear(struct kernel_models *models); /* frees all but itself */
 void kernel_models_destroy(struct kernel_models *models); /* NULL is allowed */
+
+/* The name of a model's kernel, or the word for its type. */
+const char *kernel_model_type(const struct kernel_model *model);
+
+/* The type by whose rate kernels of a name multiply: that of the name's last part, or of none. */
+enum kernel_type kernel_model_type_of_name(const char *name);
 
 int kernel_model_naxes(const struct kernel_form *form);
 int kernel_model_nmeasures(const struct kernel_form *form);

@@ -181,7 +181,7 @@ static bool read_error(struct kernel_error *out, const struct yaml_node *list)
 static void read_errors(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
 {
     const struct yaml_node *error = need(map, "error", YAML_LIST, diag);
-    const struct yaml_node *by_size = need(map, "by_size", YAML_LIST, diag);
+    const struct yaml_node *by_size = *out->name ? NULL : need(map, "by_size", YAML_LIST, diag);
     bool right = by_size && by_size->nitems == KERNEL_CLASSES;
 
     if (error && !read_error(&out->error, error))
@@ -219,11 +219,35 @@ static const char *name_of(const struct yaml_node *node, const char *key, struct
     return file ? file->name : NULL;
 }
 
+/* False: the type is none, which is told. */
+static bool read_type(struct kernel_model *out, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *node;
+
+    if (out->kernel < KERNEL_FIRST_NAMED) {
+        int type = read_word(map, "type", kernel_types, KERNEL_NTYPES, diag);
+
+        out->type = (enum kernel_type)type;
+        return type < KERNEL_NTYPES;
+    }
+    node = need(map, "type", YAML_TEXT, diag);
+    if (node && (strlen(node->text) == 0 || strlen(node->text) >= sizeof out->name)) {
+        diag_error(diag, node->place, "type of %s is %s; expected a name of 1 to %d bytes",
+                   kernel_kinds[out->kernel], yaml_describe(node).text, KERNEL_NAME_MAX - 1);
+        return false;
+    }
+    if (node) {
+        memcpy(out->name, node->text, strlen(node->text) + 1);
+        out->type = kernel_model_type_of_name(out->name);
+    }
+    return node;
+}
+
 static void read_model(struct kernel_models *out, const struct yaml_node *map, struct diag *diag)
 {
     const struct yaml_node *no_slower = yaml_find(map, KERNEL_NO_SLOWER_KEY);
     struct kernel_model *c = &out->items[out->n];
-    int kernel, type;
+    int kernel;
     int64_t n;
 
     if (map->kind != YAML_MAP) {
@@ -235,10 +259,11 @@ static void read_model(struct kernel_models *out, const struct yaml_node *map, s
         return;
     }
     kernel = read_word(map, "kernel", kernel_kinds, KERNEL_NKERNELS, diag);
-    type = read_word(map, "type", kernel_types, KERNEL_NTYPES, diag);
-    if (kernel == KERNEL_NKERNELS || type == KERNEL_NTYPES)
+    if (kernel == KERNEL_NKERNELS)
         return;
-    *c = (struct kernel_model){.kernel = (enum kernel_kind)kernel, .type = (enum kernel_type)type};
+    *c = (struct kernel_model){.kernel = (enum kernel_kind)kernel};
+    if (!read_type(c, map, diag))
+        return;
     out->n++;
     read_constants(c, map, diag);
     n = read_axes(c, map, diag);
@@ -246,7 +271,8 @@ static void read_model(struct kernel_models *out, const struct yaml_node *map, s
         read_correction(c, map, n, diag);
     read_sizes(c, map, diag);
     read_errors(c, map, diag);
-    out->of[kernel][type] = c;
+    if (!*c->name)
+        out->of[c->kernel][c->type] = c;
 }
 
 static void read_list(struct hardware *out, const struct yaml_node *list, struct diag *diag)

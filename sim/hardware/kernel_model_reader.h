@@ -11,7 +11,8 @@
  *       correction: 0 1 -3 ..             hundredths of a natural logarithm, the last axis first
  *       sizes: {m: [1, 32768], ..}        the least and the most that were measured
  *       error: [18204, 0.029, 0.084]      rows, median and 90th percentile, of rows not fitted to
- *       by_size: [[6068, 0.03, 0.1], ..]  the same by the first of the sizes, in classes
+ *       by_size: [[6068, 0.03, 0.1], ..]  the same by the first of the sizes, in classes; of kinds
+ *                                         whose types are names there is none
  *
  * Names stay names here; shipped_models.h has the models of them.
  *

@@ -7,6 +7,7 @@
 #include "hardware/kernel_row.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hardware/kernel_work.h"
@@ -197,6 +198,133 @@ static void read_quantize(struct kernel_row *out, const struct kernel_columns *c
         out->kernel = KERNEL_COPY;
 }
 
+/* ---- kinds with names ---- */
+
+static const char *word(const struct kernel_columns *c, const char *column)
+{
+    return c->word(c->arg, column);
+}
+
+/* Bytes of an element of a row on its way; libraries that do not tell send 16 bits. */
+static double element_bytes(const char *type)
+{
+    if (!strcmp(type, "nvfp4") || !strcmp(type, "fp4"))
+        return 4.5 / 8;
+    return !strcmp(type, "fp8") ? 1 : 2;
+}
+
+/* Devices that a token's experts lie on, expected if each is chosen alike: a row is sent to each of
+ * them once. */
+static double devices_of(double devices, double topk)
+{
+    return devices * (1 - pow(1 - 1 / devices, topk));
+}
+
+static void read_a2a(struct kernel_row *out, const struct kernel_columns *c)
+{
+    struct kernel_sizes *s = &out->sizes;
+    const char *phase = word(c, "phase"), *type = word(c, "type"), *mode = word(c, "mode");
+    bool prepares = !strcmp(phase, "prepare");
+    bool typed = *type && strcmp(type, "default") != 0 && !prepares,
+         low = !strcmp(phase, "combine_low_precision");
+
+    if (!strcmp(phase, "dispatch"))
+        out->kernel = KERNEL_DISPATCH;
+    else if (!strcmp(phase, "combine") || low)
+        out->kernel = KERNEL_COMBINE;
+    else if (prepares)
+        out->kernel = KERNEL_PREPARE;
+    snprintf(out->name, sizeof out->name, "%s/%s%s%s%s", word(c, "library"), mode,
+             low ? "/low_precision" : "", typed ? "/" : "", typed ? type : "");
+    s->m = number(c, "tokens");
+    s->n = number(c, "hidden");
+    s->groups = number(c, "experts");
+    s->devices = fmax(number(c, "ep"), 1);
+    s->bytes = s->m * s->n * devices_of(s->devices, number(c, "topk")) *
+               (out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
+    set_shape(out, 3, (double[]){s->n, number(c, "topk"), s->groups});
+}
+
+/* DeepSeek-V3's projections of a token: of 7168 elements to 1536 of queries and 576 that are
+ * cached, of these to heads, and back. */
+#define MODEL 7168.0
+#define QUERY_RANK 1536.0
+
+static void set_module(struct kernel_row *out, const struct kernel_columns *c)
+{
+    struct kernel_sizes *s = &out->sizes;
+
+    snprintf(out->name, sizeof out->name, "%s", word(c, "type"));
+    out->type = kernel_model_type_of_name(out->name);
+    kernel_work_set_product(s, out->type, 1, 1, 1, 1);
+    s->batch = number(c, "batch");
+    s->heads = s->kv_heads = number(c, "heads");
+    s->n = MODEL * (QUERY_RANK + LATENT) +
+           s->heads * (QUERY_RANK * 192 + LATENT_VALUES * 256 + 128 * MODEL);
+    set_shape(out, 2, (double[]){s->heads, number(c, "length")});
+}
+
+static void read_module_prefill(struct kernel_row *out, const struct kernel_columns *c)
+{
+    struct kernel_sizes *s = &out->sizes;
+
+    set_module(out, c);
+    out->kernel = KERNEL_LATENT_MODULE_PREFILL;
+    s->queries = number(c, "length");
+    s->pairs = pairs_of(s->queries, 0);
+    s->head_dim = (192 + 128) / 2.0;
+    s->m = s->batch * s->queries;
+    s->bytes = s->n * s->b_bits / 8 + s->m * 2 * (4 * MODEL + s->heads * 4 * (192 + 128));
+}
+
+static void read_module_decode(struct kernel_row *out, const struct kernel_columns *c)
+{
+    struct kernel_sizes *s = &out->sizes;
+    double cache = strstr(word(c, "type"), "/fp8/") ? 1 : 2;
+
+    set_module(out, c);
+    out->kernel = KERNEL_LATENT_MODULE_DECODE;
+    s->queries = 1;
+    s->pairs = number(c, "length");
+    s->head_dim = (LATENT + LATENT_VALUES) / 2;
+    s->m = s->batch;
+    s->bytes = s->n * s->b_bits / 8 + s->batch * cache * LATENT * s->pairs;
+}
+
+#define CHUNK 64 /* tokens of a prompt that a rule takes at a time */
+
+/* A convolution reads and writes the rows of all heads' queries, keys and values, or a decode's
+ * last d_conv of them; a rule also each head's state, in 32 bits.  A decode takes token by token,
+ * each as long as a chunk. */
+static void read_linear(struct kernel_row *out, const struct kernel_columns *c)
+{
+    struct kernel_sizes *s = &out->sizes;
+    bool mamba = !strcmp(word(c, "op"), "mamba2"),
+         decodes = strcmp(word(c, "phase"), "prefill") != 0;
+    double inner = mamba ? number(c, "nheads") * number(c, "head_dim")
+                         : number(c, "num_v_heads") * number(c, "head_v_dim");
+    double keys = mamba ? number(c, "n_groups") * number(c, "d_state")
+                        : number(c, "num_k_heads") * number(c, "head_k_dim");
+    double states = inner * (mamba ? number(c, "d_state") : number(c, "head_k_dim"));
+    bool convolves = strstr(word(c, "part"), "conv");
+
+    out->kernel = KERNEL_LINEAR;
+    out->type = KERNEL_ANY_TYPE;
+    snprintf(out->name, sizeof out->name, "%s/%s/%s/%s", word(c, "op"), word(c, "software"),
+             word(c, "part"), word(c, "phase"));
+    s->batch = number(c, "batch");
+    s->queries = number(c, "length") * (decodes ? CHUNK : 1);
+    s->m = s->batch * number(c, "length");
+    s->heads = mamba ? number(c, "nheads") : number(c, "num_v_heads");
+    s->bytes = 2 * 2 * s->m * (inner + 2 * keys);
+    if (convolves && decodes)
+        s->bytes += 2 * 2 * s->batch * number(c, "d_conv") * (inner + 2 * keys);
+    else if (!convolves)
+        s->bytes += s->batch * states * 2 * sizeof(float);
+    set_shape(out, 3,
+              (double[]){number(c, "d_model"), number(c, "num_v_heads"), number(c, "nheads")});
+}
+
 const struct kernel_table kernel_row_tables[] = {
     {"quantize", true, "us_median", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE, read_quantize},
     {"gemm", false, "us_median", KERNEL_BF16, KERNEL_NVFP4, read_gemm},
@@ -206,15 +334,20 @@ const struct kernel_table kernel_row_tables[] = {
     {"mla_decode", false, "us_median", KERNEL_BF16_BF16, KERNEL_FP8_FP8, read_mla_decode},
     {"moe", false, "us_median", KERNEL_BF16, KERNEL_MXFP4_WEIGHTS, read_moe},
     {"collectives", false, "us", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE, read_collective},
+    {"a2a", false, "us", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE, read_a2a},
+    {"mla_module_prefill", false, "us_median", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE,
+     read_module_prefill},
+    {"mla_module_decode", false, "us_median", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE, read_module_decode},
+    {"linear", false, "us", KERNEL_ANY_TYPE, KERNEL_ANY_TYPE, read_linear},
     {.name = NULL}};
 
-static enum kernel_type type_of(const struct kernel_table *table, const char *word)
+static enum kernel_type type_of(const struct kernel_table *table, const struct kernel_columns *c)
 {
     int type = (int)table->first_type;
 
     if (table->first_type == KERNEL_ANY_TYPE)
         return KERNEL_ANY_TYPE;
-    while (type <= (int)table->last_type && strcmp(word, kernel_types[type]) != 0)
+    while (type <= (int)table->last_type && !says(c, "type", kernel_types[type]))
         type++;
     return type <= (int)table->last_type ? (enum kernel_type)type : KERNEL_NTYPES;
 }
@@ -223,135 +356,6 @@ void kernel_row_read(struct kernel_row *out, const struct kernel_table *table,
                      const struct kernel_columns *columns)
 {
     *out = (struct kernel_row){.kernel = KERNEL_NKERNELS, .count = 1};
-    out->type = type_of(table, columns->word(columns->arg, "type"));
+    out->type = type_of(table, columns);
     table->read(out, columns);
-}
-
-double kernel_row_copies_seconds(const struct hardware *hardware, const struct kernel_row *row)
-{
-    struct hardware_work work = {.kind = HARDWARE_MEMORY, .dtype = SHD_BF16};
-    double seconds = 0;
-
-    for (int i = 0; i < row->ncopies; i++) {
-        work.bytes = row->copies[i];
-        seconds += hardware_kernel_seconds(hardware, &work);
-    }
-    return seconds;
-}
-
-/* ---- the time ---- */
-
-static struct hardware_work work_of(const struct kernel_row *row)
-{
-    const struct kernel_sizes *s = &row->sizes;
-    struct hardware_work work = {.kind = HARDWARE_MEMORY,
-                                 .dtype = kernel_work_rate(row->type),
-                                 .type = row->type,
-                                 .bytes = s->bytes};
-
-    if (row->kernel == KERNEL_PRODUCT || row->kernel == KERNEL_EXPERTS) {
-        work.kind = HARDWARE_MATMUL;
-        work.flops = 2 * s->groups * s->m * s->n * s->k;
-        work.batch = (int64_t)s->groups;
-        work.m = (int64_t)ceil(s->m);
-        work.n = (int64_t)s->n;
-        work.k = (int64_t)s->k;
-    } else if (row->kernel <= KERNEL_LATENT_DECODE) {
-        work.kind = HARDWARE_ATTENTION;
-        work.flops = 4 * s->batch * s->heads * s->pairs * s->head_dim;
-        work.batch = (int64_t)(s->batch * s->heads);
-        work.m = (int64_t)s->queries;
-        work.n = (int64_t)(s->queries > 1 ? s->queries : s->pairs);
-        work.k = (int64_t)s->head_dim;
-    }
-    return work;
-}
-
-static bool has_rate(const struct hardware *hardware, enum kernel_type type)
-{
-    enum shd_dtype rate = kernel_work_rate(type);
-
-    return rate == SHD_BF16 ? hardware_flops_per_s(hardware, rate) > 0
-                            : hardware->flops_per_s[rate] > 0;
-}
-
-static int kernel_time(struct kernel_row_time *out, const struct hardware *hardware,
-                       const struct kernel_row *row, struct shd_error *err)
-{
-    const struct hardware_work work = work_of(row);
-    struct kernel_parts parts;
-
-    if (!has_rate(hardware, row->type))
-        return shd_error_set(err, SHD_EUNSUPPORTED, "cluster '%.40s' has no rate of %s",
-                             hardware->name, shd_dtype_name(kernel_work_rate(row->type)));
-    out->model = kernel_work_find(hardware, row->kernel, row->type);
-    if (out->model) {
-        out->seconds = kernel_work_model_seconds(&parts, hardware, out->model, &row->sizes);
-        out->bound_by = hardware_bound_name(kernel_work_bound(&parts));
-        out->beyond = kernel_model_beyond(out->model, &row->sizes);
-    } else {
-        out->seconds = hardware_kernel_seconds(hardware, &work);
-        out->bound_by = hardware_bound_name(hardware_kernel_bound(hardware, &work));
-    }
-    out->seconds = row->count * out->seconds + kernel_row_copies_seconds(hardware, row);
-    return SHD_OK;
-}
-
-/* Whether latency takes longer than the bytes do. */
-static const char *bound_of(const struct hardware_collective *c)
-{
-    double latency = 0, bandwidth = 0;
-
-    for (int p = 0; p < c->nparts; p++) {
-        latency += c->parts[p].start_s + c->parts[p].latency_s;
-        bandwidth += c->parts[p].bandwidth_s;
-    }
-    if (c->host_s > 0 && c->seconds <= c->host_s)
-        return "host";
-    return latency > bandwidth ? "latency" : "bandwidth";
-}
-
-static int collective_time(struct kernel_row_time *out, const struct hardware *hardware,
-                           const struct kernel_row *row, struct shd_error *err)
-{
-    static const enum coll_kind kinds[KERNEL_NKERNELS] = {
-        [KERNEL_ALL_REDUCE] = COLL_ALL_REDUCE,
-        [KERNEL_ALL_GATHER] = COLL_ALL_GATHER,
-        [KERNEL_REDUCE_SCATTER] = COLL_REDUCE_SCATTER,
-        [KERNEL_ALL_TO_ALL] = COLL_ALL_TO_ALL,
-        [KERNEL_ENGINE_ALL_REDUCE] = COLL_ALL_REDUCE};
-    enum coll_kind kind = kinds[row->kernel];
-    int32_t devices = (int32_t)row->sizes.devices;
-    struct hardware laid = *hardware;
-    struct hardware_collective c;
-    struct hardware_group group;
-    struct shd_mesh *mesh;
-    int status = laid.tiers[0].torus ? hardware_lay_out(&laid, devices, 1, NULL, err) : SHD_OK;
-
-    if (status == SHD_OK)
-        status = shd_mesh_create(&mesh, (const char *[]){"x"}, &devices, 1, err);
-    if (status != SHD_OK)
-        return status;
-    hardware_group_of(&group, &laid, mesh, (const uint8_t[]){0}, 1);
-    hardware_collective(&c, &laid, kind, &group,
-                        row->sizes.bytes / (kind == COLL_ALL_GATHER ? devices : 1));
-    shd_mesh_destroy(mesh);
-    out->seconds = c.seconds;
-    out->bound_by = bound_of(&c);
-    if (c.schedule == HARDWARE_MEASURED) {
-        out->model = kernel_work_collective_model(&laid, kind);
-        out->beyond = kernel_model_beyond(out->model, &row->sizes);
-    }
-    return SHD_OK;
-}
-
-int kernel_row_time(struct kernel_row_time *out, const struct hardware *hardware,
-                    const struct kernel_row *row, struct shd_error *err)
-{
-    bool nccl = row->kernel >= KERNEL_ALL_REDUCE && row->kernel < KERNEL_ENGINE_ALL_REDUCE;
-    struct hardware used = nccl ? hardware_as_measured(hardware) : hardware_as_served(hardware);
-
-    *out = (struct kernel_row_time){.model = NULL};
-    return row->kernel >= KERNEL_ALL_REDUCE ? collective_time(out, &used, row, err)
-                                            : kernel_time(out, &used, row, err);
 }

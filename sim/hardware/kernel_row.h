@@ -10,6 +10,10 @@
  *   moe                      type,gated,hidden,inter,topk,experts,tp,ep,distribution,tokens
  *   collectives              library,graph,op,type,devices,bytes
  *   quantize                 op,type,m,k
+ *   a2a                      library,mode,phase,type,ep,hidden,topk,experts,tokens
+ *   mla_module_prefill, mla_module_decode  type,heads,length,batch
+ *   linear                   op,software,part,phase,num_k_heads,head_k_dim,num_v_heads,head_v_dim,
+ *                            nheads,head_dim,n_groups,d_state,d_conv,d_model,batch,length
  *
  * Thread class: pure functions.
  *
@@ -33,8 +37,9 @@ struct kernel_columns {
 /* A measured time is that of `count` equal kernels and of copies beside them, of so many bytes
  * each: codes that are made of a product's input, rows that are gathered for experts. */
 struct kernel_row {
-    enum kernel_kind kernel; /* KERNEL_NKERNELS: none */
-    enum kernel_type type;   /* KERNEL_NTYPES: none */
+    enum kernel_kind kernel;    /* KERNEL_NKERNELS: none */
+    enum kernel_type type;      /* KERNEL_NTYPES: none */
+    char name[KERNEL_NAME_MAX]; /* of a kind with names */
     struct kernel_sizes sizes;
     double count;
     double copies[KERNEL_COPIES_MAX];
@@ -47,7 +52,7 @@ struct kernel_row {
 /* A kind of tables. */
 struct kernel_table {
     const char *name;                       /* as files are named; NULL: the end of the list */
-    bool copies;                            /* rows are copies, which other rows have beside them */
+    bool copies;                            /* rows are copies, whose model other tables need */
     const char *time;                       /* the column of the time, in microseconds */
     enum kernel_type first_type, last_type; /* of models; both KERNEL_ANY_TYPE: they have none */
     void (*read)(struct kernel_row *out, const struct kernel_columns *columns);

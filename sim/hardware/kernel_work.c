@@ -7,6 +7,7 @@
 #include "hardware/kernel_work.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Queries of a sequence that engines take as a decode, each head's as heads of their own. */
 #define DECODE_QUERIES_MAX 8
@@ -73,6 +74,21 @@ static const struct kernel_model *find(const struct kernel_models *models, enum 
     return found;
 }
 
+static const struct kernel_model *find_named(const struct kernel_models *models,
+                                             enum kernel_kind kind, const char *name)
+{
+    for (size_t i = 0; models && i < models->n; i++)
+        if (models->items[i].kernel == kind && !strcmp(models->items[i].name, name))
+            return &models->items[i];
+    return NULL;
+}
+
+const struct kernel_model *kernel_work_find_named(const struct hardware *hardware,
+                                                  enum kernel_kind kind, const char *name)
+{
+    return find_named(hardware->models, kind, name);
+}
+
 const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
                                             enum kernel_type type)
 {
@@ -99,7 +115,9 @@ double kernel_work_model_seconds(struct kernel_parts *parts, const struct hardwa
     peaks.units = of->peaks[model->type].units;
     least = kernel_model_seconds(model, sizes, &peaks, parts);
     while ((of = of->no_slower_than) != NULL) {
-        const struct kernel_model *other = find(of, model->kernel, model->type);
+        const struct kernel_model *other = *model->name
+                                               ? find_named(of, model->kernel, model->name)
+                                               : find(of, model->kernel, model->type);
         struct kernel_parts its;
         double seconds = INFINITY;
 

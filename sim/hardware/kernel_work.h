@@ -26,6 +26,10 @@ void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, do
 const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,
                                             enum kernel_type type);
 
+/* The model of a kernel by its name; NULL: the cluster has none. */
+const struct kernel_model *kernel_work_find_named(const struct hardware *hardware,
+                                                  enum kernel_kind kind, const char *name);
+
 /* The model of a kernel's work, whose sizes are set; NULL: the cluster has none, or does not take
  * times from models. */
 const struct kernel_model *kernel_work_model(struct kernel_sizes *out,
@@ -43,7 +47,7 @@ double kernel_work_model_seconds(struct kernel_parts *parts, const struct hardwa
 bool kernel_work_seconds(double *out, struct kernel_parts *parts, const struct hardware *hardware,
                          const struct hardware_work *work);
 
-/* What bounds a kernel of these parts. */
+/* The longest part of a kernel's time. */
 enum hardware_bound kernel_work_bound(const struct kernel_parts *parts);
 
 /* The type of numbers by whose rate a product or attention of a type runs. */

@@ -131,6 +131,8 @@ static int fit(const struct calibration *o, struct samples *samples, struct cons
 
 /* ---- kernels ---- */
 
+#define LEAST_ROWS 12 /* that a model is fitted to */
+
 static void add_models(struct text *out, const struct kernel_models *models)
 {
     struct table table;
@@ -141,7 +143,7 @@ static void add_models(struct text *out, const struct kernel_models *models)
         const struct kernel_model *m = &models->items[i];
 
         table_add(&table, "%s", kernel_kinds[m->kernel]);
-        table_add(&table, "%s", kernel_types[m->type]);
+        table_add(&table, "%s", kernel_model_type(m));
         table_add(&table, "%" PRId64, m->error.rows);
         table_add(&table, "%.1f %%", 100 * m->error.median);
         table_add(&table, "%.1f %%", 100 * m->error.p90);
@@ -155,21 +157,41 @@ static int fit_tables(struct kernel_models *models, const struct kernel_tables *
 {
     int status = SHD_OK;
 
-    for (int k = 0; k < KERNEL_NKERNELS && status == SHD_OK; k++)
-        for (int t = 0; t < KERNEL_NTYPES && status == SHD_OK; t++) {
-            const struct kernel_samples *samples = &tables->of[k][t];
-            struct kernel_model *m = &models->items[models->n];
+    for (size_t i = 0; i < tables->n && status == SHD_OK; i++) {
+        const struct kernel_samples *samples = &tables->items[i];
+        struct kernel_model *m = &models->items[models->n];
 
-            if (samples->n == 0 || (k == KERNEL_COPY) != copies)
-                continue;
-            if (cmd_stop_request)
-                return shd_error_set(err, SHD_ESTOPPED, "interrupted");
-            cmd_note("fitting %s, %s: %zu rows", kernel_kinds[k], kernel_types[t], samples->n);
-            status = kernel_fit(m, samples, err);
-            models->n += status == SHD_OK;
-            models->of[k][t] = status == SHD_OK ? m : NULL;
-        }
+        if (samples->n < LEAST_ROWS || (samples->kernel == KERNEL_COPY) != copies)
+            continue;
+        if (cmd_stop_request)
+            return shd_error_set(err, SHD_ESTOPPED, "interrupted");
+        status = kernel_fit(m, samples, err);
+        if (status != SHD_OK)
+            break;
+        cmd_note("fitted %s, %s: %zu rows", kernel_kinds[m->kernel], kernel_model_type(m),
+                 samples->n);
+        models->n++;
+        if (!*m->name)
+            models->of[m->kernel][m->type] = m;
+    }
     return status;
+}
+
+/* Make room for a model of each samples.  SHD_ENOMEM. */
+static int make_room(struct kernel_models *models, const struct kernel_tables *tables,
+                     struct shd_error *err)
+{
+    struct kernel_model *items = calloc(tables->n + 1, sizeof *items);
+
+    for (size_t i = 0; items && i < models->n; i++) {
+        items[i] = models->items[i];
+        models->of[items[i].kernel][items[i].type] = &items[i];
+    }
+    if (!items)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %zu models", tables->n);
+    free(models->items);
+    models->items = items;
+    return SHD_OK;
 }
 
 /* Copies first, as other rows have such in them. */
@@ -179,10 +201,14 @@ static int fit_models(struct kernel_models *models, struct kernel_tables *tables
     int status = kernel_tables_read(tables, folder, true, diag);
 
     if (status == SHD_OK)
+        status = make_room(models, tables, err);
+    if (status == SHD_OK)
         status = fit_tables(models, tables, true, err);
     tables->models = models;
     if (status == SHD_OK)
         status = kernel_tables_read(tables, folder, false, diag);
+    if (status == SHD_OK)
+        status = make_room(models, tables, err);
     if (status == SHD_OK && tables->files == 0)
         diag_error(diag, (struct place){folder, 1, 1},
                    "no table of %s; expected files such as %s-gemm.csv.gz", tables->hardware->name,
@@ -196,18 +222,14 @@ static int calibrate_kernels(const struct calibration *o, const struct hardware 
                              const struct text *text, struct diag *diag)
 {
     struct kernel_tables tables = {.hardware = hardware};
-    struct kernel_models models = {
-        .items = calloc(KERNEL_NKERNELS * KERNEL_NTYPES, sizeof *models.items)};
+    struct kernel_models models = {.n = 0};
     struct text file = TEXT_INIT, lines = TEXT_INIT;
     struct shd_error err = {.text = ""};
-    int exit = CMD_USAGE, status = SHD_ENOMEM;
+    int exit = CMD_USAGE, status;
 
     if (hardware->models && !hardware->links_apart)
         models.no_slower_name = hardware->models->no_slower_name;
-    if (models.items)
-        status = fit_models(&models, &tables, o->kernels, diag, &err);
-    else
-        diag_no_memory(diag);
+    status = fit_models(&models, &tables, o->kernels, diag, &err);
     if (status == SHD_OK) {
         kernel_write(&file, text_get(text), &models);
         add_models(&lines, &models);

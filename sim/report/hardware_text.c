@@ -7,6 +7,7 @@
 #include "report/hardware_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/escape.h"
 #include "base/units.h"
@@ -170,6 +171,25 @@ static void add_validation(const struct hardware_validation *v, struct text *t)
     text_addf(t, "; nine of ten errors are within %.1f %%", 100 * v->claim);
 }
 
+/* A kind whose types are names: how many, and the least and the largest of their errors. */
+static void add_named(const struct kernel_models *models, enum kernel_kind kind, struct text *t)
+{
+    double least = INFINITY, most = 0;
+    int n = 0;
+
+    for (size_t i = 0; i < models->n; i++) {
+        const struct kernel_model *m = &models->items[i];
+
+        if (m->kernel != kind)
+            continue;
+        least = fmin(least, m->error.median);
+        most = fmax(most, m->error.median);
+        n++;
+    }
+    if (n > 0)
+        text_addf(t, ", %s (%d) %.1f to %.1f %%", kernel_kinds[kind], n, 100 * least, 100 * most);
+}
+
 /* The models of measured kernels, with the median of their errors. */
 static void add_models(const struct kernel_models *models, struct text *t)
 {
@@ -178,12 +198,16 @@ static void add_models(const struct kernel_models *models, struct text *t)
     for (size_t i = 0; models && i < models->n; i++) {
         const struct kernel_model *m = &models->items[i];
 
+        if (*m->name)
+            continue;
         text_addf(t, "%s%s", between, kernel_kinds[m->kernel]);
         if (m->type != KERNEL_ANY_TYPE)
             text_addf(t, " %s", kernel_types[m->type]);
         text_addf(t, " %.1f %%", 100 * m->error.median);
         between = ", ";
     }
+    for (int k = KERNEL_FIRST_NAMED; models && k < KERNEL_NKERNELS; k++)
+        add_named(models, (enum kernel_kind)k, t);
     if (models && models->no_slower_than)
         text_addf(t, "; no kernel is slower than by the models of %s", models->no_slower_name);
 }
