@@ -266,6 +266,8 @@ libsim_la_SOURCES = \
 	%D%/cost/steady.h \
 	%D%/cost/timeline.c \
 	%D%/cost/timeline.h \
+	%D%/cost/kernel_trust.c \
+	%D%/cost/kernel_trust.h \
 	%D%/cost/traits.c \
 	%D%/cost/traits.h \
 	%D%/cost/works.c \

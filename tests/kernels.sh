@@ -178,6 +178,29 @@ us=$(sed -n 's/.*attn\/heads .* \([0-9.]*\) us .*/\1/p' "$tmp/roofline")
 awk -v us="$us" 'BEGIN { made = 9 + 16 * 2 * 1024 * 512 / 1.3e6; exit !(us > 0.95 * made && us < 1.05 * made) }'
 ok $? "its attention takes what such was made of, $us us, to 5 %"
 
+# How far such kernels were off is told by the part of the step that they make up.
+shardsim plan -q "$tmp/decode.yaml"
+says out '^  kernels     products [0-9]* % of the time: [0-9.]* % off, as measured ones' "a plan tells its kernels' errors"
+shardsim plan -q --json "$tmp/decode.yaml"
+holds "by their part of the time, of kernels of their sizes" <<PY
+import re
+kernels = r["time"]["modelled"]["kernels"]
+parts = {k: v for k, v in kernels.items() if k != "unmeasured_share"}
+assert set(parts) == {"products", "attention", "elementwise"}, parts
+assert abs(sum(p["share"] for p in parts.values()) + kernels["unmeasured_share"] - 1) < 1e-9, kernels
+text = open("$tmp/fitted.yaml").read().split("  - kernel: decode")[1]
+sizes = re.search(r"by_size: \[(.*)\]\n", text)[1]
+rows, median, p90 = [float(v) for v in re.findall(r"\[([^]]*)\]", sizes)[1].split(",")]
+assert abs(parts["attention"]["median_error"] - median) < 1e-9, (parts, sizes)
+assert abs(parts["attention"]["p90_error"] - p90) < 1e-9, (parts, sizes)
+assert parts["attention"]["extrapolated_share"] == 0, parts
+PY
+shardsim plan -q --json -s batch.seq=40000 "$tmp/decode.yaml"
+holds "and which are of sizes that were not measured" <<'PY'
+parts = r["time"]["modelled"]["kernels"]
+assert parts["attention"]["extrapolated_share"] == 1 and parts["products"]["extrapolated_share"] < 1, parts
+PY
+
 # The models of a device count with its rates: more of them is never slower.
 sed -n '/^measured_kernels:/,$p' "$tmp/fitted.yaml" >"$tmp/models"
 for better in "300TFLOP/s 2000GB/s" "200TFLOP/s 3000GB/s"; do
@@ -239,8 +262,9 @@ python3 - "$tmp/with" "$tmp/out" <<'PY'
 import json, sys
 a, b = (json.load(open(p))["time"]["modelled"]["step_seconds"] for p in sys.argv[1:])
 assert a == b, (a, b)
+assert "kernels" not in json.load(open(sys.argv[1]))["time"]["modelled"]
 PY
-ok $? "a step that learns takes the constants of such"
+ok $? "a step that learns takes the constants of such, and tells no errors of kernels"
 
 # ---- faults ----
 

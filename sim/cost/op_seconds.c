@@ -10,7 +10,6 @@
 #include "cost/events.h"
 #include "cost/op_codes.h"
 #include "cost/op_products.h"
-#include "hardware/reshard.h"
 #include "program/rows.h"
 
 /* ---- arrays ---- */
@@ -334,9 +333,7 @@ static bool is_bucketed(const struct program *program, const struct program_op *
                                            use == PROGRAM_GATHERED || use == PROGRAM_PARAMETERS);
 }
 
-/* The collective that an op is timed as; rows of experts count as an all-to-all of the same bytes.
- */
-static void set_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
+void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
                          int32_t position)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -424,7 +421,7 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
     double bucket = s->hardware->software.bucket_bytes, bytes;
     struct hardware_transfer transfer;
 
-    set_transfer(&transfer, s, i, position);
+    op_seconds_transfer(&transfer, s, i, position);
     bytes = transfer.operand_bytes;
     if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, op))
         return transfer_seconds(s, op, &transfer, bytes);

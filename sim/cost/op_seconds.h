@@ -17,6 +17,7 @@
 #define COST_OP_SECONDS_H
 
 #include "hardware/hardware.h"
+#include "hardware/reshard.h"
 #include "hardware/steps.h"
 #include "program/program.h"
 
@@ -100,6 +101,11 @@ bool op_seconds_timed(struct hardware_work *out, const struct op_seconds *second
 /* The resource that bounds the time of an op's kernel; meaningless for an op without a kernel. */
 enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t op,
                                      int32_t position);
+
+/* The collective that an op which communicates in groups is timed as; rows of experts count as an
+ * all-to-all of the same bytes. */
+void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds *seconds,
+                         uint32_t op, int32_t position);
 
 /* The group of an op that communicates in groups. */
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
