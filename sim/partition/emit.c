@@ -372,6 +372,9 @@ int emit_program(struct program *program, struct placement *placement, const str
         fuse_mark(inlined, placement);
         status = emit_all(&e);
     }
+    /* Without memory for its number a sharding passes for another, at which emitting may fail. */
+    if (price_failed(placement->price))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     free(e.newest);
     free(inlined);
     free(e.versions);
