@@ -236,14 +236,15 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
 #define EXCHANGE_CONSTANTS                                                                \
     {                                                                                     \
         {"start_us", 20, 0.1, 500}, {"step_us", 0.5, 0.001, 50}, {"link", 0.5, 0.001, 4},     \
+            {"sharpness", 1, 0.05, 10},                                                       \
         {                                                                                 \
-            "sharpness", 1, 0.05, 10                                                      \
+            "rows", 100, 0.1, 100000                                                \
         }                                                                                 \
     }
 #define MODULE_CONSTANTS                                                                  \
     {                                                                                     \
         {"start_us", 30, 0.5, 200}, {"memory", 0.6, 0.02, 4}, {"products", 0.6, 0.005, 4},    \
-            {"attention", 0.4, 0.005, 4},                                                 \
+            {"scores", 0.4, 0.005, 4},                                                 \
         {                                                                                 \
             "sharpness", 1, 0.05, 10                                                      \
         }                                                                                 \
@@ -262,6 +263,20 @@ static void place_bytes(double *out, const struct kernel_sizes *s)
 
 /* ---- exchanges of experts' rows ---- */
 
+enum { E_ROWS = L_SHARPNESS + 1 };
+
+#define GIGA 1e9
+
+/* Starts and steps beside the bytes of the link; the k rows of an expert come in one after the
+ * other, at so many GB/s, since few units work for each. */
+static double exchange_seconds(const double *c, const struct kernel_sizes *s,
+                               const struct kernel_peaks *p, struct kernel_parts *parts)
+{
+    (void)link_seconds(c, s, p, parts, 1);
+    parts->moving_s = fmax(parts->moving_s, s->k * s->n * s->a_bits / 8 / (c[E_ROWS] * GIGA));
+    return beside(parts, c[L_SHARPNESS]);
+}
+
 static void place_rows(double *out, const struct kernel_sizes *s)
 {
     out[0] = fmax(s->m, 1);
@@ -271,7 +286,7 @@ static void place_rows(double *out, const struct kernel_sizes *s)
 
 /* ---- layers ---- */
 
-enum { M_START, M_MEMORY, M_PRODUCTS, M_ATTENTION, M_SHARPNESS };
+enum { M_START, M_MEMORY, M_PRODUCTS, M_SCORES, M_SHARPNESS };
 
 /* Latent attention with its projections: m tokens by n weights. */
 static double module_seconds(const double *c, const struct kernel_sizes *s,
@@ -281,7 +296,7 @@ static double module_seconds(const double *c, const struct kernel_sizes *s,
 
     parts->start_s = c[M_START] * MICRO;
     parts->computing_s = 2 * s->m * s->n / (c[M_PRODUCTS] * p->flops_per_s) +
-                         attention / (c[M_ATTENTION] * p->flops_per_s);
+                         attention / (c[M_SCORES] * p->flops_per_s);
     parts->moving_s = s->bytes / (c[M_MEMORY] * p->memory_bytes_per_s);
     return parts->start_s + beside(parts, c[M_SHARPNESS]);
 }
@@ -332,7 +347,7 @@ static void place_linear(double *out, const struct kernel_sizes *s)
     {MEASURE("bytes", bytes), MEASURE("devices", devices)}, {16 * KIB, MIB, 64 * MIB}
 
 #define EXCHANGE_MEASURES                                                                 \
-    {MEASURE("tokens", m), MEASURE("hidden", n), MEASURE("devices", devices),                 \
+    {MEASURE("tokens", m), MEASURE("hidden", n), MEASURE("ep", devices),                 \
      MEASURE("experts", groups)},                                                         \
         {16, 128, 1024}
 #define MODULE_MEASURES(first, second)                                                    \
@@ -342,7 +357,7 @@ static void place_linear(double *out, const struct kernel_sizes *s)
 
 #define EXCHANGE_FORM                                                                     \
     {                                                                                     \
-        EXCHANGE_CONSTANTS, {{"tokens", 3}, {"row", 3}, {"devices", 1}}, gather_seconds,     \
+        EXCHANGE_CONSTANTS, {{"tokens", 3}, {"row", 3}, {"devices", 1}}, exchange_seconds,    \
             place_rows, EXCHANGE_MEASURES                                                 \
     }
 

@@ -242,6 +242,8 @@ static void read_a2a(struct kernel_row *out, const struct kernel_columns *c)
     s->devices = fmax(number(c, "ep"), 1);
     s->bytes = s->m * s->n * devices_of(s->devices, number(c, "topk")) *
                (out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
+    s->k = s->m * s->devices * number(c, "topk") / s->groups;
+    s->a_bits = 8 * (out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
     set_shape(out, 3, (double[]){s->n, number(c, "topk"), s->groups});
 }
 
