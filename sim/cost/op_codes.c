@@ -43,8 +43,9 @@ static enum kernel_type weights_type(const struct op_seconds *s, uint32_t unpack
 
     if (codes > FEW_BITS * numbers)
         return KERNEL_BF16;
-    return s->program->buffers[op->inputs[0]].dtype == SHD_F4E2M1 ? KERNEL_MXFP4_WEIGHTS
-                                                                  : KERNEL_INT4_WEIGHTS;
+    return op->kernel == &kern_kernel_dequantize && op->desc->dequantize.type == KERN_MXFP4
+               ? KERNEL_MXFP4_WEIGHTS
+               : KERNEL_INT4_WEIGHTS;
 }
 
 /* Whether an op is a product, whose operands may be made while it reads them. */
