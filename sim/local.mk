@@ -251,6 +251,8 @@ libsim_la_SOURCES = \
 	%D%/cost/events.h \
 	%D%/cost/modelled.c \
 	%D%/cost/modelled.h \
+	%D%/cost/op_chains.c \
+	%D%/cost/op_chains.h \
 	%D%/cost/op_codes.c \
 	%D%/cost/op_codes.h \
 	%D%/cost/op_products.c \

@@ -286,6 +286,31 @@ batch: {size: 16, seq: 63}
 step: [decode]
 params: [["moe/(up|gate|down)/kernel", [ep]], [.*, []]]
 END
+cat >"$tmp/biased.yaml" <<END
+version: 1
+name: b
+mesh: {tp: 2}
+hardware: h100-sxm
+model: {kind: gpt2, layers: 1, d_model: 1024, d_ff: 512, heads: 8, vocab: 64, positions: 128, dtype: bfloat16}
+batch: {size: 16, seq: 63}
+step: [decode]
+params: [["attn/(q|k|v)/kernel|mlp/up/kernel", [null, tp]], ["(q|k|v|up)/bias", [tp]], ["(attn/o|mlp/down)/kernel", [tp]], [.*, []]]
+END
+
+step decode -s hardware=h100-sxm -s products.recipe=tensorwise -s products.amax=static
+is 0 "a decode in 8 bits"
+holds "codes are made with a norm or an activation; keys are rotated and kept in one kernel" <<'PY'
+names = {o["name"].split("*/")[-1] for o in r["ops"]}
+assert {"attn/q/rope", "mlp/gated"} <= names, names
+assert not {n for n in names if n.endswith(("in/codes", "gated/codes", "append")) and "made" not in n}, names
+PY
+step biased
+is 0 "a decode with biases"
+holds "a product adds its bias; one that is summed over devices has one device add it" <<'PY'
+names = [o["name"] for o in r["ops"] if o["kind"] != "all-reduce" and o["name"].endswith("bias")]
+times = {n.split("*/")[-1] for n in names}
+assert times <= {"attn/o/bias", "mlp/down/bias"} and len(names) == len(set(names)), names
+PY
 # Weights of mxfp4 and of int4 have models of their own, although both are kept two to a byte: on
 # B200 int4's was measured to take several times as long.
 for type in mxfp4 int4; do

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cost/events.h"
+#include "cost/op_chains.h"
 #include "cost/op_codes.h"
 #include "cost/op_products.h"
 #include "program/rows.h"
@@ -27,132 +28,6 @@ static void find_sizes(struct op_seconds *s)
         s->sizes[a] = (double)laid;
         s->resized |= laid != size;
     }
-}
-
-/* ---- chains of fused elementwise ops ---- */
-
-/* Whether a kernel may be part of a chain if it is bound by memory.  Engines whose kernels were
- * measured also choose and sort experts in one. */
-static bool is_chained(const struct op_seconds *s, const struct program_op *op)
-{
-    bool measured = s->hardware->served && s->hardware->by_models && s->hardware->models;
-
-    return op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce ||
-           op->kernel == &kern_kernel_einsum ||
-           (measured && (op->kernel == &kern_kernel_topk || op->kernel == &kern_kernel_pick ||
-                         op->kernel == &kern_kernel_slots));
-}
-
-/* Whether an op is bound by memory and may be part of a chain. */
-static bool may_chain(const struct op_seconds *s, uint32_t i)
-{
-    struct hardware_work work;
-
-    return s->program->ops[i].kind == PROGRAM_KERNEL && is_chained(s, &s->program->ops[i]) &&
-           op_seconds_set_work(&work, s, &s->program->ops[i],
-                               program_doer(s->program, &s->program->ops[i], 0)) &&
-           work.kind == HARDWARE_MEMORY;
-}
-
-/* Whether ops of a chain follow each other: on the same cores of the same stage.  The update on the
- * host is one loop over all arrays of a parameter, whatever the device's software does. */
-static bool goes_on(const struct op_seconds *s, uint32_t from, uint32_t i)
-{
-    const struct program_op *a = &s->program->ops[from], *b = &s->program->ops[i];
-
-    return a->stage == b->stage && a->on_host == b->on_host &&
-           (a->on_host || s->hardware->software.fuses_elementwise) && may_chain(s, i);
-}
-
-/* Count an array that a chain reads or writes. */
-static void add_moved(struct op_moves *out, const struct op_seconds *s, uint32_t buffer)
-{
-    double bytes = op_seconds_bytes(s, buffer);
-
-    if (!s->program->buffers[buffer].routing) {
-        out->bytes += bytes;
-        return;
-    }
-    out->rows += bytes;
-    out->taken = buffer;
-}
-
-/* What ops first..end-1 read from earlier ops and leave for later ops. */
-static struct op_moves outer_moves(const struct op_seconds *s, uint32_t first, uint32_t end)
-{
-    const struct program *program = s->program;
-    struct op_moves out = {.bytes = 0};
-
-    for (uint32_t i = first; i < end; i++) {
-        const struct program_op *op = &program->ops[i];
-
-        for (uint32_t k = 0; k < op->ninputs; k++) {
-            const struct program_buffer *b = &program->buffers[op->inputs[k]];
-            bool again = false; /* an earlier op of the chain reads it */
-
-            for (uint32_t j = first; j < i && !again; j++)
-                for (uint32_t m = 0; m < program->ops[j].ninputs; m++)
-                    again |= program->ops[j].inputs[m] == op->inputs[k];
-            if (!again && (b->argument || b->first_op < first))
-                add_moved(&out, s, op->inputs[k]);
-        }
-        for (uint32_t k = 0; k < op->noutputs; k++) {
-            const struct program_buffer *b = &program->buffers[op->outputs[k]];
-
-            if (b->last_op >= end || op->accumulates)
-                add_moved(&out, s, op->outputs[k]);
-            if (op->accumulates)
-                add_moved(&out, s, op->outputs[k]);
-        }
-    }
-    return out;
-}
-
-/* Bytes of a chain on a device; 0: the op is no chain. */
-static double chain_bytes(const struct op_seconds *s, const struct op_moves *m, int32_t position)
-{
-    return m->bytes + (m->rows > 0
-                           ? m->rows * program_rows_taken(&s->program->buffers[m->taken], position)
-                           : 0);
-}
-
-/* Ops of a chain: enough for a norm with its sums.  Longer chains are split, so that searching for
- * operands read twice stays cheap. */
-#define CHAIN_MAX 16
-
-static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; i < end;) {
-        uint32_t from = i;
-
-        while (i < end && i - from < CHAIN_MAX && goes_on(s, from, i))
-            i++;
-        if (i == from) {
-            i++;
-            continue;
-        }
-        for (uint32_t k = from; k < i; k++)
-            s->moves[k].elsewhere = true;
-        s->moves[from] = outer_moves(s, from, i);
-    }
-}
-
-double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *end)
-{
-    const struct program_op *ops = s->program->ops;
-    struct hardware_work work;
-    struct op_moves moves;
-    uint32_t i = first;
-
-    while (s->hardware->software.fuses_elementwise && i < s->program->nops && may_chain(s, i) &&
-           ops[i].part == ops[first].part && ops[i].stage == ops[first].stage)
-        i++;
-    *end = i;
-    if (i == first || !op_seconds_work(&work, s, first, program_doer(s->program, &ops[first], 0)))
-        return 0;
-    moves = outer_moves(s, first, i);
-    work.bytes = chain_bytes(s, &moves, program_doer(s->program, &ops[first], 0));
-    return hardware_kernel_seconds(s->hardware, &work);
 }
 
 /* Whether a cluster says how fast each product of codes is: the rate of a wider type would be a
@@ -213,13 +88,12 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
     out->moves = calloc((size_t)program->nops + 1, sizeof *out->moves);
     if (!serve(out) || !out->moves)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
-    for (uint32_t k = 0; k < program->nsegments; k++)
-        find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
+    op_seconds_lay(out, program->mesh);
     if (program_serves(program)) {
         op_codes_find(out);
         op_products_find(out);
     }
-    op_seconds_lay(out, program->mesh);
+    op_chains_find(out);
     return SHD_OK;
 }
 
@@ -251,7 +125,7 @@ static bool timed_work(struct hardware_work *out, const struct op_seconds *s, ui
     if (m->elsewhere || !op_seconds_set_work(out, s, op, position))
         return false;
     if (m->bytes > 0 || m->rows > 0)
-        out->bytes = chain_bytes(s, m, position);
+        out->bytes = op_chains_bytes(s, m, position);
     if (m->unread != 0)
         out->bytes -= m->unread * weights_part(s, op, position);
     if (m->coded)
