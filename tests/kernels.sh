@@ -311,6 +311,12 @@ names = [o["name"] for o in r["ops"] if o["kind"] != "all-reduce" and o["name"].
 times = {n.split("*/")[-1] for n in names}
 assert times <= {"attn/o/bias", "mlp/down/bias"} and len(names) == len(set(names)), names
 PY
+step experts
+is 0 "a decode with experts on four devices"
+holds "tokens that all devices have get their experts' sums by an all-reduce" <<'PY'
+ops = {o["name"].split("*/")[-1]: o for o in r["ops"]}
+assert ops["moe/combine"]["seconds"] < 5e-6, ops["moe/combine"]
+PY
 # Weights of mxfp4 and of int4 have models of their own, although both are kept two to a byte: on
 # B200 int4's was measured to take several times as long.
 for type in mxfp4 int4; do

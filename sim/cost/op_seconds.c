@@ -207,6 +207,22 @@ static bool is_bucketed(const struct program *program, const struct program_op *
                                            use == PROGRAM_GATHERED || use == PROGRAM_PARAMETERS);
 }
 
+/* Bytes of the sums of experts' results, if each device of the group gets those of all tokens in a
+ * step of serving; 0: tokens have devices of their own.  Engines then let a device add up what its
+ * experts made of a token, and sum these over the group, in place of sending every row. */
+static double sums_bytes(const struct op_seconds *s, const struct program_op *op)
+{
+    const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
+    double bytes = op_seconds_bytes(s, op->outputs[0]);
+
+    if (!s->hardware->served || op->kind != PROGRAM_ROWS || !op->rows.combines || op->rows.beside)
+        return 0;
+    for (uint8_t a = 0; a < op->rows.naxes; a++)
+        if (shd_sharding_axes(&b->sharding) >> op->rows.axes[a] & 1)
+            return 0;
+    return op->rows.sums ? bytes : bytes / (double)b->local[b->rank - 2];
+}
+
 void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
                          int32_t position)
 {
@@ -221,8 +237,12 @@ void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds 
             op_seconds_group(&out->group, s, i);
         return;
     }
-    out->kind = COLL_ALL_TO_ALL;
     op_seconds_group(&out->group, s, i);
+    out->kind = COLL_ALL_REDUCE;
+    out->operand_bytes = sums_bytes(s, op);
+    if (out->operand_bytes > 0)
+        return;
+    out->kind = COLL_ALL_TO_ALL;
     n = (double)out->group.members;
     out->operand_bytes = n > 1 ? received * n / (n - 1) : 0;
 }

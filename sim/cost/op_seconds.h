@@ -103,7 +103,7 @@ enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t 
                                      int32_t position);
 
 /* The collective that an op which communicates in groups is timed as; rows of experts count as an
- * all-to-all of the same bytes. */
+ * all-to-all of the same bytes, or as the sum that engines of serving make of them. */
 void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds *seconds,
                          uint32_t op, int32_t position);
 
