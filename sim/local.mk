@@ -255,6 +255,8 @@ libsim_la_SOURCES = \
 	%D%/cost/op_chains.h \
 	%D%/cost/op_codes.c \
 	%D%/cost/op_codes.h \
+	%D%/cost/op_experts.c \
+	%D%/cost/op_experts.h \
 	%D%/cost/op_products.c \
 	%D%/cost/op_products.h \
 	%D%/cost/op_seconds.c \

@@ -317,6 +317,14 @@ holds "tokens that all devices have get their experts' sums by an all-reduce" <<
 ops = {o["name"].split("*/")[-1]: o for o in r["ops"]}
 assert ops["moe/combine"]["seconds"] < 5e-6, ops["moe/combine"]
 PY
+holds "shared experts of few tokens run beside the routed ones" <<'PY'
+assert not [o["name"] for o in r["ops"] if "shared" in o["name"]], r["ops"]
+PY
+step experts -s batch.size=512
+holds "and those of many tokens behind them" <<'PY'
+assert [o["name"] for o in r["ops"] if "shared/down" in o["name"]], r["ops"]
+PY
+
 # Weights of mxfp4 and of int4 have models of their own, although both are kept two to a byte: on
 # B200 int4's was measured to take several times as long.
 for type in mxfp4 int4; do

@@ -52,6 +52,7 @@ static bool goes_on(const struct op_seconds *s, uint32_t from, uint32_t i)
     const struct program_op *a = &s->program->ops[from], *b = &s->program->ops[i];
 
     return a->stage == b->stage && a->on_host == b->on_host &&
+           s->moves[from].hidden == s->moves[i].hidden &&
            (a->on_host || s->hardware->software.fuses_elementwise) && is_free(s, i) &&
            may_chain(s, i);
 }
@@ -201,6 +202,7 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
             continue;
         }
         moves = outer_moves(s, i, behind);
+        moves.hidden = s->moves[i].hidden;
         for (uint32_t k = i; k < behind; k++)
             s->moves[k].elsewhere = true;
         s->moves[i] = moves;

@@ -33,7 +33,8 @@ void op_products_find(struct op_seconds *s)
         for (uint32_t j = i + 1; j < program->nops && j <= i + NEAR; j++) {
             if (!reads_same(&program->ops[i], &program->ops[j]) || !is_product(&other, s, j) ||
                 other.m != first.m || other.k != first.k || other.type != first.type ||
-                s->moves[i].type != s->moves[j].type)
+                s->moves[i].type != s->moves[j].type ||
+                s->moves[i].hidden != s->moves[j].hidden)
                 continue;
             s->moves[i].columns += (double)other.n;
             s->moves[i].beside_flops += other.flops;

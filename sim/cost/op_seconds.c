@@ -10,6 +10,7 @@
 #include "cost/events.h"
 #include "cost/op_chains.h"
 #include "cost/op_codes.h"
+#include "cost/op_experts.h"
 #include "cost/op_products.h"
 #include "program/rows.h"
 
@@ -91,6 +92,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
     op_seconds_lay(out, program->mesh);
     if (program_serves(program)) {
         op_codes_find(out);
+        op_experts_hide(out);
         op_products_find(out);
     }
     op_chains_find(out);
@@ -146,7 +148,7 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
 {
     struct hardware_work work;
 
-    if (!timed_work(&work, s, i, position))
+    if (s->moves[i].hidden || !timed_work(&work, s, i, position))
         return 0;
     return s->program->ops[i].on_host
                ? hardware_host_kernel_seconds(s->hardware, &work, shd_mesh_size(s->program->mesh))

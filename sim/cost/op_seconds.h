@@ -38,6 +38,7 @@ struct op_moves {
                        these have; of a product of experts the part that it touches counts */
     enum kernel_type type; /* of models of measured kernels, if `coded` */
     bool coded;            /* operands are codes that the kernel reads itself */
+    bool hidden; /* the op takes no time of the step: it runs beside others that take longer */
     double columns, beside_flops, beside_bytes; /* of other products that the kernel makes, too */
 };
 #define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cost/op_experts.h"
+
+#define NEAR 24           /* ops among which a layer's dispatch, combine and sum are looked for */
+#define FEW_TOKENS 256.0 /* of a step with both kinds of experts beside each other */
+
+/* Ops first..end-1. */
+struct range {
+    uint32_t first, end;
+};
+
+/* Whether an op reads what an op of a range made. */
+static bool reads_from(const struct op_seconds *s, uint32_t i, struct range range)
+{
+    const struct program_op *op = &s->program->ops[i];
+    bool reads = false;
+
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &s->program->buffers[op->inputs[k]];
+
+        reads |= !b->argument && b->first_op >= range.first && b->first_op < range.end;
+    }
+    return reads;
+}
+
+static uint32_t last_near(const struct op_seconds *s, uint32_t i)
+{
+    return i + NEAR < s->program->nops ? i + NEAR : s->program->nops;
+}
+
+/* The tokens of a branch's products; 0: it has none. */
+static double tokens_of(const struct op_seconds *s, struct range range)
+{
+    struct hardware_work work;
+    double tokens = 0;
+
+    for (uint32_t i = range.first; i < range.end; i++)
+        if (op_seconds_work(&work, s, i, program_doer(s->program, &s->program->ops[i], 0)) &&
+            work.kind == HARDWARE_MATMUL)
+            tokens = (double)work.m;
+    return tokens;
+}
+
+/* The first ops from `from` on whose inputs are older than a combine, up to an op with a younger
+ * input. */
+static struct range next_apart(const struct op_seconds *s, uint32_t combine, uint32_t from,
+                               uint32_t end)
+{
+    struct range apart = {from, from};
+
+    while (apart.first < end && reads_from(s, apart.first, (struct range){combine, apart.first}))
+        apart.first++;
+    apart.end = apart.first;
+    while (apart.end < end && !program_communicates(&s->program->ops[apart.end]) &&
+           !reads_from(s, apart.end, (struct range){combine, apart.first}))
+        apart.end++;
+    return apart;
+}
+
+/* The branch behind a combine whose results are added to its rows, products among its ops.  Empty:
+ * no such branch. */
+static struct range branch_behind(const struct op_seconds *s, uint32_t combine)
+{
+    uint32_t end = last_near(s, combine);
+    struct range branch = next_apart(s, combine, combine + 1, end);
+
+    while (branch.end < end && tokens_of(s, branch) == 0)
+        branch = next_apart(s, combine, branch.end + 1, end);
+    if (branch.end >= end || !reads_from(s, branch.end, branch))
+        branch.end = branch.first;
+    return branch;
+}
+
+/* Seconds of the kernels of a range. */
+static double range_seconds(const struct op_seconds *s, struct range range)
+{
+    struct hardware_work work;
+    double seconds = 0;
+
+    for (uint32_t i = range.first; i < range.end; i++)
+        if (op_seconds_work(&work, s, i, program_doer(s->program, &s->program->ops[i], 0)))
+            seconds += hardware_kernel_seconds(s->hardware, &work);
+    return seconds;
+}
+
+void op_experts_hide(struct op_seconds *s)
+{
+    uint32_t dispatch = PROGRAM_NONE;
+
+    if (!s->hardware->models)
+        return;
+    for (uint32_t i = s->program->first_op; i < s->program->nops; i++) {
+        const struct program_op *op = &s->program->ops[i];
+        struct range branch;
+        double tokens;
+
+        if (op->kind != PROGRAM_ROWS || op->rows.beside)
+            continue;
+        if (!op->rows.combines)
+            dispatch = i;
+        if (!op->rows.combines || dispatch == PROGRAM_NONE || i - dispatch > NEAR)
+            continue;
+        branch = branch_behind(s, i);
+        tokens = tokens_of(s, branch);
+        if (tokens > 0 && tokens <= FEW_TOKENS &&
+            range_seconds(s, branch) <= range_seconds(s, (struct range){dispatch, i}))
+            for (uint32_t k = branch.first; k < branch.end; k++)
+                s->moves[k].hidden = true;
+    }
+}
