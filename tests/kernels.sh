@@ -340,6 +340,24 @@ PY
 ok $? "experts of mxfp4 take the model of mxfp4"
 diag <"$tmp/why"
 
+# The host starts the kernels of a prompt one by one, those of a decode from a captured graph.
+sed '/^measured_kernels:/i serving: {host_launch: 100us}' "$tmp/fitted.yaml" >"$tmp/slow.yaml"
+for prompts in prefill decode; do
+    for which in fitted slow; do
+        decode $which.yaml -s "step=[$prompts]" -s batch.seq=63 -s batch.size=1
+        cp "$tmp/out" "$tmp/$prompts-$which"
+    done
+done
+python3 - "$tmp" <<'PY' 2>"$tmp/why"
+import json, sys
+took = {(p, f): json.load(open(f"{sys.argv[1]}/{p}-{f}"))["time"]["modelled"]["step_seconds"]
+        for p in ("prefill", "decode") for f in ("fitted", "slow")}
+assert took["decode", "slow"] == took["decode", "fitted"], took
+assert took["prefill", "slow"] > 10 * 100e-6 > took["prefill", "fitted"], took
+PY
+ok $? "devices wait for the host that starts a prompt's kernels, not a decode's"
+diag <"$tmp/why"
+
 # ---- faults ----
 
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/none"

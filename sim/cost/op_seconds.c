@@ -78,6 +78,42 @@ static bool serve(struct op_seconds *out)
     return out->served;
 }
 
+/* Queries of a sequence, at most, of a step whose kernels start from a captured graph: those of a
+ * decode that verifies a draft. */
+#define CAPTURED_QUERIES 16
+
+/* Whether a step takes prompts in. */
+static bool takes_prompts(const struct op_seconds *s)
+{
+    for (uint32_t i = s->program->first_op; i < s->program->nops; i++) {
+        const struct program_op *op = &s->program->ops[i];
+
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_attention &&
+            op->desc->attention.queries > CAPTURED_QUERIES)
+            return true;
+    }
+    return false;
+}
+
+/* Let devices wait for the host: before each step, and, where no captured graph starts its kernels,
+ * for as long as the host takes to start them beyond what the first device takes. */
+static void wait_for_host(struct op_seconds *s)
+{
+    double starting = 0, busy = 0;
+
+    s->host_s = s->hardware->serving.step_s;
+    if (!(s->hardware->serving.host_launch_s > 0) || !takes_prompts(s))
+        return;
+    for (uint32_t i = s->program->first_op; i < s->program->nops; i++) {
+        double seconds =
+            op_seconds_of(s, i, program_doer(s->program, &s->program->ops[i], 0));
+
+        busy += seconds;
+        starting += seconds > 0 ? s->hardware->serving.host_launch_s : 0;
+    }
+    s->host_s = fmax(s->host_s, s->host_s + starting - busy);
+}
+
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {
@@ -96,6 +132,8 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         op_products_find(out);
     }
     op_chains_find(out);
+    if (program_serves(program))
+        wait_for_host(out);
     return SHD_OK;
 }
 
@@ -479,7 +517,7 @@ double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
         return hardware_host_copy_seconds(s->hardware, op->to_host,
                                           (double)s->program->buffers[op->inputs[0]].bytes);
     if (!program_communicates(op))
-        return kernel_seconds(s, i, position) + (i == s->host_op ? s->hardware->serving.step_s : 0);
+        return kernel_seconds(s, i, position) + (i == s->host_op ? s->host_s : 0);
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return message_seconds(s, op, position);
     return beside_product(s, i, position, collective_seconds(s, i, position));

@@ -130,6 +130,8 @@ struct hardware_software {
 struct hardware_serving {
     double launch_s; /* kernels start from a captured graph */
     double step_s;   /* of the host in each step, while devices wait */
+    double host_launch_s; /* of the host for each kernel of a step without a captured graph, beside
+                             the devices */
     double matmul_efficiency, memory_efficiency, attention_efficiency;
     double attention_half_queries; /* as that of kernels */
     double direct_s;               /* as that of the first tier */

@@ -180,6 +180,9 @@ const struct key serving_keys[] = {
      "from the start of a small kernel to that of the next, in a captured graph"},
     {"step", KEY_SECONDS, false, AT(hardware_serving, step_s),
      "of the host in each step, while devices wait"},
+    {"host_launch", KEY_SECONDS, false, AT(hardware_serving, host_launch_s),
+     "of the host for each kernel of a step that takes prompts in, which no captured graph starts: "
+     "devices wait where this takes longer than they do"},
     {"matmul_efficiency", KEY_SHARE, false, AT(hardware_serving, matmul_efficiency),
      "of the peak, for a large product"},
     {"memory_efficiency", KEY_SHARE, false, AT(hardware_serving, memory_efficiency),
