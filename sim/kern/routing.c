@@ -278,11 +278,30 @@ static uint32_t first_move(const struct kern_routing_spec *s)
     return (uint32_t)((s->experts - moved) % s->experts);
 }
 
+/* For ids, slots, counts, shares and what blocks keep. */
+static size_t room_of(int64_t tokens, uint32_t choices, uint32_t experts)
+{
+    return 2 * (size_t)tokens * choices +
+           (2 + (size_t)tokens / KERN_ROUTING_BLOCK) * (size_t)experts + 1;
+}
+
+/* Count what each block keeps. */
+static void count_blocks(int32_t *out, const struct kern_routing *r)
+{
+    size_t n = (size_t)KERN_ROUTING_BLOCK * r->choices;
+
+    memset(out, 0, (size_t)r->tokens / KERN_ROUTING_BLOCK * r->experts * sizeof *out);
+    for (int64_t b = 0; b < r->tokens / KERN_ROUTING_BLOCK; b++, out += r->experts)
+        for (size_t i = (size_t)b * n; i < (size_t)(b + 1) * n; i++)
+            if (r->slots[i] >= 0)
+                out[r->ids[i]]++;
+}
+
 size_t kern_routing_room(const struct kern_routing_spec *spec)
 {
     if (spec->tokens < 0 || spec->tokens > INT32_MAX / (int64_t)(spec->choices ? spec->choices : 1))
         return 0;
-    return 2 * (size_t)spec->tokens * spec->choices + 2 * (size_t)spec->experts + 1;
+    return room_of(spec->tokens, spec->choices, spec->experts);
 }
 
 /* The part of the tokens that choose experts. */
@@ -339,11 +358,13 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
                                      .ids = room,
                                      .slots = room + nids,
                                      .counts = room + 2 * nids,
+                                     .kept = room + 2 * nids + 2 * n,
                                      .shares = (uint32_t *)room + 2 * nids + n,
                                      .absent = spec->kind == KERN_ROUTING_RAGGED,
                                      .assumed = spec->assumed,
                                      .rotate = spec->rotate,
                                      .first = first_move(spec)};
+        count_blocks(room + 2 * nids + 2 * n, out);
     }
     free(numbers);
     free(places);
@@ -389,7 +410,7 @@ double kern_routing_named(const struct kern_routing *routing, int64_t first, int
 
 size_t kern_routing_copies_room(const struct kern_routing *routing, uint32_t places)
 {
-    return 2 * (size_t)routing->tokens * routing->choices + 2 * (size_t)places + 1;
+    return room_of(routing->tokens, routing->choices, places);
 }
 
 void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing *routing,
@@ -420,8 +441,10 @@ void kern_routing_to_copies(struct kern_routing *out, const struct kern_routing 
     out->slots = slots;
     out->counts = counts;
     out->shares = shares;
+    out->kept = counts + 2 * copies->places;
     out->copies = copies;
     out->rotate = out->first = 0;
+    count_blocks(counts + 2 * copies->places, out);
 }
 
 int32_t kern_routing_id(const struct kern_routing *routing, uint64_t index, uint32_t step)

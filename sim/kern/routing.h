@@ -18,6 +18,8 @@
 
 #include "kern/copies.h"
 
+#define KERN_ROUTING_BLOCK 1024 /* tokens */
+
 struct kern_routing {
     int64_t tokens; /* in a group: its rows of the batch, each with its sequence */
     uint32_t choices, experts;
@@ -26,6 +28,8 @@ struct kern_routing {
     const int32_t *ids;    /* [tokens][choices]: experts; -1: no choice */
     const int32_t *slots;  /* [tokens][choices]; -1: dropped, or no choice */
     const int32_t *counts; /* [experts]: tokens kept */
+    const int32_t *kept;   /* [tokens / KERN_ROUTING_BLOCK][experts]: of each whole block of tokens;
+                              NULL: not counted */
     const uint32_t *shares; /* [experts]: the probability that a token names an expert, in units of
                                1 / UINT32_MAX; NULL: known by `counts` only */
     const struct kern_copies *copies; /* `experts` and ids are places of copies; NULL: experts */

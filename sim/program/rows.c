@@ -247,25 +247,54 @@ struct tally {
     uint64_t *rows;  /* [shards of experts], all 0 between two shards of tokens */
     uint32_t *found; /* [shards of experts] those with rows */
     size_t nfound;
+    uint32_t *first; /* [experts] the shard of an expert's first slots: a division takes several
+                        times as long, and each choice of a batch is looked up */
 };
 
-/* Count the kept choices of the token at `batch`, `seq`. */
-static void count_token(const struct program_rows_counts *c, const struct program_rows_arrays *a,
-                        int64_t batch, int64_t seq, struct tally *tally)
+static void set_first(struct tally *tally, const struct program_rows_arrays *a)
+{
+    for (int64_t e = 0; e < a->experts->shape[0]; e++)
+        tally->first[e] = (uint32_t)program_rows_shard(a->experts, e, 0);
+}
+
+static void add_rows(struct tally *tally, uint32_t shard, uint64_t rows)
+{
+    if (rows > 0 && tally->rows[shard] == 0)
+        tally->found[tally->nfound++] = shard;
+    tally->rows[shard] += rows;
+}
+
+/* Count blocks of tokens, whose choices the routing has counted: there are millions of choices, and
+ * each layout is counted anew. */
+static void count_blocks(const struct kern_routing *r, int64_t token, int64_t ntokens,
+                         uint32_t shard, struct tally *tally)
+{
+    for (int64_t b = token / KERN_ROUTING_BLOCK; b < (token + ntokens) / KERN_ROUTING_BLOCK; b++)
+        for (uint32_t e = 0; e < r->experts; e++)
+            add_rows(tally, tally->first[e] + shard,
+                     (uint64_t)r->kept[(uint64_t)b * r->experts + e]);
+}
+
+/* Count the kept choices of `ntokens` tokens of a sequence, from `seq` on. */
+static void count_run(const struct program_rows_counts *c, const struct program_rows_arrays *a,
+                      int64_t batch, int64_t seq, int64_t ntokens, struct tally *tally)
 {
     const struct kern_routing *r = c->routing;
-    int64_t slot = batch / c->group_rows * a->capacity;
+    int64_t slot = batch / c->group_rows * a->capacity, cut = a->experts->local[1];
     int64_t token = batch % c->group_rows * c->seq + seq;
+    bool whole = a->capacity > 0 && cut % a->capacity == 0; /* groups are not cut */
+    uint32_t shard = (uint32_t)(slot / cut);
 
-    for (int64_t at = token * r->choices; at < (token + 1) * r->choices; at++) {
-        int64_t shard;
-
-        if (r->slots[at] < 0)
-            continue;
-        shard = program_rows_shard(a->experts, r->ids[at], slot + r->slots[at]);
-        if (tally->rows[shard]++ == 0)
-            tally->found[tally->nfound++] = (uint32_t)shard;
+    if (r->kept && whole && token % KERN_ROUTING_BLOCK == 0 && ntokens % KERN_ROUTING_BLOCK == 0) {
+        count_blocks(r, token, ntokens, shard, tally);
+        return;
     }
+    for (int64_t at = token * r->choices; at < (token + ntokens) * r->choices; at++)
+        if (r->slots[at] >= 0)
+            add_rows(tally,
+                     tally->first[r->ids[at]] +
+                         (whole ? shard : (uint32_t)((slot + r->slots[at]) / cut)),
+                     1);
 }
 
 static int compare_shards(const void *a, const void *b)
@@ -309,8 +338,7 @@ static bool count_tokens(struct program_rows_counts *c, const struct program_row
         int64_t batch = shard / c->cuts[1] * local[0], seq = shard % c->cuts[1] * local[1];
 
         for (int64_t b = batch; b < min64(batch + local[0], c->batch); b++)
-            for (int64_t s = seq; s < min64(seq + local[1], c->seq); s++)
-                count_token(c, a, b, s, tally);
+            count_run(c, a, b, seq, min64(local[1], c->seq - seq), tally);
         if (!add_list(&c->of_tokens, shard, tally))
             return false;
     }
@@ -363,10 +391,14 @@ static struct program_rows_counts *make_counts(const struct program_rows_counts 
     *c = *key;
     tally.rows = calloc((size_t)c->nexperts, sizeof *tally.rows);
     tally.found = calloc((size_t)c->nexperts, sizeof *tally.found);
+    tally.first = calloc((size_t)a->experts->shape[0], sizeof *tally.first);
+    if (tally.first)
+        set_first(&tally, a);
     done = start_lists(&c->of_tokens, c->ntokens) && start_lists(&c->of_experts, c->nexperts) &&
-           tally.rows && tally.found && count_tokens(c, a, &tally) && turn_lists(c);
+           tally.rows && tally.found && tally.first && count_tokens(c, a, &tally) && turn_lists(c);
     free(tally.rows);
     free(tally.found);
+    free(tally.first);
     if (done)
         return c;
     program_rows_free_counts(c);
