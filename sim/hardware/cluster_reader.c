@@ -306,7 +306,7 @@ static void read_software_name(struct hardware *out, const struct yaml_node *nam
     if (name->kind == YAML_TEXT)
         found = software_find(name->text, &nearest);
     if (found) {
-        out->software = *found;
+        software_run(out, found);
         return;
     }
     for (int i = 0; software_name(i); i++)
@@ -340,6 +340,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_rates(out->elementwise_per_s, "elementwise", root, diag);
     read_part(out, root, &(struct section){"memory", memory_keys}, diag);
     read_part(&out->kernels, root, &(struct section){"kernels", kernel_keys}, diag);
+    read_part(&out->fsdp, root, &(struct section){"fsdp", fsdp_keys}, diag);
     read_host(out, root, diag);
     read_software(out, root, diag);
     read_part(&out->serving, root, &(struct section){"serving", serving_keys}, diag);

@@ -17,6 +17,7 @@ static const struct part {
     {"memory.", memory_keys, 0},
     {"kernels.", kernel_keys, offsetof(struct hardware, kernels)},
     {"host.", host_keys, offsetof(struct hardware, host)},
+    {"fsdp.", fsdp_keys, offsetof(struct hardware, fsdp)},
     {"serving.", serving_keys, offsetof(struct hardware, serving)},
     {"tiers.0.", tier_keys, offsetof(struct hardware, tiers[0])},
     {"tiers.1.", tier_keys, offsetof(struct hardware, tiers[1])},
@@ -24,17 +25,18 @@ static const struct part {
     {"tiers.3.", tier_keys, offsetof(struct hardware, tiers[3])},
 };
 
-#define NSECTIONS 4 /* the first parts; the others are tiers */
+#define NSECTIONS 5 /* the first parts; the others are tiers */
 
 static size_t nparts(const struct hardware *hardware)
 {
     return NSECTIONS + (size_t)hardware->ntiers;
 }
 
-/* Whether the file has no such section: the host's is optional. */
+/* Whether the file has no such section: some are optional. */
 static bool is_lacking(const struct hardware *hardware, size_t part)
 {
-    return parts[part].keys == host_keys && hardware->host.memory_bytes == 0;
+    return (parts[part].keys == host_keys && hardware->host.memory_bytes == 0) ||
+           (parts[part].keys == fsdp_keys && hardware->fsdp.matmul_efficiency == 0);
 }
 
 static bool is_number(const struct key *key)

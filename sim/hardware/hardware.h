@@ -137,6 +137,14 @@ struct hardware_serving {
     double direct_s;               /* as that of the first tier */
 };
 
+/* What kernels of PyTorch's FSDP reach, where the file's kernels are those of other software: parts
+ * of the peak as in struct hardware_kernels; all 0: what they reach there.  While the cluster runs
+ * software of FSDP, the two have changed places. */
+struct hardware_fsdp {
+    double matmul_efficiency, coded_efficiency;
+    double attention_efficiency, attention_backward_efficiency;
+};
+
 /* The host of a node: what its devices keep and compute outside their own memory.  What is of the
  * node is shared equally by its devices. */
 struct hardware_host {
@@ -196,6 +204,7 @@ struct hardware {
     int ntiers;
     struct hardware_software software;
     bool other_software; /* than the file says, so than what was measured */
+    struct hardware_fsdp fsdp;
     struct hardware_serving serving;
     struct kernel_models *models; /* of measured kernels; NULL: none */
     const char *models_of;        /* the shipped cluster that owns them; NULL: this */
@@ -248,7 +257,8 @@ void hardware_print_measured(struct text *out, const struct hardware *hardware);
  * cross-validated error of any measured shipped cluster, as a fraction of the step. */
 double hardware_error_elsewhere(void);
 
-/* Let a cluster run the software of a name (software.h); false: there is none. */
+/* Let a cluster run the software of a name (software.h), with the efficiencies that its kernels
+ * reach in it; false: there is none. */
 bool hardware_run_software(struct hardware *hardware, const char *name);
 
 /* Whether software keeps and sums gradients of a bfloat16 model in bfloat16; `coded`: its products

@@ -30,6 +30,7 @@ const struct key hardware_keys[] = {
     {"host", KEY_OTHER, false, 0, "memory, links and cores of a node, for what is offloaded"},
     {"tiers", KEY_OTHER, true, 0, "links between devices, from the innermost on"},
     {"software", KEY_OTHER, false, 0, "what the measured software does"},
+    {"fsdp", KEY_OTHER, false, 0, "what kernels of PyTorch's FSDP reach otherwise"},
     {"serving", KEY_OTHER, false, 0, "what engines that serve do otherwise"},
     {"validation", KEY_OTHER, false, 0, "how far modelled times were from published ones"},
     {"fitted", KEY_OTHER, false, 0, "the constants that were fitted, as kernels.launch"},
@@ -172,6 +173,18 @@ const struct key software_keys[] = {
      "microbatch"},
     {"sequence_parallel", KEY_YES_NO, false, AT(hardware_software, sequence_parallel),
      "tensor parallelism always shards activations between layers along the sequence"},
+    SOURCE,
+    END};
+
+const struct key fsdp_keys[] = {
+    {"matmul_efficiency", KEY_SHARE, true, AT(hardware_fsdp, matmul_efficiency),
+     "of the peak, for a large product"},
+    {"coded_efficiency", KEY_SHARE, true, AT(hardware_fsdp, coded_efficiency),
+     "of the peak, for a large product of 8 bits or fewer"},
+    {"attention_efficiency", KEY_SHARE, true, AT(hardware_fsdp, attention_efficiency),
+     "of the peak, for fused attention"},
+    {"attention_backward_efficiency", KEY_SHARE, true,
+     AT(hardware_fsdp, attention_backward_efficiency), "of the peak, for its gradient"},
     SOURCE,
     END};
 

@@ -72,6 +72,35 @@ const char *software_name(int index)
     return index < NSOFTWARE ? table[index].name : NULL;
 }
 
+static void exchange(double *a, double *b)
+{
+    double kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* Let a cluster's kernels and those of FSDP change places, if the file has both. */
+static void exchange_kernels(struct hardware *hardware)
+{
+    struct hardware_kernels *k = &hardware->kernels;
+    struct hardware_fsdp *f = &hardware->fsdp;
+
+    if (f->matmul_efficiency == 0)
+        return;
+    exchange(&k->matmul_efficiency, &f->matmul_efficiency);
+    exchange(&k->coded_efficiency, &f->coded_efficiency);
+    exchange(&k->attention_efficiency, &f->attention_efficiency);
+    exchange(&k->attention_backward_efficiency, &f->attention_backward_efficiency);
+}
+
+void software_run(struct hardware *hardware, const struct hardware_software *software)
+{
+    if (software->fsdp != hardware->software.fsdp)
+        exchange_kernels(hardware);
+    hardware->software = *software;
+}
+
 bool hardware_run_software(struct hardware *hardware, const char *name)
 {
     const struct hardware_software *found = software_find(name, NULL);
@@ -79,7 +108,7 @@ bool hardware_run_software(struct hardware *hardware, const char *name)
     if (!found)
         return false;
     if (!hardware->software.name || strcmp(hardware->software.name, name) != 0) {
-        hardware->software = *found;
+        software_run(hardware, found);
         hardware->other_software = true;
     }
     return true;

@@ -17,6 +17,9 @@
  * it. */
 const struct hardware_software *software_find(const char *name, struct nearest *nearest);
 
+/* Let a cluster run software, with the efficiencies that its kernels reach in it. */
+void software_run(struct hardware *hardware, const struct hardware_software *software);
+
 /* Names in the order of the table; NULL beyond. */
 const char *software_name(int index);
 
