@@ -67,4 +67,15 @@ ok $? "the cluster's software chooses them, too"
 ok $? "Megatron on such a cluster has its own again"
 [ "$(matmul_of -s hardware.fsdp.matmul_efficiency=0.66 -s software=fsdp2)" = "$own" ]
 ok $? "a key of the section can be set"
+
+printf '%s\n' '{"id": 1, "op": "plan.train_step", "in": {"model": {"hidden": 1024, "layers": 2, "heads": 8,
+    "mlp_dim": 4096, "vocab": 32000, "seq": 4096}, "hardware": "h200-sxm", "devices": 8, "micro_batch": 1,
+    "global_batch": 8, "recompute": "per-op SAC"}}' | tr -d '\n' >"$tmp/sac"
+sed 's/"recompute"/"software": "fsdp2", "recompute"/' "$tmp/sac" >"$tmp/fsdp"
+sed 's/"recompute"/"software": "megatron", "recompute"/' "$tmp/sac" >"$tmp/megatron"
+for asked in sac fsdp megatron; do
+    "$shardsim" query <"$tmp/$asked" | grep -o '"step_seconds":[^,]*' >"$tmp/$asked.seconds"
+done
+cmp -s "$tmp/sac.seconds" "$tmp/fsdp.seconds" && ! cmp -s "$tmp/sac.seconds" "$tmp/megatron.seconds"
+ok $? "per-op SAC is torchtitan's word, so that the step is of its software unless it says otherwise"
 done_testing

@@ -80,7 +80,7 @@ const struct query_op query_train_step_ops[] = {
          {"model.gated_mlp", "boolean", "false",
           "false: GELU with biases, tied embeddings; true: SwiGLU, RMS norms, RoPE."},
          {"hardware", "text", NULL, "A cluster by name, as 'shardsim show hardware' lists them."},
-         {"software", "text", "the cluster's",
+         {"software", "text", "the cluster's, or that of the words of recompute",
           "The software that runs the step, such as megatron."},
          {"devices", "whole number", NULL, "Devices; tp * pp * cp * dp of them."},
          {"tp", "whole number", "1", "Tensor parallelism."},

@@ -23,19 +23,21 @@
  * `whole`. */
 struct train_step_policy {
     const char *name;
-    const char *kind; /* NULL: `recompute` is none */
-    const char *more; /* entries of the map besides the kind */
+    const char *kind;     /* NULL: `recompute` is none */
+    const char *more;     /* entries of the map besides the kind */
+    const char *software; /* whose name of it this is; NULL: several */
 };
 
 static const struct train_step_policy policies[] = {
-    {"none", NULL, ""},
-    {"full", "full", ""},
-    {"selective", "selective", ""},
-    {"selective layer", "full", ", every: 2, offset: 1"}, /* torchtitan: the second of every two */
-    {"selective op", "selective_op", ""},
-    {"selective op (SAC)", "selective_op", ""},
-    {"per-op SAC", "selective_op", ""},
-    {"minimal", "minimal", ""},
+    {"none", NULL, "", NULL},
+    {"full", "full", "", NULL},
+    {"selective", "selective", "", NULL},
+    {"selective layer", "full", ", every: 2, offset: 1",
+     NULL}, /* torchtitan: the second of every two */
+    {"selective op", "selective_op", "", NULL},
+    {"selective op (SAC)", "selective_op", "", "fsdp2"},
+    {"per-op SAC", "selective_op", "", "fsdp2"},
+    {"minimal", "minimal", "", NULL},
 };
 
 #define NPOLICIES (sizeof policies / sizeof policies[0])
@@ -250,6 +252,8 @@ int train_step_read(struct train_step *out, const json_t *in, struct shd_error *
         status = read_batch(&s, in, err);
     if (status == SHD_OK)
         status = read_policy(&s.recompute, in, err);
+    if (status == SHD_OK && !s.software)
+        s.software = s.recompute->software;
     if (status == SHD_OK)
         status = read_dtype_name(&s, in, err);
     if (status == SHD_OK)
