@@ -23,7 +23,8 @@ STYLE = """<style>
 def rooms_of(path):
     rooms = {}
     for line in open(path, encoding="utf-8"):
-        name, colon, below = line.split("#")[0].partition(":")
+        head, colon, below = line.split("#")[0].partition(":")
+        name = head.split(" ")[0]
         if colon and not name.startswith("lib") and name != "main":
             rooms[name] = {room for room in below.split() if not room.startswith("lib/")}
     return rooms

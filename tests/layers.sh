@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests that every #include in lib/ and sim/ follows an arrow of sim/LAYERS, and that every arrow is
-# needed.
+# Tests that every #include in lib/ and sim/ follows an arrow of sim/LAYERS, that every arrow is
+# needed, and that no room has more lines than it may have.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${AWK:=awk}" "${top_srcdir:=$(dirname "$0")/..}"
@@ -19,6 +19,10 @@ check() {
             ! -path lib/layouts | sed 's/^/folder /'
         find lib -name '*.c' | sed 's/^/defines /'
         find lib sim -name '*.[ch]' | sort | sed 's/^/source /'
+        for room in sim/*; do
+            [ -d "$room" ] || continue
+            echo "lines $room $(find "$room" -name '*.[ch]' -exec cat {} + | wc -l)"
+        done
     ) | $AWK -v root="$1" -v layers="$1/sim/LAYERS" '
         function room_of(path,    part, n) {
             n = split(path, part, "/")
@@ -57,6 +61,10 @@ check() {
                 for (i = 2; i <= n; i++) {
                     if (word[i] == "")
                         continue
+                    if (word[i] ~ /^[0-9]+$/) {
+                        most[room] = word[i]
+                        continue
+                    }
                     if (room != "lib" && !(word[i] in known))
                         print "sim/LAYERS:" nline ": " room " names " word[i] ", which is not above it"
                     allowed[room, word[i]] = nline
@@ -127,6 +135,15 @@ check() {
                 print $2 ": no line in sim/LAYERS"
         }
         $1 == "source" { check_source($2) }
+        $1 == "lines" {
+            room = room_of($2 "/")
+            if (!(room in most))
+                print "sim/LAYERS: " room " has no number of lines"
+            else if ($3 > most[room])
+                print $2 ": " $3 " lines, " $3 - most[room] " more than sim/LAYERS has"
+            else if ($3 < most[room] - 500)
+                print "sim/LAYERS: " room " has " $3 " lines; lower its " most[room]
+        }
         END {
             for (arrow in allowed) {
                 split(arrow, end, SUBSEP)
@@ -150,7 +167,7 @@ tree() {
     mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
     {
         printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/layouts/t5x: lib/core\n'
-        printf 'base:\nlayouts: base lib/layouts/t5x\nrun: base\ncost:\nmain: run\n'
+        printf 'base 9:\nlayouts: base lib/layouts/t5x\nrun 9: base\ncost 9:\nmain: run\n'
     } >"$dir/$1/sim/LAYERS"
     printf '#include <stdio.h>\n#include <shd/mesh.h>\n' >"$dir/$1/lib/mesh.c"
     echo '#include <shd/error.h>' >"$dir/$1/lib/shd/mesh.h"
@@ -190,6 +207,11 @@ tree "a room below the line that names it" sim/LAYERS 'store: query'
 finds "a room below the line that names it" '^sim/LAYERS:10: store names query'
 tree "an arrow that no include needs" sim/LAYERS 'cost: base'
 finds "an arrow that no include needs" '^sim/LAYERS:10: cost names base, and includes nothing of it'
+tree "a room with more lines than it may have" sim/LAYERS 'cost 1: base'
+printf '#include "base/log.h"\n\n' >"$dir/a room with more lines than it may have/sim/cost/cost.c"
+finds "a room with more lines than it may have" '^sim/cost: 2 lines, 1 more than sim/LAYERS has'
+tree "a room that may have far more than it has" sim/LAYERS 'cost 510: base'
+finds "a room that may have far more than it has" '^sim/LAYERS: cost has 0 lines; lower its 510'
 tree "a folder without a line" sim/LAYERS ''
 mkdir "$dir/a folder without a line/sim/util"
 finds "a folder without a line" '^sim/util: '
