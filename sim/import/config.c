@@ -46,6 +46,7 @@ enum trait {
     NORMED = 32,    /* queries and keys have norms */
     SERIAL = 64,    /* the mlp follows attention */
     ONE_NORM = 128, /* attention and the mlp read the same norm, or follow each other */
+    OUT_BIAS = 512, /* attention's output has a bias */
     TWO_NORMS = 256 /* each reads a norm of its own, of the same values */
 };
 
@@ -97,7 +98,8 @@ struct config {
         ROW(PER_LAYER, BIAS, LAYER "self_attn.k_proj.bias", KEYS),           \
         ROW(PER_LAYER, 0, LAYER "self_attn.v_proj.weight", KEYS, HIDDEN),    \
         ROW(PER_LAYER, BIAS, LAYER "self_attn.v_proj.bias", KEYS),           \
-        ROW(PER_LAYER, 0, LAYER "self_attn.o_proj.weight", HIDDEN, QUERIES)
+        ROW(PER_LAYER, 0, LAYER "self_attn.o_proj.weight", HIDDEN, QUERIES), \
+        ROW(PER_LAYER, OUT_BIAS, LAYER "self_attn.o_proj.bias", HIDDEN)
 
 #define LLAMA_MLP                                                    \
     ROW(PER_DENSE, 0, LAYER "mlp.gate_proj.weight", FF, HIDDEN),     \
@@ -124,19 +126,17 @@ struct config {
         ROW(AFTER, UNTIED, "lm_head.weight", VOCAB, HIDDEN), ROW(ONCE, 0, NULL, END)
 
 static const struct row llama_rows[] = {
-    LLAMA_ATTENTION, {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
-    LLAMA_MLP,       LLAMA_NORMS,
+    LLAMA_ATTENTION,
+    LLAMA_MLP,
+    LLAMA_NORMS,
     LLAMA_END,
 };
 static const struct row qwen2_rows[] = {LLAMA_ATTENTION, LLAMA_MLP, LLAMA_NORMS, LLAMA_END};
 static const struct row qwen3_rows[] = {
-    LLAMA_ATTENTION, {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
-    QK_NORMS,        LLAMA_MLP,
-    LLAMA_NORMS,     LLAMA_END,
+    LLAMA_ATTENTION, QK_NORMS, LLAMA_MLP, LLAMA_NORMS, LLAMA_END,
 };
 static const struct row qwen3_moe_rows[] = {
     LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
     QK_NORMS,
     LLAMA_MLP,
     {PER_ROUTED, 0, LAYER "mlp.gate.weight", {EXPERTS, HIDDEN}},
@@ -149,7 +149,6 @@ static const struct row qwen3_moe_rows[] = {
 /* Before weights are rounded to mxfp4: experts' arrays are input by output. */
 static const struct row gpt_oss_rows[] = {
     LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
     {PER_LAYER, 0, LAYER "self_attn.sinks", {HEADS}},
     {PER_ROUTED, 0, LAYER "mlp.router.weight", {EXPERTS, HIDDEN}},
     {PER_ROUTED, 0, LAYER "mlp.router.bias", {EXPERTS}},
@@ -171,7 +170,6 @@ static const struct row phi3_rows[] = {
 };
 static const struct row olmo2_rows[] = {
     LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
     {PER_LAYER, 0, LAYER "self_attn.q_norm.weight", {QUERIES}},
     {PER_LAYER, 0, LAYER "self_attn.k_norm.weight", {KEYS}},
     LLAMA_MLP,
@@ -181,7 +179,6 @@ static const struct row olmo2_rows[] = {
 };
 static const struct row cohere_rows[] = {
     LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
     {PER_LAYER, NORMED, LAYER "self_attn.q_norm.weight", {HEADS, HEAD_DIM}},
     {PER_LAYER, NORMED, LAYER "self_attn.k_norm.weight", {KV_HEADS, HEAD_DIM}},
     LLAMA_MLP,
@@ -190,7 +187,6 @@ static const struct row cohere_rows[] = {
 };
 static const struct row starcoder2_rows[] = {
     LLAMA_ATTENTION,
-    {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
     {PER_LAYER, 0, LAYER "mlp.c_fc.weight", {FF, HIDDEN}},
     {PER_LAYER, MLP_BIAS, LAYER "mlp.c_fc.bias", {FF}},
     {PER_LAYER, 0, LAYER "mlp.c_proj.weight", {HIDDEN, FF}},
@@ -428,12 +424,6 @@ static int add_arrays(const struct config *c)
     return status ? status : add_all(c, AFTER, 0);
 }
 
-static bool is_gated(const struct scenario_model *m)
-{
-    return m->activation == SCENARIO_SWIGLU || m->activation == SCENARIO_GEGLU ||
-           m->activation == SCENARIO_GEGLU_EXACT;
-}
-
 /* Take the extents and traits of the rows from the model, and add its arrays. */
 static int add_model(struct config *c)
 {
@@ -456,7 +446,8 @@ static int add_model(struct config *c)
     e[POSITIONS] = m->positions;
     e[BUCKETS] = m->buckets;
     c->traits = (m->attention_bias != SCENARIO_BIAS_NONE ? BIAS : 0u) | (m->bias ? MLP_BIAS : 0u) |
-                (m->tied ? 0u : UNTIED) | (is_gated(m) ? GATED : PLAIN) |
+                (m->tied ? 0u : UNTIED) | (scenario_is_gated(m->activation) ? GATED : PLAIN) |
+                (m->attention_bias == SCENARIO_BIAS_ALL ? OUT_BIAS : 0u) |
                 (m->qk_norm != SCENARIO_QK_PLAIN ? NORMED : 0u) |
                 (m->residual == SCENARIO_BESIDE_NORMS ? TWO_NORMS : ONE_NORM) |
                 (m->residual == SCENARIO_SERIAL ? SERIAL : 0u);
