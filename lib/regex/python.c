@@ -301,7 +301,7 @@ static int rewrite_named_reference(struct rewrite *r)
 
     if (status)
         return status;
-    group = is_name(name, length) ? find_group(r, name, length) : 0;
+    group = find_group(r, name, length);
     return group > 0 ? put_reference(r, group, name) : rewrite_fail(r, name, "unknown group name");
 }
 
@@ -314,7 +314,7 @@ static int open_condition(struct rewrite *r, const char *start)
 
     if (status)
         return status;
-    group = is_name(name, length) ? find_group(r, name, length) : 0;
+    group = find_group(r, name, length);
     if (group == 0 && (strspn(name, "0123456789") != length || length > 9))
         return rewrite_fail(r, name, "unknown group name");
     if (group == 0)
