@@ -7,7 +7,8 @@
  * deterministic.
  *
  * The model's error is that of rows left out: a fifth of the shapes at a time, whole shapes, of a
- * model that is fitted to the others; of a single shape a fifth of the rows.  The model itself is fitted to all.
+ * model that is fitted to the others; of a single shape a fifth of the rows.  The model itself is
+ * fitted to all.
  *
  * Thread class: owned by one thread.
  *

@@ -176,25 +176,31 @@ static int check_divides(const struct asked *asked, const char *what, const char
                          (long long)json_integer_value(a), by, (long long)json_integer_value(b));
 }
 
-static int check_sizes(const struct asked *asked, struct shd_error *err)
+/* Whether all keys are sizes of the op, and those that it needs are there. */
+static int check_keys(const struct asked *asked, struct shd_error *err)
 {
     const struct asked_op *op = asked->op;
-    const char *key;
-    json_t *value;
-    size_t n = 0;
-    int status;
+    json_t *sizes = (json_t *)asked->sizes;
+    size_t n;
 
-    json_object_foreach((json_t *)asked->sizes, key,
-                        value) if (!json_is_null(value) &&
-                                   !is_size_of(op, key, &n)) return fields_unknown(key, op->name,
-                                                                                   op->sizes, n,
-                                                                                   err);
+    for (void *i = json_object_iter(sizes); i; i = json_object_iter_next(sizes, i))
+        if (!json_is_null(json_object_iter_value(i)) &&
+            !is_size_of(op, json_object_iter_key(i), &n))
+            return fields_unknown(json_object_iter_key(i), op->name, op->sizes, n, err);
     (void)is_size_of(op, "", &n);
     for (size_t i = 0; i + op->ngiven < n; i++)
-        if (!json_is_integer(json_object_get(asked->sizes, op->sizes[i])))
+        if (!json_is_integer(json_object_get(sizes, op->sizes[i])))
             return shd_error_set(err, SHD_ETYPE, "'sizes.%s' of %s is missing", op->sizes[i],
                                  op->name);
-    status = check_divides(asked, "heads", "kv_heads", err);
+    return SHD_OK;
+}
+
+static int check_sizes(const struct asked *asked, struct shd_error *err)
+{
+    int status = check_keys(asked, err);
+
+    if (status == SHD_OK)
+        status = check_divides(asked, "heads", "kv_heads", err);
     if (status == SHD_OK)
         status = check_divides(asked, "inter", "tp", err);
     if (status == SHD_OK)
