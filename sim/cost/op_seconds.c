@@ -12,6 +12,7 @@
 #include "cost/op_codes.h"
 #include "cost/op_experts.h"
 #include "cost/op_products.h"
+#include "hardware/shipped_models.h"
 #include "program/rows.h"
 
 /* ---- arrays ---- */
@@ -63,19 +64,22 @@ static bool serve(struct op_seconds *out)
     bool serves = program_serves(program);
 
     out->host_op = PROGRAM_NONE;
-    if (!serves && (program_learns(program) || !out->hardware->models))
+    if (!serves &&
+        (program_learns(program) || !(out->hardware->models || out->hardware->models_of)))
         return true;
     out->served = malloc(sizeof *out->served);
     if (out->served)
         *out->served = serves ? hardware_as_served(out->hardware)
                               : hardware_as_measured(out->hardware);
     out->hardware = out->served;
+    if (!out->served || shipped_models_bind(out->served) != SHD_OK)
+        return false;
     if (!serves)
-        return out->served;
+        return true;
     out->host_op = program->first_op;
     while (out->host_op < program->nops && program->ops[out->host_op].kind != PROGRAM_KERNEL)
         out->host_op++;
-    return out->served;
+    return true;
 }
 
 /* Queries of a sequence, at most, of a step whose kernels start from a captured graph: those of a
@@ -123,8 +127,11 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         return status;
     *out = (struct op_seconds){.program = program, .hardware = hardware};
     out->moves = calloc((size_t)program->nops + 1, sizeof *out->moves);
-    if (!serve(out) || !out->moves)
+    if (!serve(out) || !out->moves) {
+        op_seconds_fini(out);
+        *out = (struct op_seconds){.program = program};
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
+    }
     op_seconds_lay(out, program->mesh);
     if (program_serves(program)) {
         op_codes_find(out);

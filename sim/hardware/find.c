@@ -121,7 +121,10 @@ static int find_supposed(struct hardware **out, const char *name, const char *su
     text_fini(&place);
     if (status != SHD_OK)
         return status;
-    if (shipped_models_bind(*out, diag) == SHD_OK)
+    /* All who plan with the cluster share a list of its own, which is written here alone. */
+    if ((*out)->models && shipped_models_bind(*out) != SHD_OK)
+        diag_no_memory(diag);
+    else
         hardware_set(*out, suppositions, named_at, diag);
     status = diag_status(diag, before);
     if (status != SHD_OK) {

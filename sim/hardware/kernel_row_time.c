@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "hardware/kernel_work.h"
+#include "hardware/shipped_models.h"
 
 double kernel_row_copies_seconds(const struct hardware *hardware, const struct kernel_row *row)
 {
@@ -57,11 +58,20 @@ static bool has_rate(const struct hardware *hardware, enum kernel_type type)
                             : hardware->flops_per_s[rate] > 0;
 }
 
+static void set_by_model(struct kernel_row_time *out, const struct hardware *hardware,
+                         const struct kernel_row *row)
+{
+    struct kernel_parts parts;
+
+    out->seconds = kernel_work_model_seconds(&parts, hardware, out->model, &row->sizes);
+    out->bound_by = hardware_bound_name(kernel_work_bound(&parts));
+    out->beyond = kernel_model_beyond(out->model, &row->sizes);
+}
+
 /* Of a kind with names: by a model alone. */
 static int named_time(struct kernel_row_time *out, const struct hardware *hardware,
                       const struct kernel_row *row, struct shd_error *err)
 {
-    struct kernel_parts parts;
     struct nearest near;
 
     out->model = kernel_work_find_named(hardware, row->kernel, row->name);
@@ -73,9 +83,7 @@ static int named_time(struct kernel_row_time *out, const struct hardware *hardwa
         return shd_error_set(err, SHD_EUNSUPPORTED, "'%.40s' was not measured on '%.30s'%s",
                              row->name, hardware->name, near.best ? nearest_hint(&near).text : "");
     }
-    out->seconds = kernel_work_model_seconds(&parts, hardware, out->model, &row->sizes);
-    out->bound_by = hardware_bound_name(kernel_work_bound(&parts));
-    out->beyond = kernel_model_beyond(out->model, &row->sizes);
+    set_by_model(out, hardware, row);
     return SHD_OK;
 }
 
@@ -83,16 +91,13 @@ static int kernel_time(struct kernel_row_time *out, const struct hardware *hardw
                        const struct kernel_row *row, struct shd_error *err)
 {
     const struct hardware_work work = work_of(row);
-    struct kernel_parts parts;
 
     if (!has_rate(hardware, row->type))
         return shd_error_set(err, SHD_EUNSUPPORTED, "cluster '%.40s' has no rate of %s",
                              hardware->name, shd_dtype_name(kernel_work_rate(row->type)));
     out->model = kernel_work_find(hardware, row->kernel, row->type);
     if (out->model) {
-        out->seconds = kernel_work_model_seconds(&parts, hardware, out->model, &row->sizes);
-        out->bound_by = hardware_bound_name(kernel_work_bound(&parts));
-        out->beyond = kernel_model_beyond(out->model, &row->sizes);
+        set_by_model(out, hardware, row);
     } else {
         out->seconds = hardware_kernel_seconds(hardware, &work);
         out->bound_by = hardware_bound_name(hardware_kernel_bound(hardware, &work));
@@ -156,6 +161,8 @@ int kernel_row_time(struct kernel_row_time *out, const struct hardware *hardware
     struct hardware used = nccl ? hardware_as_measured(hardware) : hardware_as_served(hardware);
 
     *out = (struct kernel_row_time){.model = NULL};
+    if (shipped_models_bind(&used) != SHD_OK)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the models of '%.40s'", used.name);
     if (row->kernel >= KERNEL_FIRST_NAMED)
         return named_time(out, &used, row, err);
     return row->kernel >= KERNEL_ALL_REDUCE ? collective_time(out, &used, row, err)

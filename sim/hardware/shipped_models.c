@@ -13,20 +13,21 @@
 #define SHIPPED_MAX 64
 
 /* The list of a shipped cluster; NULL: no memory. */
-static struct kernel_models *read_list(const struct shipped_file *file, struct diag *diag)
+static struct kernel_models *read_list(const struct shipped_file *file)
 {
     struct kernel_models *models = NULL;
     struct hardware *hardware = NULL;
     struct text text = TEXT_INIT;
+    struct diag diag = DIAG_INIT;
 
     shipped_text(file, &text);
-    if (text.failed)
-        diag_no_memory(diag);
-    else if (hardware_parse(&hardware, file->name, text_get(&text), text.length, diag) == SHD_OK) {
+    if (!text.failed &&
+        hardware_parse(&hardware, file->name, text_get(&text), text.length, &diag) == SHD_OK) {
         models = hardware->models;
         hardware->models = NULL;
     }
     hardware_destroy(hardware);
+    diag_fini(&diag);
     text_fini(&text);
     return models;
 }
@@ -49,29 +50,32 @@ static struct kernel_models *keep(struct kernel_models *models, const struct shi
 }
 
 /* Those of a shipped cluster, with those than which its kernels are no slower; NULL: no memory. */
-static struct kernel_models *find(const char *name, struct diag *diag)
+static struct kernel_models *find(const char *name)
 {
     const struct shipped_file *file = shipped_find(name);
     struct kernel_models *models = keep(NULL, file);
 
     if (models)
         return models;
-    models = read_list(file, diag);
+    models = read_list(file);
     if (models && models->no_slower_name)
-        models->no_slower_than = find(models->no_slower_name, diag);
+        models->no_slower_than = find(models->no_slower_name);
     if (models && !models->no_slower_than == !models->no_slower_name)
         return keep(models, file);
     kernel_models_destroy(models);
     return NULL;
 }
 
-int shipped_models_bind(struct hardware *hardware, struct diag *diag)
+int shipped_models_bind(struct hardware *hardware)
 {
-    struct kernel_models *own = hardware->models;
+    struct kernel_models *models = hardware->models;
 
-    if (hardware->models_of)
-        hardware->models = find(hardware->models_of, diag);
-    else if (own && own->no_slower_name)
-        own->no_slower_than = find(own->no_slower_name, diag);
-    return diag->no_memory ? SHD_ENOMEM : SHD_OK;
+    if (models && models->no_slower_name && !models->no_slower_than) {
+        models->no_slower_than = find(models->no_slower_name);
+        return models->no_slower_than ? SHD_OK : SHD_ENOMEM;
+    }
+    if (models || !hardware->models_of)
+        return SHD_OK;
+    hardware->models = find(hardware->models_of);
+    return hardware->models ? SHD_OK : SHD_ENOMEM;
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "jobs/command.h"
+#include "hardware/shipped_models.h"
 #include "jobs/command.h"
 
 #define SLICES_MAX (1 << 30)
@@ -45,9 +45,13 @@ static int lay_out(struct hardware *hardware, const struct shd_mesh *mesh, int64
 int cluster_load(struct hardware **out, const char *name)
 {
     struct diag diag = DIAG_INIT;
-    int exit = CMD_OK;
+    int exit = CMD_OK, status = hardware_find(out, name, NULL, (struct place){NULL, 0, 0}, &diag);
 
-    if (hardware_find(out, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
+    if (status == SHD_OK && shipped_models_bind(*out) != SHD_OK) {
+        diag_no_memory(&diag);
+        status = SHD_ENOMEM;
+    }
+    if (status != SHD_OK) {
         diag_write(&diag, stderr);
         exit = cmd_exit_of_input(&diag);
     }
