@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Draw the rooms of sim and their includes from sim/LAYERS: a room stands on the rooms below it.
+"""Draw the rooms of sim and interop and their includes from sim/LAYERS: a room stands on the rooms below it.
 
     rooms.py LAYERS ARCHITECTURE.md > docs/rooms.svg
 
 An arrow is left out if a longer path of arrows leads to the same room.  The words in a room are the begin of its
-row in ARCHITECTURE.md.  tests/readme.sh compares docs/rooms.svg with this script's output.
+row in ARCHITECTURE.md; rooms of interop have a colour of their own.  tests/readme.sh compares docs/rooms.svg with this script's output.
 
 SPDX-License-Identifier: Apache-2.0
 """
 import html
+import os
 import re
 import sys
 
 WIDTH, ROW, BOX, GAP = 1000, 92, 46, 14
 STYLE = """<style>
-.p{fill:#fff}.r{fill:#e8f0fa;stroke:#4a6a94}.t{font:600 13px sans-serif;fill:#1a1a1a}
+.p{fill:#fff}.r{fill:#e8f0fa;stroke:#4a6a94}.o{fill:#faf0e0;stroke:#94744a}.t{font:600 13px sans-serif;fill:#1a1a1a}
 .n{font:10px sans-serif;fill:#444}.a{fill:none;stroke:#8a93a0;stroke-width:1.1}
-@media(prefers-color-scheme:dark){.p{fill:#16181c}.r{fill:#22324a;stroke:#7f9cc4}.t{fill:#f0f0f0}.n{fill:#c4c8ce}.a{stroke:#7a828e}}
+@media(prefers-color-scheme:dark){.p{fill:#16181c}.r{fill:#22324a;stroke:#7f9cc4}.o{fill:#44341c;stroke:#c4a47f}.t{fill:#f0f0f0}.n{fill:#c4c8ce}.a{stroke:#7a828e}}
 </style>"""
 
 
@@ -72,6 +73,7 @@ def lines_of(text, most):
 
 def main():
     rooms, words = rooms_of(sys.argv[1]), words_of(sys.argv[2])
+    interop = os.path.join(os.path.dirname(sys.argv[1]), "..", "interop")
     below = reach(rooms)
     arrows = [(a, b) for a in rooms for b in sorted(rooms[a]) if not any(b in below[c] for c in rooms[a])]
     rows = rows_of(rooms, arrows)
@@ -90,7 +92,8 @@ def main():
         bend = (to_y - y) / 2
         out.append('<path class="a" d="M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f"/>' % (x, y, x, y + bend, to_x, to_y - bend, to_x, to_y))
     for name, (x, y) in middle.items():
-        out.append('<rect class="r" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="5"/>' % (x - half[name], y - BOX / 2, 2 * half[name], BOX))
+        building = "o" if os.path.isdir(os.path.join(interop, name)) else "r"
+        out.append('<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="5"/>' % (building, x - half[name], y - BOX / 2, 2 * half[name], BOX))
         lines = lines_of(words.get(name, ""), int(half[name] / 2.6))
         out.append('<text class="t" x="%.1f" y="%.1f" text-anchor="middle">%s</text>' % (x, y - (6 if lines[0] else -4), name))
         for i, line in enumerate(lines):

@@ -119,59 +119,6 @@ libsim_la_SOURCES = \
 	%D%/calibrate/steps.h \
 	%D%/calibrate/write.c \
 	%D%/calibrate/write.h \
-	%D%/capture/axes.c \
-	%D%/capture/axes.h \
-	%D%/capture/capture.c \
-	%D%/capture/capture.h \
-	%D%/capture/hlo.c \
-	%D%/capture/hlo.h \
-	%D%/capture/hlo_calls.c \
-	%D%/capture/hlo_groups.c \
-	%D%/capture/hlo_groups.h \
-	%D%/capture/hlo_loops.c \
-	%D%/capture/hlo_loops.h \
-	%D%/capture/hlo_names.c \
-	%D%/capture/hlo_names.h \
-	%D%/capture/hlo_ops.c \
-	%D%/capture/hlo_ops.h \
-	%D%/capture/hlo_reader.c \
-	%D%/capture/hlo_reader.h \
-	%D%/capture/hlo_slices.c \
-	%D%/capture/hlo_slices.h \
-	%D%/capture/hlo_statements.c \
-	%D%/capture/hlo_statements.h \
-	%D%/capture/hlo_text.c \
-	%D%/capture/hlo_text.h \
-	%D%/capture/reader.c \
-	%D%/capture/reader.h \
-	%D%/capture/replay_report.c \
-	%D%/capture/replay_report.h \
-	%D%/capture/rows.c \
-	%D%/capture/rows.h \
-	%D%/capture/spread.c \
-	%D%/capture/spread.h \
-	%D%/capture/sums.c \
-	%D%/capture/sums.h \
-	%D%/capture/torch_arrays.c \
-	%D%/capture/torch_arrays.h \
-	%D%/capture/torch_chakra.c \
-	%D%/capture/torch_chakra.h \
-	%D%/capture/torch_groups.c \
-	%D%/capture/torch_groups.h \
-	%D%/capture/torch_nest.c \
-	%D%/capture/torch_ops.c \
-	%D%/capture/torch_ops.h \
-	%D%/capture/torch_own.c \
-	%D%/capture/torch_own.h \
-	%D%/capture/torch_profiler.c \
-	%D%/capture/torch_profiler.h \
-	%D%/capture/torch_room.c \
-	%D%/capture/torch_trace.c \
-	%D%/capture/torch_trace.h \
-	%D%/capture/traces.c \
-	%D%/capture/traces.h \
-	%D%/capture/traces_join.c \
-	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/args_values.c \
@@ -332,34 +279,6 @@ libsim_la_SOURCES = \
 	%D%/explain/schedule_steps.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
-	%D%/export/deepspeed.c \
-	%D%/export/export.c \
-	%D%/export/export.h \
-	%D%/export/jax.c \
-	%D%/export/jax_functions.c \
-	%D%/export/jax_functions.h \
-	%D%/export/jax_ops.c \
-	%D%/export/jax_ops.h \
-	%D%/export/layout.c \
-	%D%/export/megatron.c \
-	%D%/export/megatron_model.c \
-	%D%/export/megatron_model.h \
-	%D%/export/pytorch.c \
-	%D%/export/roles.c \
-	%D%/export/roles.h \
-	%D%/export/rounding.c \
-	%D%/export/rounding.h \
-	%D%/export/serving.c \
-	%D%/export/serving.h \
-	%D%/export/sglang.c \
-	%D%/export/stage_layers.c \
-	%D%/export/stage_layers.h \
-	%D%/export/targets.h \
-	%D%/export/torchtitan.c \
-	%D%/export/torchtitan.h \
-	%D%/export/torchtitan_command.c \
-	%D%/export/torchtitan_model.c \
-	%D%/export/vllm.c \
 	%D%/graph/arithmetic.c \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
@@ -492,102 +411,6 @@ libsim_la_SOURCES = \
 	%D%/hardware/torus.h \
 	%D%/hardware/traits.c \
 	%D%/hardware/traits.h \
-	%D%/import/array.c \
-	%D%/import/config.c \
-	%D%/import/import.c \
-	%D%/import/import.h \
-	%D%/import/job.c \
-	%D%/import/job.h \
-	%D%/import/job_model.c \
-	%D%/import/job_parts.c \
-	%D%/import/job_print.c \
-	%D%/import/job_shape.c \
-	%D%/import/job_shape.h \
-	%D%/import/launch_script.c \
-	%D%/import/launch_script.h \
-	%D%/import/layer_freq.c \
-	%D%/import/list.c \
-	%D%/import/megatron.c \
-	%D%/import/megatron.h \
-	%D%/import/megatron_command.c \
-	%D%/import/megatron_offload.c \
-	%D%/import/megatron_options.c \
-	%D%/import/megatron_options.h \
-	%D%/import/megatron_program.c \
-	%D%/import/megatron_recompute.c \
-	%D%/import/megatron_rules.c \
-	%D%/import/megatron_test.c \
-	%D%/import/products.c \
-	%D%/import/products.h \
-	%D%/import/python_text.c \
-	%D%/import/python_text.h \
-	%D%/import/remarks.c \
-	%D%/import/rows.h \
-	%D%/import/rules.c \
-	%D%/import/rules.h \
-	%D%/import/rules_easydel.c \
-	%D%/import/rules_layout.c \
-	%D%/import/rules_layout.h \
-	%D%/import/rules_list.c \
-	%D%/import/rules_list.h \
-	%D%/import/rules_names.c \
-	%D%/import/rules_names.h \
-	%D%/import/rules_print.c \
-	%D%/import/rules_spec.c \
-	%D%/import/rules_spec.h \
-	%D%/import/rules_t5x.c \
-	%D%/import/serving.c \
-	%D%/import/serving.h \
-	%D%/import/serving_models.c \
-	%D%/import/serving_print.c \
-	%D%/import/sglang.c \
-	%D%/import/sglang_options.c \
-	%D%/import/shell.c \
-	%D%/import/shell.h \
-	%D%/import/shell_assign.c \
-	%D%/import/shell_assign.h \
-	%D%/import/shell_branch.c \
-	%D%/import/shell_branch.h \
-	%D%/import/shell_builtin.c \
-	%D%/import/shell_builtin.h \
-	%D%/import/shell_call.c \
-	%D%/import/shell_call.h \
-	%D%/import/shell_expand.c \
-	%D%/import/shell_expand.h \
-	%D%/import/shell_fork.c \
-	%D%/import/shell_fork.h \
-	%D%/import/shell_lines.c \
-	%D%/import/shell_lines.h \
-	%D%/import/shell_loop.c \
-	%D%/import/shell_loop.h \
-	%D%/import/shell_reader.c \
-	%D%/import/shell_reader.h \
-	%D%/import/shell_redirect.c \
-	%D%/import/shell_redirect.h \
-	%D%/import/shell_state.c \
-	%D%/import/shell_state.h \
-	%D%/import/shell_sum.c \
-	%D%/import/shell_sum.h \
-	%D%/import/shell_test.c \
-	%D%/import/shell_test.h \
-	%D%/import/shell_words.c \
-	%D%/import/shell_words.h \
-	%D%/import/source.c \
-	%D%/import/source.h \
-	%D%/import/stages.c \
-	%D%/import/statements.c \
-	%D%/import/statements.h \
-	%D%/import/tokenizers.c \
-	%D%/import/tokenizers.h \
-	%D%/import/torchtitan.c \
-	%D%/import/torchtitan.h \
-	%D%/import/torchtitan_json.c \
-	%D%/import/torchtitan_options.c \
-	%D%/import/torchtitan_stages.c \
-	%D%/import/value.c \
-	%D%/import/value.h \
-	%D%/import/vllm.c \
-	%D%/import/vllm_options.c \
 	%D%/jobs/array_names.c \
 	%D%/jobs/array_names.h \
 	%D%/jobs/ask.c \
@@ -946,49 +769,6 @@ libsim_la_SOURCES = \
 	%D%/program/step_memory.c \
 	%D%/program/valid.c \
 	%D%/program/valid.h \
-	%D%/query/layer.c \
-	%D%/query/layer.h \
-	%D%/query/layer_question.c \
-	%D%/query/layer_question.h \
-	%D%/query/limits.c \
-	%D%/query/limits.h \
-	%D%/query/manual.c \
-	%D%/query/manual.h \
-	%D%/query/moves.c \
-	%D%/query/moves.h \
-	%D%/query/kernel_question.c \
-	%D%/query/kernel_question.h \
-	%D%/query/op_kernel_time.c \
-	%D%/query/op_layer.c \
-	%D%/query/op_moe_route.c \
-	%D%/query/op_pipeline.c \
-	%D%/query/op_plan_search.c \
-	%D%/query/op_replay.c \
-	%D%/query/op_reshard.c \
-	%D%/query/op_ring_balance.c \
-	%D%/query/op_scenario.c \
-	%D%/query/op_step.c \
-	%D%/query/op_train.c \
-	%D%/query/op_train_step.c \
-	%D%/query/query.c \
-	%D%/query/query.h \
-	%D%/query/train.c \
-	%D%/query/train.h \
-	%D%/query/train_layout.c \
-	%D%/query/train_layout.h \
-	%D%/query/train_step.c \
-	%D%/query/train_step.h \
-	%D%/query/train_step_trial.c \
-	%D%/query/train_step_trial.h \
-	%D%/question/answer.c \
-	%D%/question/answer.h \
-	%D%/question/fields.c \
-	%D%/question/fields.h \
-	%D%/question/json_memory.c \
-	%D%/question/json_memory.h \
-	%D%/question/op.h \
-	%D%/question/read_field.c \
-	%D%/question/read_field.h \
 	%D%/ranks/bundle.c \
 	%D%/ranks/bundle.h \
 	%D%/ranks/chain.c \

@@ -16,7 +16,7 @@ calls() {
         -exec grep -nE "(^|[^[:alnum:]_])($names) ?\(" /dev/null {} +
 }
 
-calls "$top_srcdir/lib" "$top_srcdir/sim" "$top_srcdir/tests" "$top_srcdir/bench" \
+calls "$top_srcdir/lib" "$top_srcdir/sim" "$top_srcdir/interop" "$top_srcdir/tests" "$top_srcdir/bench" \
     "$top_srcdir/examples" >"$dir/faults"
 [ ! -s "$dir/faults" ]
 ok $? "no call of $names"

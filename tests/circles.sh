@@ -1,5 +1,5 @@
 #!/bin/sh
-# Inside a room of sim, and among the ops of lib/layouts, the files depend one way: none needs a
+# Inside a room of sim or interop, and among the ops of lib/layouts, the files depend one way: none needs a
 # function or an object of a file that needs one of its own, directly or by others.  Who defines and
 # who needs what is asked of the object files; sim/LAYERS and layers.sh say the same of the rooms.
 #
@@ -20,7 +20,7 @@ END
 }
 
 # Where the rooms lie, in the sources as in a build.
-rooms='sim lib/layouts/query'
+rooms='sim interop lib/layouts/query'
 
 # symbols BUILD SOURCE: "path/unit symbol type" of all objects of rooms in BUILD whose source is still
 # in SOURCE; libtool's folder and prefix are left out of the path.
@@ -112,7 +112,7 @@ nsources=$(cd "$top_srcdir" && find $rooms -name '*.c' | wc -l)
 nsources=$((nsources - 1))
 grep -q '^#define WITH_MPI 1' "$top_builddir/config.h" || nsources=$((nsources - 1))
 [ "$nunits" -eq "$nsources" ]
-ok $? "the symbols of all files of sim are read"
+ok $? "the symbols of all files of sim and interop are read"
 echo "$nunits of $nsources" | diag
 
 unknown <"$dir/found" >"$dir/faults"
@@ -121,7 +121,7 @@ ok $? "no files of a room need each other"
 diag <"$dir/faults"
 
 known | while read -r room file _; do
-    grep -q "^$room sim/$room/$file needs" "$dir/found" || echo "$room $file"
+    grep -Eq "^$room (sim|interop)/$room/$file needs" "$dir/found" || echo "$room $file"
 done >"$dir/stale"
 [ ! -s "$dir/stale" ]
 ok $? "the circles that are let be are there"
@@ -129,7 +129,7 @@ diag <"$dir/stale"
 
 # unit NAME TEXT: write a source and compile its object, in a small tree
 unit() {
-    mkdir -p "$dir/small/sim/room/.libs" "$dir/small/lib/layouts/query"
+    mkdir -p "$dir/small/interop" "$dir/small/sim/room/.libs" "$dir/small/lib/layouts/query"
     echo "$2" >"$dir/small/sim/room/$1.c"
     $CC -c -o "$dir/small/sim/room/.libs/libsim_la-$1.o" "$dir/small/sim/room/$1.c"
 }

@@ -72,10 +72,11 @@ compile $CC -x c -std=c17 -pedantic "$@" <"$dir/all.h"
 ok $? "all public headers in one program"
 diag <"$dir/out"
 
-# Those of sim, and of the ops of lib/layouts.
+# Those of sim and interop, and of the ops of lib/layouts.
 for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort) \
+    $(cd "$top_srcdir/interop" && find . -name '*.h' | sort) \
     $(cd "$top_srcdir/lib" && find layouts -name '*.h' | sort); do
-    private_c "${name#./}" -I "$top_srcdir/sim" "$@"
+    private_c "${name#./}" -I "$top_srcdir/sim" -I "$top_srcdir/interop" "$@"
     ok $? "\"${name#./}\" alone, C17"
     diag <"$dir/out"
 done

@@ -1,4 +1,4 @@
-/* Tests import/import.h: safetensors headers, indexes, configs of Hugging Face, and lists of
+/* Tests trees/import.h: safetensors headers, indexes, configs of Hugging Face, and lists of
  * arrays.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "import/import.h"
 #include "tap.h"
+#include "trees/import.h"
 
 static struct shd_tree *new_tree(void)
 {

@@ -56,7 +56,7 @@ is $? "check: baselines lie beside scenarios"
 for page in "$share"/docs/*.md; do
     sed -n 's/[^]]*\](\([^):#]*\)[^)]*)/\1\n/gp' "$page" | grep -e '^[^ ]*/[^ ]*$' -e '^[^ ]*\.md$' | while read -r link; do
         case $link in
-            ../sim/* | ../lib/* | ../tests/* | ../bench/* | ../python* | ../site/* | ../.ci/*)
+            ../sim/* | ../interop/* | ../lib/* | ../tests/* | ../bench/* | ../python* | ../site/* | ../.ci/*)
                 [ -e "$top_srcdir/docs/$link" ] && continue
                 ;;
         esac

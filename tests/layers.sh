@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests that every #include in lib/ and sim/ follows an arrow of sim/LAYERS, that every arrow is
+# Tests that every #include in lib/, sim/ and interop/ follows an arrow of sim/LAYERS, that every arrow is
 # needed, and that no room has more lines than it may have.
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -15,11 +15,11 @@ check() {
     (
         cd "$1" || exit
         find sim -path '*/shd/*.h' | sed 's/^/public /'
-        find lib lib/layouts sim -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd \
+        find lib lib/layouts sim interop -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd \
             ! -path lib/layouts | sed 's/^/folder /'
         find lib -name '*.c' | sed 's/^/defines /'
-        find lib sim -name '*.[ch]' | sort | sed 's/^/source /'
-        for room in sim/*; do
+        find lib sim interop -name '*.[ch]' | sort | sed 's/^/source /'
+        for room in sim/* interop/*; do
             [ -d "$room" ] || continue
             echo "lines $room $(find "$room" -name '*.[ch]' -exec cat {} + | wc -l)"
         done
@@ -164,10 +164,10 @@ finds() {
 # tree NAME FILE LINE: make a small tree with an additional line in one file.
 tree() {
     mkdir -p "$dir/$1/lib/shd" "$dir/$1/lib/reshard" "$dir/$1/lib/layouts/t5x" "$dir/$1/lib/layouts/query"
-    mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
+    mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost" "$dir/$1/interop/export"
     {
         printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/layouts/t5x: lib/core\n'
-        printf 'base 9:\nlayouts: base lib/layouts/t5x\nrun 9: base\ncost 9:\nmain: run\n'
+        printf 'base 9:\nlayouts: base lib/layouts/t5x\nrun 9: base\ncost 9:\nexport 9: run\nmain: run\n'
     } >"$dir/$1/sim/LAYERS"
     printf '#include <stdio.h>\n#include <shd/mesh.h>\n' >"$dir/$1/lib/mesh.c"
     echo '#include <shd/error.h>' >"$dir/$1/lib/shd/mesh.h"
@@ -180,6 +180,7 @@ tree() {
     echo '#include <shd/mesh.h>' >"$dir/$1/sim/run/shd/run.h"
     echo '#include <shd/run.h>' >"$dir/$1/sim/main.c"
     : >"$dir/$1/sim/base/log.h"
+    echo '#include <shd/run.h>' >"$dir/$1/interop/export/export.h"
     : >"$dir/$1/sim/cost/cost.h"
     echo "$3" >>"$dir/$1/$2"
 }
@@ -195,6 +196,8 @@ ok $? "is content with a good tree"
 
 tree "an include of a room that is not allowed" sim/run/run.c '#include "cost/cost.h"'
 finds "an include of a room that is not allowed" '^sim/run/run.c:4: run may not include "cost/cost.h"'
+tree "another system's files in the simulator" sim/run/run.c '#include "export/export.h"'
+finds "another system's files in the simulator" '^sim/run/run.c:4: run may not include "export/export.h"'
 tree "a public header of a room that is not allowed" sim/cost/cost.h '# include <shd/run.h>'
 finds "a public header of a room that is not allowed" '^sim/cost/cost.h:1: '
 tree "an include from lib into sim" lib/mesh.c '#include "base/log.h"'
@@ -204,9 +207,9 @@ finds "a system header that lib does without" '^lib/mesh.c:3: lib may not includ
 tree "a header of another folder by its bare name" sim/run/run.c '#include "log.h"'
 finds "a header of another folder by its bare name" '^sim/run/run.c:4: '
 tree "a room below the line that names it" sim/LAYERS 'store: query'
-finds "a room below the line that names it" '^sim/LAYERS:10: store names query'
+finds "a room below the line that names it" '^sim/LAYERS:11: store names query'
 tree "an arrow that no include needs" sim/LAYERS 'cost: base'
-finds "an arrow that no include needs" '^sim/LAYERS:10: cost names base, and includes nothing of it'
+finds "an arrow that no include needs" '^sim/LAYERS:11: cost names base, and includes nothing of it'
 tree "a room with more lines than it may have" sim/LAYERS 'cost 1: base'
 printf '#include "base/log.h"\n\n' >"$dir/a room with more lines than it may have/sim/cost/cost.c"
 finds "a room with more lines than it may have" '^sim/cost: 2 lines, 1 more than sim/LAYERS has'

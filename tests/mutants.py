@@ -95,7 +95,7 @@ def covered_lines(folder, prefix):
             for file in json.loads(document)["files"]:
                 path = os.path.normpath(os.path.join(folder, file["file"]))
                 path = os.path.relpath(path, os.path.realpath(folder + "/../.."))
-                if path.startswith(("sim/", "lib/")) and path.endswith(".c"):
+                if path.startswith(("sim/", "lib/", "interop/")) and path.endswith(".c"):
                     found = lines.setdefault(path, [set(), set()])
                     found[0].update(line["line_number"] for line in file["lines"] if line["count"])
                     found[1].update(line["line_number"] for line in file["lines"])
@@ -153,7 +153,7 @@ def changes(line):
 
 
 def draw(number, seed):
-    files = subprocess.run(["git", "ls-files", "sim/*.c", "lib/*.c"], cwd=TOP, check=True, text=True,
+    files = subprocess.run(["git", "ls-files", "sim/*.c", "lib/*.c", "interop/*.c"], cwd=TOP, check=True, text=True,
                            stdout=subprocess.PIPE).stdout.split()
     reached = json.load(gzip.open(HOME + "/coverage.json.gz", "rt"))
     code = {}

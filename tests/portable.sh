@@ -20,9 +20,9 @@ names="$names|canonicalize_file_name|program_invocation_[a-z_]*name|sincosf?|exp
 names="$names|timer_create|sem_init|sem_timedwait|pthread_condattr_setclock|clock_nanosleep"
 names="$names|pthread_barrier_[a-z]+|pthread_spin_[a-z]+|pthread_mutex_timedlock|SIGRTMIN|sigtimedwait|sigwaitinfo"
 
-# faults FOLDER: the lines below FOLDER/lib and FOLDER/sim that use any of them, but for comments
+# faults FOLDER: the lines below FOLDER/lib, FOLDER/sim and FOLDER/interop that use any of them, but for comments
 faults() {
-    (cd "$1" && grep -rnE --include='*.[ch]' -e "^ *# *include *<($headers)>" -e "(^|[^A-Za-z0-9_])($names)([^A-Za-z0-9_]|\$)" lib sim |
+    (cd "$1" && grep -rnE --include='*.[ch]' -e "^ *# *include *<($headers)>" -e "(^|[^A-Za-z0-9_])($names)([^A-Za-z0-9_]|\$)" lib sim interop |
         grep -v -e '^sim/base/system_[a-z]*\.c:' -e '^[^:]*:[0-9]*: *\(/\*\|\*\)')
 }
 
@@ -31,7 +31,7 @@ faults "$top_srcdir" >"$dir/faults"
 ok $? "what not every system has is behind base/system.h"
 diag <"$dir/faults"
 
-mkdir -p "$dir/lib" "$dir/sim/base"
+mkdir -p "$dir/lib" "$dir/sim/base" "$dir/interop"
 echo '    core = sched_getcpu();' >"$dir/sim/base/system_linux.c"
 printf '/* A futex by syscall(). */\n#include <unistd.h>\nint my_syscall(void);\n' >"$dir/lib/good.c"
 [ -z "$(faults "$dir")" ]

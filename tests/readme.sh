@@ -124,7 +124,7 @@ same "docs/search.md: the scenario is the shipped one"
 
 # ARCHITECTURE.md lists every room, and the files that it names exist.
 missing=$(sed -n 's/^\([a-z]*\)[ 0-9]*:.*/\1/p' "$top_srcdir/sim/LAYERS" | while read -r room; do
-    [ -d "$top_srcdir/sim/$room" ] || [ -d "$top_srcdir/lib/$room" ] || continue
+    [ -d "$top_srcdir/sim/$room" ] || [ -d "$top_srcdir/interop/$room" ] || [ -d "$top_srcdir/lib/$room" ] || continue
     grep -q "^|.*\`$room\`" "$map" || echo "$room"
 done)
 [ -z "$missing" ]

@@ -1,4 +1,4 @@
-/* Tests import/shell.h: the commands that a script runs, and the words and commands that are in
+/* Tests shell/shell.h: the commands that a script runs, and the words and commands that are in
  * doubt.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "import/shell.h"
+#include "shell/shell.h"
 #include "tap.h"
 
 /* Print a command: words in [], a ? before a doubtful word, and a ! before a command that may not

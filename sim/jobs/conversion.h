@@ -8,8 +8,8 @@
 #define JOBS_CONVERSION_H
 
 #include "base/file_kind.h"
-#include "import/job.h"
-#include "import/rules.h"
+#include "rules/rules.h"
+#include "training/job.h"
 
 /* A system, which has one of the two readers. */
 struct conversion_source {

@@ -8,8 +8,8 @@
 
 #include "base/nearest.h"
 #include "hardware/hardware.h"
-#include "import/serving.h"
 #include "scenario/published_types.h"
+#include "servers/serving.h"
 
 #define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
 #define MEMORY 0.9         /* of a device, that servers take by default */

@@ -21,9 +21,9 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
-#include "import/import.h"
 #include "jobs/asked.h"
 #include "report/table.h"
+#include "trees/import.h"
 
 #define SCHEMA 1          /* version of the form of show tree --json */
 #define SPEC_TEXT_MAX 256 /* bytes of a spec or a mesh in a line; a longer one is cut */

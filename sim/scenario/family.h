@@ -22,7 +22,7 @@
 #include "base/yaml.h"
 #include "scenario/scenario.h"
 
-/* The names of a family's arrays: import/config.c. */
+/* The names of a family's arrays: trees/config.c. */
 enum family_arrays {
     FAMILY_UNNAMED,
     FAMILY_LLAMA, /* and mistral */

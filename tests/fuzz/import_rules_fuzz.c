@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/rules.h"
+#include "rules/rules.h"
 #include "scenario/scenario.h"
 
 #define MODEL \

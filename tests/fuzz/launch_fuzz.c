@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/job.h"
 #include "scenario/scenario.h"
+#include "training/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

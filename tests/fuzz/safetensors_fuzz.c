@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "import/import.h"
+#include "trees/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
