@@ -374,7 +374,7 @@ test_planning() {
     timeout "$LIMIT" "$shardsim" plan "$tmp/long.yaml" -s model.layers=400 >"$tmp/out" 2>"$tmp/err" &
     child=$!
     i=0
-    while ! grep -q "strategies done" "$tmp/err" && [ $i -lt 150 ]; do
+    while ! grep -q "strategies done" "$tmp/err" && [ $i -lt 600 ]; do
         sleep 0.2
         i=$((i + 1))
     done
