@@ -1155,6 +1155,8 @@ libsim_la_SOURCES = \
 	%D%/trial/given.h \
 	%D%/trial/handoff.c \
 	%D%/trial/handoff.h \
+	%D%/trial/largest.c \
+	%D%/trial/largest.h \
 	%D%/trial/moved_shards.c \
 	%D%/trial/moved_shards.h \
 	%D%/trial/op_verdicts.c \
@@ -1175,6 +1177,8 @@ libsim_la_SOURCES = \
 	%D%/trial/timing.h \
 	%D%/trial/trial.c \
 	%D%/trial/trial.h \
+	%D%/trial/variant.c \
+	%D%/trial/variant.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
 	%D%/walk/gather.c \

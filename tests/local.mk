@@ -135,6 +135,7 @@ check_PROGRAMS += \
 	%D%/uint128 \
 	%D%/units \
 	%D%/valid \
+	%D%/variant \
 	%D%/wait \
 	%D%/walk \
 	%D%/yaml

@@ -12,6 +12,7 @@
 #include "base/array_file.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
+#include "hardware/margin.h"
 #include "hardware/software.h"
 #include "model/offload_marks.h"
 #include "model/pipeline.h"
@@ -687,6 +688,32 @@ void trial_find_worst(struct trial *trial)
         trial->record->worst_unknown = true;
     }
     diag_fini(&diag);
+}
+
+/* The bytes of a device that hold so many bytes of arrays. */
+static double of_device(const struct trial *trial, double bytes)
+{
+    const struct hardware *h = trial->hardware;
+
+    return h ? bytes * (1 + h->fragmentation) + h->reserved_bytes : bytes;
+}
+
+double trial_need_bytes(const struct trial *trial)
+{
+    const struct record *record = trial->record;
+
+    return of_device(trial, record ? (double)record_balance_of(record, record->peak_bytes).max
+                                   : (double)program_peak_bytes(trial->program));
+}
+
+double trial_room_bytes(const struct trial *trial, bool margin)
+{
+    const struct hardware *h = trial->hardware;
+    double room = !h ? INFINITY : margin ? hardware_room(h) : h->memory_bytes;
+
+    return trial->memory_limit_bytes > 0
+               ? fmin(room, of_device(trial, (double)trial->memory_limit_bytes))
+               : room;
 }
 
 bool trial_fits(const struct trial *trial)

@@ -1,0 +1,59 @@
+/* variant.h - a scenario with other settings, read and planned like a file: refused, too big for a
+ * device's memory, or it fits.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef TRIAL_VARIANT_H
+#define TRIAL_VARIANT_H
+
+#include "base/text.h"
+#include "trial/trial.h"
+
+enum variant_outcome { VARIANT_REFUSED, VARIANT_TOO_BIG, VARIANT_FITS };
+
+/* How far a variant is made. */
+enum variant_extent {
+    VARIANT_PLANNED, /* its program is planned, on its cluster if it names one */
+    VARIANT_BUILT,   /* it has a program */
+    VARIANT_LAID,    /* its graph is sharded (trial_lay()) */
+    VARIANT_READ     /* its scenario is read */
+};
+
+struct variant_ask {
+    const char *name;        /* of the text, in messages: "<layout>" */
+    const struct text *text; /* the scenario; its first strategy is taken */
+    const char *const *sets; /* settings, as of --set */
+    size_t nsets;
+    enum variant_extent extent;
+    bool executes; /* the program may be executed; else nothing of it will be */
+    bool margin;   /* a part of a device's memory is kept free (hardware/margin.h) */
+};
+
+struct variant {
+    struct scenario_file *file; /* NULL: the scenario itself was refused */
+    struct trial trial;         /* as far as `extent` says; zeros if the variant was refused */
+    int status;                 /* of trial_init(); SHD_OK: the variant was not refused */
+    struct diag errors; /* why it was refused, with places in the text and in the settings */
+    enum variant_outcome outcome;  /* of a planned variant, or VARIANT_REFUSED; ... */
+    double need_bytes, room_bytes; /* ... of a device, as trial_need_bytes() has it */
+};
+
+/* Make a variant; a refusal is no failure.  On SHD_OK free the variant with variant_fini(); on
+ * failure (SHD_ENOMEM, errors of trial_plan()) there is nothing to free. */
+SHD_MUST_CHECK int variant_init(struct variant *out, const struct variant_ask *ask,
+                                struct shd_error *err);
+
+/* The same, but a refusal is a failure: its first message, without the place, goes to `err`. */
+SHD_MUST_CHECK int variant_need(struct variant *out, const struct variant_ask *ask,
+                                struct shd_error *err);
+
+/* Plan a variant that was made up to VARIANT_BUILT; the caller may have changed its cluster before.
+ * Errors as trial_plan(). */
+SHD_MUST_CHECK int variant_plan(struct variant *variant, bool margin, struct shd_error *err);
+
+/* Zeros are allowed. */
+void variant_fini(struct variant *variant);
+
+#endif /* TRIAL_VARIANT_H */
