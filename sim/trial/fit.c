@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial/variant.h"
+
 #define RUNGS_MAX 6
 #define LADDERS_MAX 24
 #define DOUBLINGS_MAX 3 /* how often an axis is doubled */
@@ -152,25 +154,14 @@ static void add_mesh(struct search *s)
 
 /* ---- plans ---- */
 
-static void keep_totals(struct saving_totals *out, const struct record *record)
+static void keep_totals(struct fit_change *out, const struct record *record)
 {
-    *out = (struct saving_totals){
+    out->totals = (struct saving_totals){
         .received_bytes = record_received(record),
         .peak_bytes = record_balance_of(record, record->peak_bytes).max,
         .flops = record_sum(record, record->flops),
     };
-}
-
-static int plan(struct trial *trial, struct saving_totals *totals, int32_t *ndevices,
-                struct shd_error *err)
-{
-    int status = trial_plan(trial, err);
-
-    if (status != SHD_OK)
-        return status;
-    keep_totals(totals, trial->record);
-    *ndevices = trial->record->ndevices;
-    return SHD_OK;
+    out->ndevices = record->ndevices;
 }
 
 /* Plan the scenario with a change; *planned is false if the scenario cannot have the change, or the
@@ -178,9 +169,12 @@ static int plan(struct trial *trial, struct saving_totals *totals, int32_t *ndev
 static int try_change(struct search *s, struct fit_change *change, bool *planned)
 {
     const char *sets[FIT_SETS_MAX];
-    struct diag diag = DIAG_INIT;
-    struct scenario_file *file = NULL;
-    struct trial trial;
+    const struct variant_ask ask = {.name = s->scenario->place.file,
+                                    .text = &s->text,
+                                    .sets = sets,
+                                    .nsets = change->nsets,
+                                    .executes = !s->scenario->planned};
+    struct variant v;
     int status;
 
     *planned = false;
@@ -190,25 +184,16 @@ static int try_change(struct search *s, struct fit_change *change, bool *planned
     }
     for (uint32_t i = 0; i < change->nsets; i++)
         sets[i] = change->sets[i];
-    status = scenario_parse(&file, s->scenario->place.file, text_get(&s->text), s->text.length,
-                            sets, change->nsets, &diag);
-    if (status == SHD_OK) {
-        file->scenarios[0].planned = s->scenario->planned;
-        status = trial_init(&trial, &file->scenarios[0], &diag);
-    }
-    if (status == SHD_OK) {
+    status = variant_init(&v, &ask, s->err);
+    if (status != SHD_OK)
+        return status;
+    *planned = v.outcome != VARIANT_REFUSED;
+    if (*planned) {
         s->fit->nplans++;
-        status = plan(&trial, &change->totals, &change->ndevices, s->err);
-        *planned = status == SHD_OK;
-        trial_fini(&trial);
-    } else if (diag.no_memory) {
-        status = shd_error_set(s->err, SHD_ENOMEM, "no memory to look for what would fit");
-    } else {
-        status = SHD_OK;
+        keep_totals(change, v.trial.record);
     }
-    scenario_file_destroy(file);
-    diag_fini(&diag);
-    return status;
+    variant_fini(&v);
+    return SHD_OK;
 }
 
 static bool fits(const struct search *s, const struct fit_change *change)
@@ -390,7 +375,7 @@ static int look(struct search *s)
 int trial_fit(struct fit *out, const struct trial *trial, struct shd_error *err)
 {
     struct search *s;
-    int status = SHD_OK;
+    int status;
 
     *out = (struct fit){.wanted = !trial_fits(trial)};
     if (!out->wanted)
@@ -404,10 +389,7 @@ int trial_fit(struct fit *out, const struct trial *trial, struct shd_error *err)
     s->err = err;
     out->least.totals.peak_bytes = program_peak_bytes(trial->program);
     scenario_print(s->scenario, &s->text);
-    if (s->text.failed)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory to look for what would fit");
-    else
-        status = look(s);
+    status = look(s);
     text_fini(&s->text);
     free(s);
     return status;
