@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "hardware/margin.h"
-#include "report/modelled.h"
 #include "report/serving.h"
 #include "search/serving_scenario.h"
+#include "trial/largest.h"
+#include "trial/variant.h"
 
 #define BATCH_MAX (INT64_C(1) << 20)
 #define GAIN 0.02 /* of tokens a second, for which more prompts are taken in at once */
@@ -35,11 +35,10 @@ struct finder {
 
 /* ---- one plan ---- */
 
-enum outcome { REFUSED, TOO_BIG, FITS };
-
 /* What a planned trial comes to. */
-static enum outcome read_plan(struct serving_layout *out, const struct trial *trial)
+static void read_plan(struct serving_layout *out, const struct variant *v)
 {
+    const struct trial *trial = &v->trial;
     const struct scenario *s = trial->scenario;
     const struct result result = {
         .serves = true,
@@ -49,61 +48,43 @@ static enum outcome read_plan(struct serving_layout *out, const struct trial *tr
         .tokens = (uint64_t)s->batch.size * (uint64_t)scenario_new_tokens(s),
         .record = trial->record,
     };
-    struct modelled_figures figures;
     struct serving serving;
 
     serving_of(&serving, &result);
-    modelled_figures_of(&figures, trial->record, result.tokens);
-    *out = (struct serving_layout){.batch = s->batch.size,
-                                   .token_s = serving.token_s,
-                                   .attention_s =
-                                       (double)trial->record->modelled->work_ns[RECORD_ATTENTION] *
-                                       1e-9,
-                                   .tokens_per_s = serving.tokens_per_s,
-                                   .device_tokens_per_s = serving.device_tokens_per_s,
-                                   .prompt_s = -1,
-                                   .memory_bytes = figures.memory_bytes,
-                                   .cache_bytes = serving.cache_bytes_most,
-                                   .bound = serving.bound.word};
-    return trial_fits(trial) && figures.fits &&
-                   figures.memory_bytes <= hardware_room(trial->hardware)
-               ? FITS
-               : TOO_BIG;
+    *out = (struct serving_layout){
+        .batch = s->batch.size,
+        .token_s = serving.token_s,
+        .attention_s = (double)trial->record->modelled->work_ns[RECORD_ATTENTION] * 1e-9,
+        .tokens_per_s = serving.tokens_per_s,
+        .device_tokens_per_s = serving.device_tokens_per_s,
+        .prompt_s = -1,
+        .memory_bytes = v->need_bytes,
+        .cache_bytes = serving.cache_bytes_most,
+        .bound = serving.bound.word};
 }
 
-static int plan_sets(enum outcome *outcome, struct serving_layout *out, struct finder *f,
+static int plan_sets(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
                      const struct serving_sets *sets)
 {
+    const struct variant_ask ask = {
+        .name = "<layout>", .text = &f->text, .sets = sets->each, .nsets = sets->n, .margin = true};
     struct serving_search *s = f->out;
-    struct scenario_file *file = NULL;
-    struct diag diag = DIAG_INIT;
-    struct trial trial;
-    int status;
+    struct variant v;
+    int status = variant_init(&v, &ask, f->err);
 
-    *outcome = REFUSED;
-    status = scenario_parse(&file, "<layout>", text_get(&f->text), f->text.length, sets->each,
-                            sets->n, &diag);
-    if (status == SHD_OK) {
-        file->scenarios[0].planned = true;
-        status = trial_init(&trial, &file->scenarios[0], &diag);
-    }
-    if (status == SHD_OK) {
-        status = trial_plan(&trial, f->err);
-        if (status == SHD_OK)
-            *outcome = read_plan(out, &trial);
+    *outcome = status == SHD_OK ? v.outcome : VARIANT_REFUSED;
+    if (status != SHD_OK)
+        return status;
+    if (v.outcome == VARIANT_REFUSED) {
+        refusals_add(&s->refusals, 1, diag_first(&v.errors, ""));
+    } else {
+        read_plan(out, &v);
         s->nplans++;
-        trial_fini(&trial);
         if (s->wants.progress)
             s->wants.progress(s->wants.arg, s->nplans);
-    } else if (diag.no_memory) {
-        status = shd_error_set(f->err, SHD_ENOMEM, "no memory to plan layouts");
-    } else {
-        refusals_add(&s->refusals, 1, diag_first(&diag, ""));
-        status = SHD_OK;
     }
-    scenario_file_destroy(file);
-    diag_fini(&diag);
-    return status;
+    variant_fini(&v);
+    return SHD_OK;
 }
 
 /* What an earlier search has found of this mesh; NULL: nothing, or that it does not fit. */
@@ -117,8 +98,8 @@ static const struct serving_layout *find_known(const struct finder *f, int64_t b
     return NULL;
 }
 
-static int plan(enum outcome *outcome, struct serving_layout *out, struct finder *f, int64_t batch,
-                bool prefill)
+static int plan(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
+                int64_t batch, bool prefill)
 {
     const struct serving_layout *known = find_known(f, batch, prefill);
     struct serving_sets sets;
@@ -129,7 +110,7 @@ static int plan(enum outcome *outcome, struct serving_layout *out, struct finder
     }
     *out = *known;
     out->best_of_user = false; /* that was among its own */
-    *outcome = FITS;
+    *outcome = VARIANT_FITS;
     return SHD_OK;
 }
 
@@ -185,7 +166,7 @@ static int find_beside(struct finder *f, struct serving_layout *layout)
 {
     struct serving_layout all;
     struct serving_sets sets;
-    enum outcome outcome;
+    enum variant_outcome outcome;
     int status;
 
     layout->prompt_s = -1;
@@ -194,7 +175,7 @@ static int find_beside(struct finder *f, struct serving_layout *layout)
     serving_sets_make_prompts(&sets, text_get(&f->mesh), groups_of(f),
                               tokens_beside(f, layout->batch));
     status = plan_sets(&outcome, &all, f, &sets);
-    if (status == SHD_OK && outcome != REFUSED)
+    if (status == SHD_OK && outcome != VARIANT_REFUSED)
         layout->prompt_s = fmax(layout->token_s, all.token_s - all.attention_s +
                                                      f->prompt.attention_s + layout->attention_s);
     return status;
@@ -237,7 +218,7 @@ static int keep(struct finder *f, struct serving_layout *layout)
 /* Plan a prompt of each group, if its time is limited or it is taken in beside tokens. */
 static int find_prompt(struct finder *f, int64_t groups)
 {
-    enum outcome outcome;
+    enum variant_outcome outcome;
     int status;
 
     f->takes_prompts = false;
@@ -245,18 +226,18 @@ static int find_prompt(struct finder *f, int64_t groups)
         (f->out->wants.ttft_s <= 0 && f->out->wants.use != SERVING_BOTH))
         return SHD_OK;
     status = plan(&outcome, &f->prompt, f, groups, true);
-    f->takes_prompts = status == SHD_OK && outcome == FITS;
+    f->takes_prompts = status == SHD_OK && outcome == VARIANT_FITS;
     return status;
 }
 
 /* Plan and keep a batch; *within: it fits, and keeps to the times. */
-static int plan_batch(enum outcome *outcome, bool *within, struct finder *f, int64_t batch)
+static int plan_batch(enum variant_outcome *outcome, bool *within, struct finder *f, int64_t batch)
 {
     struct serving_layout layout;
     int status = plan(outcome, &layout, f, batch, f->out->wants.use == SERVING_PREFILL);
 
     *within = false;
-    if (*outcome != FITS || status != SHD_OK)
+    if (*outcome != VARIANT_FITS || status != SHD_OK)
         return status;
     status = find_beside(f, &layout);
     if (status == SHD_OK)
@@ -271,22 +252,17 @@ static bool is_stopped(const struct finder *f)
 }
 
 /* Between a batch that is within the limits and one that is not, halve to a sixteenth. */
-static int refine(struct finder *f, int64_t good, int64_t bad, int64_t groups)
+static int refine(struct finder *f, struct largest *l, int64_t groups)
 {
     int status = SHD_OK;
 
-    for (int n = 0; n < HALVINGS && bad - good > groups && status == SHD_OK; n++) {
-        int64_t batch = (good + bad) / 2 / groups * groups;
-        enum outcome outcome;
+    l->tries = HALVINGS;
+    for (int64_t n; status == SHD_OK && !is_stopped(f) && (n = largest_next(l)) > 0;) {
+        enum variant_outcome outcome;
         bool within;
 
-        if (is_stopped(f))
-            return SHD_OK;
-        status = plan_batch(&outcome, &within, f, batch);
-        if (within)
-            good = batch;
-        else
-            bad = batch;
+        status = plan_batch(&outcome, &within, f, n * groups);
+        largest_tell(l, n, within ? 0 : 1);
     }
     return status;
 }
@@ -303,30 +279,28 @@ static bool is_full(struct finder *f, int64_t groups, int64_t batch)
 /* Double the batch for as long as it fits; then look where the limits are reached. */
 static int plan_mesh(struct finder *f)
 {
-    int64_t groups = groups_of(f), batch = groups, good = 0, bad = 0;
-    enum outcome outcome = FITS;
+    int64_t groups = groups_of(f), batch = groups;
+    struct largest l = {.most = 0};
+    enum variant_outcome outcome = VARIANT_FITS;
     int status = print_mesh(f);
 
     if (status == SHD_OK)
         status = find_prompt(f, groups);
     f->out->nmeshes++;
-    for (; batch <= BATCH_MAX && outcome == FITS && status == SHD_OK; batch *= 2) {
+    for (; batch <= BATCH_MAX && outcome == VARIANT_FITS && status == SHD_OK; batch *= 2) {
         bool within;
 
         if (is_stopped(f))
             return SHD_OK;
         status = plan_batch(&outcome, &within, f, batch);
-        f->out->nrefused += outcome == REFUSED && batch == groups;
-        if (within)
-            good = batch;
-        else if (bad <= good)
-            bad = batch;
+        f->out->nrefused += outcome == VARIANT_REFUSED && batch == groups;
+        largest_tell(&l, batch / groups, within ? 0 : 1);
         if (is_full(f, groups, batch))
             break;
     }
-    f->out->nlarge += batch > BATCH_MAX && outcome == FITS && status == SHD_OK;
-    return f->out->wants.use != SERVING_PREFILL && good > 0 && bad > good && status == SHD_OK
-               ? refine(f, good, bad, groups)
+    f->out->nlarge += batch > BATCH_MAX && outcome == VARIANT_FITS && status == SHD_OK;
+    return f->out->wants.use != SERVING_PREFILL && l.fits > 0 && status == SHD_OK
+               ? refine(f, &l, groups)
                : status;
 }
 

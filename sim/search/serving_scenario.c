@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial/variant.h"
+
 static void add_set(struct serving_sets *sets, const char *key, const char *value)
 {
     char *text = sets->texts[sets->n];
@@ -49,40 +51,35 @@ void serving_sets_make_prompts(struct serving_sets *sets, const char *mesh, int6
     add_set(sets, "limits.tokens", "0");
 }
 
-/* Call the only strategy as in a file that has none.  SHD_ENOMEM. */
-static int forget_name(struct scenario *scenario)
+/* The only strategy is called as in a file that has none. */
+static bool forget_name(struct scenario *scenario)
 {
-    char *name = strdup(SCENARIO_DEFAULT_STRATEGY);
-
-    if (!name)
-        return SHD_ENOMEM;
     free(scenario->strategy);
-    scenario->strategy = name;
-    return SHD_OK;
+    scenario->strategy = strdup(SCENARIO_DEFAULT_STRATEGY);
+    return scenario->strategy != NULL;
 }
 
 int serving_scenario_print(struct text *out, const struct trial *trial,
                            const struct serving_layout *layout, struct shd_error *err)
 {
-    struct scenario_file *file = NULL;
     struct text text = TEXT_INIT;
-    struct diag diag = DIAG_INIT;
     struct serving_sets sets;
+    struct variant_ask ask = {
+        .name = "<layout>", .text = &text, .sets = sets.each, .extent = VARIANT_READ};
+    struct variant v;
     int status;
 
     serving_sets_make(&sets, layout->mesh, layout->batch, false);
+    ask.nsets = sets.n;
     scenario_print(trial->scenario, &text);
-    status = text.failed ? SHD_ENOMEM
-                         : scenario_parse(&file, "<layout>", text_get(&text), text.length,
-                                          sets.each, sets.n, &diag);
-    if (status == SHD_OK)
-        status = forget_name(&file->scenarios[0]);
-    if (status == SHD_OK)
-        scenario_print_brief(&file->scenarios[0], out);
-    else
-        shd_error_set(err, status, "%.150s", diag_first(&diag, "no memory for the scenario"));
-    scenario_file_destroy(file);
-    diag_fini(&diag);
+    status = variant_need(&v, &ask, err);
+    if (status == SHD_OK) {
+        if (forget_name(&v.file->scenarios[0]))
+            scenario_print_brief(&v.file->scenarios[0], out);
+        else
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");
+        variant_fini(&v);
+    }
     text_fini(&text);
     return status;
 }
