@@ -12,6 +12,7 @@
 #include <shd/regex.h>
 
 #include "report/modelled.h"
+#include "trial/variant.h"
 
 #define BATCH 256 /* ways planned at once, whatever the number of threads */
 
@@ -329,82 +330,65 @@ static void set_all(struct text texts[NSETS], const struct tensors *t,
     text_addf(&texts[SET_MEMORY], "limits.memory=%" PRIu64, t->memory_bytes);
 }
 
-/* The scenario of a way.  Free it with scenario_file_destroy(). */
-static int read_way(struct scenario_file **out, const struct tensors *t,
-                    const struct tensors_way *way, struct diag *diag)
+/* The variant of a way, made up to `extent`. */
+static int make_way(struct variant *out, const struct tensors *t, const struct tensors_way *way,
+                    enum variant_extent extent, struct shd_error *err)
 {
     struct text texts[NSETS] = {TEXT_INIT, TEXT_INIT, TEXT_INIT};
-    const char *sets[NSETS + 1];
-    size_t nsets = 0;
-    int status = SHD_OK;
+    const char *sets[NSETS + 1] = {"rules=params"};
+    const struct variant_ask ask = {.name = "<way>",
+                                    .text = &t->base,
+                                    .sets = sets,
+                                    .nsets = NSETS + (t->memory_bytes > 0),
+                                    .extent = extent};
+    bool failed = false;
+    int status;
 
     set_all(texts, t, way);
-    sets[nsets++] = "rules=params";
     for (int i = 0; i < NSETS; i++) {
-        if (texts[i].failed)
-            status = SHD_ENOMEM;
-        if (i != SET_MEMORY || t->memory_bytes > 0)
-            sets[nsets++] = text_get(&texts[i]);
+        failed |= texts[i].failed;
+        sets[i + 1] = text_get(&texts[i]);
     }
-    if (status == SHD_OK)
-        status =
-            scenario_parse(out, "<way>", text_get(&t->base), t->base.length, sets, nsets, diag);
+    status = failed ? no_memory(err) : variant_init(out, &ask, err);
     for (int i = 0; i < NSETS; i++)
         text_fini(&texts[i]);
     return status;
 }
 
-/* Plan a way.  A refused scenario is no error, and has no step; any other failure is an error. */
+/* Plan a way; one that is refused has no step. */
 static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct shd_error *err)
 {
-    struct diag diag = DIAG_INIT;
-    struct scenario_file *file = NULL;
     struct modelled_figures figures;
-    struct trial trial;
-    bool built = false;
-    int status = read_way(&file, t, &plan->way, &diag);
+    struct variant v;
+    int status = make_way(&v, t, &plan->way, VARIANT_PLANNED, err);
 
     plan->state = TENSORS_REFUSED;
-    if (status == SHD_OK) {
-        file->scenarios[0].planned = true;
-        status = trial_init(&trial, &file->scenarios[0], &diag);
-        built = status == SHD_OK;
+    if (status != SHD_OK)
+        return status;
+    if (v.outcome != VARIANT_REFUSED) {
+        modelled_figures_of(&figures, v.trial.record, 0);
+        plan->step_s = figures.step_s;
+        plan->peak_bytes = program_peak_bytes(v.trial.program);
+        plan->state = trial_fits(&v.trial) ? TENSORS_FITS : TENSORS_TOO_BIG;
     }
-    if (built) {
-        plan->peak_bytes = program_peak_bytes(trial.program);
-        plan->state = trial_fits(&trial) ? TENSORS_FITS : TENSORS_TOO_BIG;
-        status = trial_plan(&trial, err);
-        if (status == SHD_OK) {
-            modelled_figures_of(&figures, trial.record, 0);
-            plan->step_s = figures.step_s;
-        }
-        trial_fini(&trial);
-    }
-    if (!built && status != SHD_ENOMEM && !diag.no_memory)
-        status = SHD_OK;
-    if (status == SHD_ENOMEM || diag.no_memory)
-        status = no_memory(err);
-    diag_fini(&diag);
-    scenario_file_destroy(file);
-    return status;
+    variant_fini(&v);
+    return SHD_OK;
 }
 
 int tensors_scenario(struct text *out, const struct tensors *t, const struct tensors_way *way,
                      struct shd_error *err)
 {
-    struct diag diag = DIAG_INIT;
-    struct scenario_file *file = NULL;
-    int status = read_way(&file, t, way, &diag);
+    struct variant v;
+    int status = make_way(&v, t, way, VARIANT_READ, err);
 
-    if (status == SHD_OK)
-        scenario_print(&file->scenarios[0], out);
-    if (status == SHD_ENOMEM || diag.no_memory || out->failed)
-        status = no_memory(err);
-    else if (status != SHD_OK)
-        status = shd_error_set(err, status, "%s", diag_first(&diag, "the way is refused"));
-    diag_fini(&diag);
-    scenario_file_destroy(file);
-    return status;
+    if (status != SHD_OK)
+        return status;
+    if (v.file)
+        scenario_print(&v.file->scenarios[0], out);
+    else
+        status = shd_error_set(err, v.status, "%s", diag_first(&v.errors, "the way is refused"));
+    variant_fini(&v);
+    return out->failed ? no_memory(err) : status;
 }
 
 /* ---- all ways ---- */
