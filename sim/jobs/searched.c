@@ -53,7 +53,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
 {
     const struct search *s = outcome->search;
     struct text text = TEXT_INIT;
-    struct attempt attempt;
+    struct variant attempt;
     struct shd_error err;
     int status;
 
@@ -72,7 +72,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
                       "were planned.\n",
                       outcome->cut_short, s->nlayouts, s->nplans);
         scenario_print_brief(attempt.trial.scenario, &text);
-        attempt_fini(&attempt);
+        variant_fini(&attempt);
         status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
                              : store_write(o->output, &text, &err);
     }

@@ -328,54 +328,33 @@ static void set_all(struct sets *s)
 
 /* ---- the program ---- */
 
-static int told(int status, const struct diag *diag, struct shd_error *err)
-{
-    if (diag->no_memory)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a layout");
-    return shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%s",
-                         diag_first(diag, "the layout is refused"));
-}
-
-/* Build an attempt; `lays`: up to its shardings (trial_lay()). */
-static int build(struct attempt *out, struct sets sets, bool lays, struct shd_error *err)
+/* Build an attempt up to `extent`. */
+static int build(struct variant *out, struct sets sets, enum variant_extent extent,
+                 struct shd_error *err)
 {
     const struct subject *subject = sets.subject;
     const char *texts[NSETS];
-    struct diag diag = DIAG_INIT;
-    struct attempt attempt = {.file = NULL};
-    size_t nset = 0;
-    int status = SHD_OK;
+    struct variant_ask ask = {
+        .name = "<layout>", .text = &subject->text, .sets = texts, .extent = extent};
+    bool failed = false;
+    int status;
 
     set_all(&sets);
     for (int i = 0; i < NSETS; i++) {
-        diag.no_memory |= sets.texts[i].failed;
+        failed |= sets.texts[i].failed;
         if (sets.texts[i].length > 0)
-            texts[nset++] = text_get(&sets.texts[i]);
+            texts[ask.nsets++] = text_get(&sets.texts[i]);
     }
-    if (diag.no_memory)
-        status = SHD_ENOMEM;
+    status = failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a layout")
+                    : variant_need(out, &ask, err);
     if (status == SHD_OK)
-        status = scenario_parse(&attempt.file, "<layout>", text_get(&subject->text),
-                                subject->text.length, texts, nset, &diag);
-    if (status == SHD_OK) {
-        attempt.file->scenarios[0].planned = true;
-        status =
-            (lays ? trial_lay : trial_init)(&attempt.trial, &attempt.file->scenarios[0], &diag);
-    }
-    if (status == SHD_OK) {
-        hardware_suppose(attempt.trial.hardware, subject->links, subject->memory);
-        *out = attempt;
-    } else {
-        status = told(status, &diag, err);
-        scenario_file_destroy(attempt.file);
-    }
+        hardware_suppose(out->trial.hardware, subject->links, subject->memory);
     for (int i = 0; i < NSETS; i++)
         text_fini(&sets.texts[i]);
-    diag_fini(&diag);
     return status;
 }
 
-int attempt_init(struct attempt *out, const struct subject *subject, const struct layout *layout,
+int attempt_init(struct variant *out, const struct subject *subject, const struct layout *layout,
                  enum attempt_kind kind, int64_t layers, struct shd_error *err)
 {
     const struct sets sets = {.subject = subject,
@@ -383,7 +362,7 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
                               .kind = kind,
                               .layers = kind == ATTEMPT_WHOLE ? subject->space.layers : layers};
 
-    return build(out, sets, false, err);
+    return build(out, sets, VARIANT_BUILT, err);
 }
 
 int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)
@@ -395,18 +374,12 @@ int attempt_check(const struct subject *subject, const struct layout *layout, st
         .layout = layout,
         .kind = ATTEMPT_WHOLE,
         .layers = even && space_is_uniform(&subject->space) ? stages : subject->space.layers};
-    struct attempt attempt;
-    int status = build(&attempt, sets, true, err);
+    struct variant attempt;
+    int status = build(&attempt, sets, VARIANT_LAID, err);
 
     if (status != SHD_OK)
         return status;
     status = subject->filter.check(subject->filter.arg, &attempt.trial, err);
-    attempt_fini(&attempt);
+    variant_fini(&attempt);
     return status;
-}
-
-void attempt_fini(struct attempt *attempt)
-{
-    trial_fini(&attempt->trial);
-    scenario_file_destroy(attempt->file);
 }

@@ -19,7 +19,7 @@
 
 #include "hardware/hardware.h"
 #include "search/space.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 /* Whether the system that layouts are searched for can say a layout; the trial has no program. */
 typedef int subject_check_fn(const void *arg, const struct trial *trial, struct shd_error *err);
@@ -66,11 +66,6 @@ enum attempt_kind {
 #define ATTEMPT_STAGES 4 /* stages of a piece with a pipeline */
 #define ATTEMPT_LAYERS_STAGED 5
 
-struct attempt {
-    struct scenario_file *file;
-    struct trial trial;
-};
-
 /* Whether the piece of a layout computes gradients of weights in a phase of their own. */
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind);
 
@@ -84,12 +79,11 @@ int64_t attempt_microbatches(const struct subject *subject, const struct layout 
 SHD_MUST_CHECK int attempt_mesh(struct shd_mesh **out, const struct layout *layout,
                                 enum attempt_kind kind, struct shd_error *err);
 
-/* Build the program of a layout; a piece has `layers` layers.  Errors as trial_init(), the first of
- * them in `err`; on success free the attempt with attempt_fini(). */
-SHD_MUST_CHECK int attempt_init(struct attempt *out, const struct subject *subject,
+/* Build the program of a layout; a piece has `layers` layers.  Errors as variant_need(); on success
+ * free the variant with variant_fini(). */
+SHD_MUST_CHECK int attempt_init(struct variant *out, const struct subject *subject,
                                 const struct layout *layout, enum attempt_kind kind, int64_t layers,
                                 struct shd_error *err);
-void attempt_fini(struct attempt *attempt);
 
 /* Whether the subject's filter lets a layout through, laid out with as few layers as its stages
  * need.  Errors as attempt_init() and the filter's. */

@@ -712,7 +712,7 @@ static int64_t nodes_of(const struct subject *subject)
 
 /* A program of pieces, with the times of its ops. */
 struct source {
-    struct attempt attempt;
+    struct variant attempt;
     struct op_seconds seconds;
     uint32_t *stages; /* [buffer] for arrays that exist before the step */
     uint32_t *reader; /* [buffer] the first computation that reads it; PROGRAM_NONE */
@@ -728,7 +728,7 @@ static void source_fini(struct source *source)
     free(source->reader);
     free(source->fixed);
     op_seconds_fini(&source->seconds);
-    attempt_fini(&source->attempt);
+    variant_fini(&source->attempt);
 }
 
 static int source_init(struct source *out, const struct subject *subject, const struct entry *entry,
@@ -743,7 +743,7 @@ static int source_init(struct source *out, const struct subject *subject, const 
     program = out->attempt.trial.program;
     status = op_seconds_init(&out->seconds, program, out->attempt.trial.hardware, err);
     if (status != SHD_OK) {
-        attempt_fini(&out->attempt);
+        variant_fini(&out->attempt);
         return status;
     }
     out->built = true;

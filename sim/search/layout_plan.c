@@ -28,7 +28,7 @@ static uint64_t hash_of(const struct program *p)
 int plan_layout(struct plan *out, const struct subject *subject, const struct layout *layout,
                 struct shd_error *err)
 {
-    struct attempt attempt;
+    struct variant attempt;
     struct plan plan = {.state = PLAN_REFUSED};
     int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
 
@@ -36,14 +36,14 @@ int plan_layout(struct plan *out, const struct subject *subject, const struct la
         if (subject->filter.check)
             status = subject->filter.check(subject->filter.arg, &attempt.trial, err);
         if (status == SHD_OK)
-            status = trial_plan(&attempt.trial, err);
+            status = variant_plan(&attempt, false, err);
         if (status == SHD_OK) {
             plan.program = hash_of(attempt.trial.program);
             modelled_figures_of(&plan.figures, attempt.trial.record,
                                 (uint64_t)(subject->space.batch * subject->space.seq));
-            plan.state = plan.figures.fits && trial_fits(&attempt.trial) ? PLAN_FITS : PLAN_TOO_BIG;
+            plan.state = attempt.outcome == VARIANT_FITS ? PLAN_FITS : PLAN_TOO_BIG;
         }
-        attempt_fini(&attempt);
+        variant_fini(&attempt);
     }
     *out = plan;
     return status == SHD_ENOMEM ? SHD_ENOMEM : SHD_OK;
