@@ -18,8 +18,7 @@
 #include "hardware/hardware.h"
 #include "hardware/margin.h"
 #include "report/modelled.h"
-#include "scenario/scenario.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 #define NODE 8 /* devices of most nodes: tensor parallelism is no wider */
 #define STAGES_MOST 32
@@ -263,84 +262,59 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
     write_layout(out, asked, l);
 }
 
-/* ---- figures of a layout ---- */
+/* ---- plans ---- */
 
-/* The memory of a device, without its margin unless the layout fills it; or what limits.memory
- * leaves of it beside what the runtime keeps. */
-static double room_of(const struct trial *trial, bool fills)
+int first_read(struct scenario_model *out, const struct first_asked *asked, const struct text *text,
+               struct diag *diag)
 {
-    const struct hardware *h = trial->hardware;
-    double limit = (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes;
+    const struct variant_ask ask = {.name = asked->file, .text = text, .extent = VARIANT_READ};
+    struct variant v;
+    int status = variant_init(&v, &ask, NULL);
 
-    if (trial->memory_limit_bytes > 0 && limit < h->memory_bytes)
-        return limit;
-    return fills ? h->memory_bytes : hardware_room(h);
-}
-
-/* A model of an encoder and a decoder has few layers in both. */
-static void shorten_decoder(struct scenario_model *model, int64_t layers)
-{
-    if (model->decoder_layers > layers)
-        model->decoder_layers = layers;
-}
-
-int first_plan_text(struct first_figures *out, struct scenario_model *model,
-                    const struct first_asked *asked, const struct text *text, int64_t layers,
-                    struct diag *diag)
-{
-    struct place place = {asked->file, 1, 1};
-    struct trial trial = {.scenario = NULL};
-    struct scenario_file *file = NULL;
-    struct modelled_figures figures;
-    struct shd_error err;
-    char set[48];
-    const char *sets[] = {set};
-    int status;
-
-    snprintf(set, sizeof set, "model.layers=%" PRId64, layers);
-    status =
-        scenario_parse(&file, place.file, text_get(text), text->length, sets, layers > 0, diag);
-    if (status == SHD_OK && model)
-        *model = file->scenarios[0].model;
-    if (status == SHD_OK && layers > 0)
-        shorten_decoder(&file->scenarios[0].model, layers);
-    if (status == SHD_OK && out) {
-        file->scenarios[0].planned = true;
-        status = trial_init(&trial, &file->scenarios[0], diag);
+    if (status != SHD_OK) {
+        diag_no_memory(diag);
+        return status;
     }
-    if (status == SHD_OK && out) {
-        status = trial_plan(&trial, &err);
-        if (status != SHD_OK)
-            diag_failure(diag, place, status, "%s", err.text);
-    }
-    if (status == SHD_OK && out) {
-        modelled_figures_of(&figures, trial.record, 0);
-        *out = (struct first_figures){figures.step_s, figures.memory_bytes,
-                                      room_of(&trial, asked->fills)};
-    }
-    trial_fini(&trial);
-    scenario_file_destroy(file);
+    status = v.status;
+    diag_append(diag, &v.errors);
+    if (status == SHD_OK)
+        *out = v.file->scenarios[0].model;
+    variant_fini(&v);
     return status;
 }
 
-/* Like first_plan_text(), for a layout that may be refused: then its bytes are infinite.
- * SHD_ENOMEM. */
-static int plan_layout(struct first_figures *out, const struct first_asked *asked,
-                       const struct layout *l, int64_t layers)
+/* The margin is kept free, unless the layout fills a device or limits.memory leaves less. */
+static double room_of(const struct variant *v, bool fills)
 {
-    struct text text = TEXT_INIT;
-    struct diag diag = DIAG_INIT;
-    int status = SHD_ENOMEM;
+    bool limited = v->room_bytes < v->trial.hardware->memory_bytes;
 
-    write_scenario(&text, asked, l);
-    if (!text.failed)
-        status = first_plan_text(out, NULL, asked, &text, layers, &diag);
-    if (status != SHD_OK && !text.failed && !diag.no_memory) {
-        *out = (struct first_figures){.bytes = INFINITY};
-        status = SHD_OK;
+    return fills || limited ? v->room_bytes : hardware_room(v->trial.hardware);
+}
+
+int first_plan(struct first_figures *out, const struct first_asked *asked, const struct text *text,
+               const char *const *sets, size_t nsets, struct diag *diag)
+{
+    const struct variant_ask ask = {
+        .name = asked->file, .text = text, .sets = sets, .nsets = nsets};
+    struct modelled_figures figures;
+    struct shd_error err;
+    struct variant v;
+    int status = variant_init(&v, &ask, &err);
+
+    *out = (struct first_figures){.bytes = INFINITY};
+    if (status != SHD_OK) {
+        if (diag)
+            diag_failure(diag, (struct place){asked->file, 1, 1}, status, "%s", err.text);
+        return diag || status == SHD_ENOMEM ? status : SHD_OK;
     }
-    diag_fini(&diag);
-    text_fini(&text);
+    if (v.outcome != VARIANT_REFUSED) {
+        modelled_figures_of(&figures, v.trial.record, 0);
+        *out = (struct first_figures){figures.step_s, v.need_bytes, room_of(&v, asked->fills)};
+    } else if (diag) {
+        status = v.status;
+        diag_append(diag, &v.errors);
+    }
+    variant_fini(&v);
     return status;
 }
 
@@ -372,6 +346,25 @@ static bool fits(const struct first_figures *figures)
     return figures->bytes <= figures->limit_bytes;
 }
 
+/* Plan a layout with so many layers (0: all), of a model of an encoder and a decoder in both. */
+static int plan_layout(struct first_figures *out, const struct choice *c, const struct layout *l,
+                       int64_t layers)
+{
+    char few[48], few_in_decoder[48];
+    const char *const sets[] = {few, few_in_decoder};
+    bool shortened = c->model.kind == SCENARIO_T5 && c->model.decoder_layers > layers;
+    size_t nsets = layers == 0 ? 0 : shortened ? 2 : 1;
+    struct text text = TEXT_INIT;
+    int status;
+
+    snprintf(few, sizeof few, "model.layers=%" PRId64, layers);
+    snprintf(few_in_decoder, sizeof few_in_decoder, "model.decoder_layers=%" PRId64, layers);
+    write_scenario(&text, c->asked, l);
+    status = first_plan(out, c->asked, &text, sets, nsets, NULL);
+    text_fini(&text);
+    return status;
+}
+
 /* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
  * few layers is one layer, of each stage. */
 static int estimate(struct first_figures *out, const struct choice *c, const struct layout *l)
@@ -383,11 +376,11 @@ static int estimate(struct first_figures *out, const struct choice *c, const str
     int status;
 
     if (layers <= few + l->pp)
-        return plan_layout(out, c->asked, l, 0);
-    status = plan_layout(out, c->asked, l, few);
+        return plan_layout(out, c, l, 0);
+    status = plan_layout(out, c, l, few);
     if (status != SHD_OK || !fits(out))
         return status;
-    status = plan_layout(&more, c->asked, l, few + l->pp);
+    status = plan_layout(&more, c, l, few + l->pp);
     more_layers = (double)((layers - few + l->pp - 1) / l->pp);
     out->step_s += (more.step_s - out->step_s) * more_layers;
     out->bytes += (more.bytes - out->bytes) * more_layers;
@@ -493,7 +486,7 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
     int status = add_all(c, pp, tp, again);
 
     while (!*found && status == SHD_OK && (status = grow(&best, c)) == SHD_OK && best) {
-        status = plan_layout(&best->figures, c->asked, &best->layout, 0);
+        status = plan_layout(&best->figures, c, &best->layout, 0);
         *found = status == SHD_OK && fits(&best->figures);
         *out = *best;
     }
@@ -550,17 +543,15 @@ static int write_best(struct text *out, struct first_need *need, const struct fi
 
     find_dividing(&best.layout, asked->devices, asked->batch);
     write_scenario(out, asked, &best.layout);
-    status = out->failed ? SHD_ENOMEM : first_plan_text(NULL, &c.model, asked, out, 0, diag);
+    status = first_read(&c.model, asked, out, diag);
     if (status == SHD_OK)
         status = choose(&best, &found, &c);
     if (status != SHD_OK)
         return status;
     text_clear(out);
     write_scenario(out, asked, &best.layout);
-    if (out->failed)
-        return SHD_ENOMEM;
     if (!found)
-        status = first_plan_text(&best.figures, NULL, asked, out, 0, diag);
+        status = first_plan(&best.figures, asked, out, NULL, 0, diag);
     if (status == SHD_OK)
         *need =
             (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best.figures)};

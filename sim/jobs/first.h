@@ -46,11 +46,15 @@ struct first_figures {
 /* Write the comments on top, and the keys up to the cluster. */
 void first_write_head(struct text *out, const struct first_asked *asked);
 
-/* Read a scenario, whose model goes to `model` unless NULL, and if `out` is given, plan it with
- * `layers` layers (0: all).  SHD_OK; else `diag` says why it is refused. */
-SHD_MUST_CHECK int first_plan_text(struct first_figures *out, struct scenario_model *model,
-                                   const struct first_asked *asked, const struct text *text,
-                                   int64_t layers, struct diag *diag);
+/* Read the model of a scenario.  SHD_OK; else `diag` says why it is refused. */
+SHD_MUST_CHECK int first_read(struct scenario_model *out, const struct first_asked *asked,
+                              const struct text *text, struct diag *diag);
+
+/* Plan a scenario with settings.  SHD_OK; else `diag` says why it is refused; without `diag` a
+ * refused scenario has infinite bytes, and only SHD_ENOMEM is a failure. */
+SHD_MUST_CHECK int first_plan(struct first_figures *out, const struct first_asked *asked,
+                              const struct text *text, const char *const *sets, size_t nsets,
+                              struct diag *diag);
 
 /* Whether a batch divides over the replicas of all devices, or of what some tensor parallelism
  * within a node and some stages leave of them. */

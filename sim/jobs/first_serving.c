@@ -10,6 +10,7 @@
 #include "hardware/hardware.h"
 #include "scenario/published_types.h"
 #include "servers/serving.h"
+#include "trial/largest.h"
 
 #define NODE 8             /* devices of most nodes: tensor parallelism is no wider */
 #define MEMORY 0.9         /* of a device, that servers take by default */
@@ -115,15 +116,14 @@ static int plan(struct first_figures *out, const struct first_asked *asked,
 {
     struct text text = TEXT_INIT;
     struct diag diag = DIAG_INIT;
-    int status = SHD_ENOMEM;
+    int status = SHD_OK;
 
     write_scenario(&text, asked, m, tp, batch, &diag);
-    if (!text.failed)
-        status = diag.nerrors > 0 ? SHD_EINVAL : first_plan_text(out, NULL, asked, &text, 0, &diag);
-    if (status != SHD_OK && !text.failed && !diag.no_memory) {
-        *out = (struct first_figures){.bytes = INFINITY};
-        status = SHD_OK;
-    }
+    *out = (struct first_figures){.bytes = INFINITY};
+    if (diag.no_memory)
+        status = SHD_ENOMEM;
+    else if (diag.nerrors == 0)
+        status = first_plan(out, asked, &text, NULL, 0, NULL);
     diag_fini(&diag);
     text_fini(&text);
     return status;
@@ -134,22 +134,22 @@ static int plan(struct first_figures *out, const struct first_asked *asked,
 static int fill(struct tried *t, const struct first_asked *asked, const struct served_model *m)
 {
     int64_t replicas = asked->devices / t->tp;
+    struct largest l = {.most = SEQUENCES_MOST, .tries = SEQUENCES_MOST};
     int status = SHD_OK;
 
     t->batch = asked->batch > 0 ? asked->batch : replicas;
-    if (t->batch % replicas) {
-        t->figures.bytes = INFINITY;
-        return SHD_OK;
-    }
-    status = plan(&t->figures, asked, m, t->tp, t->batch);
-    while (status == SHD_OK && asked->batch == 0 && t->batch < SEQUENCES_MOST * replicas) {
-        struct first_figures more;
+    t->figures.bytes = INFINITY;
+    if (asked->batch > 0)
+        return asked->batch % replicas ? SHD_OK : plan(&t->figures, asked, m, t->tp, t->batch);
+    for (int64_t n; status == SHD_OK && l.fails == 0 && (n = largest_next(&l)) > 0;) {
+        struct first_figures figures;
 
-        status = plan(&more, asked, m, t->tp, 2 * t->batch);
-        if (status != SHD_OK || more.bytes > more.limit_bytes || isinf(more.bytes))
-            break;
-        t->batch *= 2;
-        t->figures = more;
+        status = plan(&figures, asked, m, t->tp, n * replicas);
+        largest_tell(&l, n, figures.bytes - figures.limit_bytes);
+        if (n == 1 || l.fits == n) {
+            t->batch = n * replicas;
+            t->figures = figures;
+        }
     }
     return status;
 }
@@ -189,9 +189,7 @@ static int read_model(struct served_model *out, const struct first_asked *asked,
                   "batch: {size: 1, seq: %ld}\nparams: [[.*, []]]\n",
                   asked->from ? "from" : "size", asked->from ? asked->from : asked->model,
                   serves ? "decode" : "forward", asked->seq);
-        status = text.failed ? SHD_ENOMEM
-                             : first_plan_text(NULL, serves ? &out->sizes : &trained, asked, &text,
-                                               0, diag);
+        status = first_read(serves ? &out->sizes : &trained, asked, &text, diag);
     }
     out->predicts = trained.mtp > 0;
     named.layers = out->sizes.layers;
@@ -238,9 +236,8 @@ int first_serving_write(struct text *out, struct first_need *need, const struct 
     if (status == SHD_OK) {
         text_clear(out);
         write_scenario(out, asked, &model, best.tp, best.batch, diag);
-        status = out->failed         ? SHD_ENOMEM
-                 : diag->nerrors > 0 ? SHD_EINVAL
-                                     : first_plan_text(&best.figures, NULL, asked, out, 0, diag);
+        status =
+            diag->nerrors > 0 ? SHD_EINVAL : first_plan(&best.figures, asked, out, NULL, 0, diag);
         *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best)};
     }
     text_fini(&model.products);

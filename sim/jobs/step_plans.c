@@ -113,14 +113,10 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
                             .attention_s =
                                 (double)trial->record->modelled->work_ns[RECORD_ATTENTION] * 1e-9,
                             .memory_bytes = f.memory_bytes,
-                            .room_bytes = hardware_room(h),
+                            .room_bytes = trial_room_bytes(trial, true),
                             .kept_tokens = (double)scenario_cache_tokens(s),
                             .handoff_s = trial->record->handoff.seconds,
                             .ndevices = trial->record->ndevices};
-    if (trial->memory_limit_bytes > 0)
-        out->room_bytes =
-            fmin(out->room_bytes,
-                 (double)trial->memory_limit_bytes * (1 + h->fragmentation) + h->reserved_bytes);
     if (!point->hands_over)
         (point->decodes ? &plans->decode : &plans->prefill)->together |=
             groups_communicate(s, trial->program);
