@@ -57,7 +57,7 @@ static int answer_train_step(const json_t *in, struct json_out *out, struct shd_
 
     if (status != SHD_OK)
         return status;
-    write_answer(out, &planned.trial, &planned.text);
+    write_answer(out, &planned.variant.trial, &planned.text);
     train_step_trial_fini(&planned);
     return SHD_OK;
 }

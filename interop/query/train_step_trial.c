@@ -6,19 +6,6 @@
 
 #include "query/train_step_trial.h"
 
-#include <string.h>
-
-/* Report the first error of the scenario, without its place, which is in no file of the user's. */
-static int told(int status, const struct diag *diag, struct shd_error *err)
-{
-    if (diag->no_memory)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to plan the step");
-    if (diag->nmessages > 0)
-        return shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%s",
-                             diag->messages[0].text);
-    return status;
-}
-
 /* Find the behaviour of the software that a question leaves open: that of a name, or the
  * cluster's. */
 static int find_stack(struct train_step_stack *out, const struct train_step *step,
@@ -41,29 +28,9 @@ static int find_stack(struct train_step_stack *out, const struct train_step *ste
             .fsdp = hardware->software.fsdp,
             .sequence_parallel = hardware->software.sequence_parallel,
             .half_gradients = hardware_halves_gradients(&hardware->software, step->recipe)};
-    status = told(status, &diag, err);
+    if (diag.no_memory || diag.nmessages > 0)
+        status = shd_error_set(err, status, "%s", diag_first(&diag, "no memory for the cluster"));
     hardware_destroy(hardware);
-    diag_fini(&diag);
-    return status;
-}
-
-static int plan_text(struct train_step_trial *t, struct shd_error *err)
-{
-    struct diag diag = DIAG_INIT;
-    int status =
-        scenario_parse(&t->file, "<question>", text_get(&t->text), t->text.length, NULL, 0, &diag);
-
-    if (status == SHD_OK) {
-        t->file->scenarios[0].planned = true;
-        status = trial_init(&t->trial, &t->file->scenarios[0], &diag);
-    }
-    if (status == SHD_OK) {
-        status = trial_plan(&t->trial, err);
-        if (status != SHD_OK)
-            trial_fini(&t->trial);
-    } else {
-        status = told(status, &diag, err);
-    }
     diag_fini(&diag);
     return status;
 }
@@ -71,6 +38,7 @@ static int plan_text(struct train_step_trial *t, struct shd_error *err)
 int train_step_trial_init(struct train_step_trial *out, const json_t *in, const char *hardware,
                           struct shd_error *err)
 {
+    const struct variant_ask ask = {.name = "<question>", .text = &out->text};
     struct train_step_stack stack;
     int status;
 
@@ -87,18 +55,14 @@ int train_step_trial_init(struct train_step_trial *out, const json_t *in, const 
     if (status != SHD_OK)
         return status;
     train_step_scenario(&out->step, &stack, &out->text);
-    status = out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario")
-                              : plan_text(out, err);
-    if (status != SHD_OK) {
-        scenario_file_destroy(out->file);
+    status = variant_need(&out->variant, &ask, err);
+    if (status != SHD_OK)
         text_fini(&out->text);
-    }
     return status;
 }
 
 void train_step_trial_fini(struct train_step_trial *planned)
 {
-    trial_fini(&planned->trial);
-    scenario_file_destroy(planned->file);
+    variant_fini(&planned->variant);
     text_fini(&planned->text);
 }

@@ -8,14 +8,12 @@
 #define QUERY_TRAIN_STEP_TRIAL_H
 
 #include "query/train_step.h"
-#include "scenario/scenario.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 struct train_step_trial {
     struct train_step step;
     struct text text; /* its scenario */
-    struct scenario_file *file;
-    struct trial trial; /* planned, with its step scheduled on the cluster */
+    struct variant variant; /* planned */
 };
 
 /* Plan the step of a question (train_step_read()), which must live as long as the result.
@@ -23,7 +21,7 @@ struct train_step_trial {
  * replacement.
  *
  * On success free it with train_step_trial_fini(); on failure there is nothing to free.  Errors as
- * train_step_read() and trial_init(). */
+ * train_step_read() and variant_need(). */
 SHD_MUST_CHECK int train_step_trial_init(struct train_step_trial *out, const json_t *in,
                                          const char *hardware, struct shd_error *err);
 void train_step_trial_fini(struct train_step_trial *planned);

@@ -64,7 +64,7 @@ static int model(struct sample *s, struct shd_error *err)
         s->modelled_s = hardware_collective_seconds(s->hardware, s->kind, &s->group, s->bytes);
         return SHD_OK;
     }
-    record = s->step->trial.record;
+    record = s->step->variant.trial.record;
     status = modelled_run(record, s->hardware, NULL, err);
     if (status == SHD_OK)
         s->modelled_s = (double)record->modelled->timeline->step_ns * 1e-9;

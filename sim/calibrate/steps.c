@@ -154,8 +154,8 @@ static void plan(struct samples *samples, const struct row *row, const struct st
         free(s.step);
         return;
     }
-    s.hardware = s.step->trial.hardware;
-    s.parameters = program_parameters(s.step->trial.program);
+    s.hardware = s.step->variant.trial.hardware;
+    s.parameters = program_parameters(s.step->variant.trial.program);
     if (!samples_add(samples, &s))
         diag_no_memory(diag);
 }
