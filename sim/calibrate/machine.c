@@ -42,7 +42,7 @@ static void begin(struct measuring *m, const char *what);
 
 static void keep(struct measuring *m, const struct probe *probe)
 {
-    const struct program *program = probe->trial.program;
+    const struct program *program = probe->variant.trial.program;
 
     for (uint32_t i = program->first_op; i < program->nops && m->nseen < KERNELS_MAX; i++) {
         struct seen *s = &m->seen[m->nseen];

@@ -4,7 +4,6 @@
 #include "calibrate/probe.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cost/op_seconds.h"
 #include "cost/works.h"
@@ -21,44 +20,33 @@ static void take_repeat(void *arg, uint32_t repeat)
     p->repeats++;
 }
 
-static int build(struct probe *p, const char *name, const char *scenario, struct shd_error *err)
-{
-    struct diag diag = DIAG_INIT;
-    struct text text = TEXT_INIT;
-    int status = scenario_parse(&p->file, name, scenario, strlen(scenario), NULL, 0, &diag);
-
-    if (status == SHD_OK)
-        status = trial_init(&p->trial, &p->file->scenarios[0], &diag);
-    if (status != SHD_OK) {
-        diag_print(&diag, &text);
-        shd_error_set(err, status, "%.150s", text_get(&text));
-    }
-    text_fini(&text);
-    diag_fini(&diag);
-    return status;
-}
-
 int probe_run(struct probe *out, const char *name, const char *scenario, uint32_t repeats,
               const int *stop_request, struct shd_error *err)
 {
     struct probe p = {.works = works_create()};
+    struct text text = TEXT_INIT;
+    const struct variant_ask ask = {
+        .name = name, .text = &text, .extent = VARIANT_BUILT, .executes = true};
     struct walk_opts opts = {.repeats = repeats,
                              .stop_request = stop_request,
                              .repeated = take_repeat,
                              .repeated_arg = &p};
-    int status = p.works ? build(&p, name, scenario, err)
-                         : shd_error_set(err, SHD_ENOMEM, "no memory for times");
+    int status = p.works ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for times");
 
+    text_add(&text, scenario);
     if (status == SHD_OK)
-        status = record_create(&p.record, p.trial.program, RECORD_EXECUTED, true, err);
+        status = variant_need(&p.variant, &ask, err);
     if (status == SHD_OK)
-        status = works_number(&p.ids, p.works, p.trial.program, err);
+        status = record_create(&p.record, p.variant.trial.program, RECORD_EXECUTED, true, err);
+    if (status == SHD_OK)
+        status = works_number(&p.ids, p.works, p.variant.trial.program, err);
     if (status == SHD_OK)
         status = walk_run(p.record, &opts, err);
     if (status == SHD_OK)
         *out = p;
     else
         probe_fini(&p);
+    text_fini(&text);
     return status;
 }
 
@@ -67,16 +55,15 @@ void probe_fini(struct probe *probe)
     record_destroy(probe->record);
     free(probe->ids);
     works_destroy(probe->works);
-    trial_fini(&probe->trial);
-    scenario_file_destroy(probe->file);
+    variant_fini(&probe->variant);
     *probe = (struct probe){.repeats = 0};
 }
 
 bool probe_op(const struct probe *probe, uint32_t op, struct hardware_work *work, double *seconds)
 {
-    const struct op_seconds of = {.program = probe->trial.program};
+    const struct op_seconds of = {.program = probe->variant.trial.program};
 
-    if (op < probe->trial.program->first_op || probe->ids[op] == WORKS_NONE ||
+    if (op < probe->variant.trial.program->first_op || probe->ids[op] == WORKS_NONE ||
         !op_seconds_work(work, &of, op, 0))
         return false;
     *seconds = (double)works_least(probe->works, probe->ids[op], 0, 1) * 1e-9;

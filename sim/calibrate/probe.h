@@ -12,11 +12,10 @@
 #define CALIBRATE_PROBE_H
 
 #include "hardware/hardware.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 struct probe {
-    struct scenario_file *file;
-    struct trial trial;
+    struct variant variant;
     struct works *works;
     uint32_t *ids; /* by works_number() */
     struct record *record;
