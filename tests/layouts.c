@@ -339,7 +339,7 @@ static double goal_of(const struct plan *plan, double within_s)
 
 static bool counts(const struct plan *plan, double within_s)
 {
-    return plan->state == PLAN_FITS && (within_s <= 0 || plan->figures.step_s <= within_s);
+    return plan->state == VARIANT_FITS && (within_s <= 0 || plan->figures.step_s <= within_s);
 }
 
 /* Whether recomputation buys nothing: the same layout without it is as fast and needs no more
@@ -439,7 +439,7 @@ static bool bounds_hold(const struct search *s, const struct all *a)
         const struct modelled_figures *f = &a->plans[i].figures;
         const struct search_item *item = item_of(s, i);
 
-        if (a->plans[i].state == PLAN_REFUSED)
+        if (a->plans[i].state == VARIANT_REFUSED)
             continue;
         if (is_above(s, i, f) || (item->out && counts(&a->plans[i], s->within_s)) ||
             (item->nmembers == 0 && memcmp(&item->layout, &a->layouts[i], sizeof item->layout)))
@@ -646,7 +646,7 @@ static bool family_agrees(const struct search *s, const struct all *a, const str
     case FAMILY_NONE:
         return best == a->n && (family->range || family->undivided);
     case FAMILY_TOO_BIG:
-        return best == a->n && a->plans[own].state == PLAN_TOO_BIG &&
+        return best == a->n && a->plans[own].state == VARIANT_TOO_BIG &&
                space_has(&part, &a->layouts[own]);
     default:
         return false;
@@ -717,7 +717,7 @@ static void test_all(void)
                   "ZeRO 1 fits, ZeRO 2 fits, FSDP fits, tensor fits, pipeline fits, context none");
     suppose_less(&a);
     for (size_t i = 0; i < a.n; i++)
-        nbig += a.plans[i].state == PLAN_TOO_BIG;
+        nbig += a.plans[i].state == VARIANT_TOO_BIG;
     ok(nbig > 0 && nbig < a.n, "less memory: %zu of %zu do not fit", nbig, a.n);
     test_best(&a, 1);
     test_families(&a, "ZeRO 0 too big, ZeRO 1 too big, ZeRO 2 too big, FSDP too big, "
@@ -808,7 +808,7 @@ static void test_near(const struct near *near)
     for (size_t i = 0; i < a.n; i++) {
         double part = item_of(&s, i)->bound_s / a.plans[i].figures.step_s;
 
-        if (a.plans[i].state != PLAN_FITS)
+        if (a.plans[i].state != VARIANT_FITS)
             continue;
         nabove += part > 1;
         least = part < least ? part : least;
@@ -843,7 +843,7 @@ static void test_given(void)
     make_all(&a, plain, 8, ranges, COUNT(ranges));
     make_all(&b, given, 8, ranges, COUNT(ranges));
     for (size_t i = 0; i < a.n && i < b.n; i++) {
-        nfit += a.plans[i].state == PLAN_FITS;
+        nfit += a.plans[i].state == VARIANT_FITS;
         nsame += a.plans[i].state == b.plans[i].state &&
                  a.plans[i].figures.step_s == b.plans[i].figures.step_s &&
                  a.plans[i].figures.memory_bytes == b.plans[i].figures.memory_bytes;
@@ -878,7 +878,7 @@ static void test_tensors(void)
            t.best.number < t.nways,
        "tensors: every way is planned");
     for (uint32_t k = 0; k < t.ntextbook; k++)
-        ok(t.textbook[k].state != TENSORS_FITS || t.best.step_s <= t.textbook[k].step_s,
+        ok(t.textbook[k].state != VARIANT_FITS || t.best.step_s <= t.textbook[k].step_s,
            "tensors: the best is no slower than %s",
            tensors_textbook_name((enum tensors_textbook)k));
     tensors_fini(&t);

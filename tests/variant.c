@@ -30,16 +30,19 @@ static const char small[] = "version: 1\nmesh: {dp: 2, tp: 2}\nhardware: h100-sx
 
 static struct text base = TEXT_INIT;
 
-static struct variant_ask ask_for(const char *const *sets, size_t nsets)
+static struct variant_ask ask_for(const char *set)
 {
-    return (struct variant_ask){.name = "<test>", .text = &base, .sets = sets, .nsets = nsets};
+    struct variant_ask ask = {.name = "<test>", .text = &base};
+
+    if (set)
+        text_add(variant_set(&ask), set);
+    return ask;
 }
 
 /* The variant with one more setting (NULL: none). */
 static struct variant with(const char *set, enum variant_extent extent)
 {
-    const char *sets[] = {set};
-    struct variant_ask ask = ask_for(sets, set != NULL);
+    struct variant_ask ask = ask_for(set);
     struct variant v = {.file = NULL};
     struct shd_error err = {.text = ""};
 
@@ -64,7 +67,7 @@ static void test_refused(void)
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct variant v = with(cases[i].set, VARIANT_PLANNED);
-        struct variant_ask ask = ask_for(&cases[i].set, 1);
+        struct variant_ask ask = ask_for(cases[i].set);
         struct shd_error err = {.text = ""};
 
         ok(v.outcome == VARIANT_REFUSED && v.status == cases[i].status, "%s: refused: %d",
@@ -104,10 +107,8 @@ static void test_limit(void)
 /* What a device has decides where there is no limit, with a margin if that is kept free. */
 static void test_margin(void)
 {
-    const char *sets[] = {"batch.size=43000", "batch.seq=1024"};
-    struct variant_ask ask = ask_for(sets, COUNT(sets));
-
     for (int margin = 0; margin < 2; margin++) {
+        struct variant_ask ask = ask_for("batch={size: 43000, seq: 1024}");
         struct variant v;
 
         ask.margin = margin != 0;

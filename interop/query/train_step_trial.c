@@ -38,7 +38,7 @@ static int find_stack(struct train_step_stack *out, const struct train_step *ste
 int train_step_trial_init(struct train_step_trial *out, const json_t *in, const char *hardware,
                           struct shd_error *err)
 {
-    const struct variant_ask ask = {.name = "<question>", .text = &out->text};
+    struct variant_ask ask = {.name = "<question>", .text = &out->text};
     struct train_step_stack stack;
     int status;
 

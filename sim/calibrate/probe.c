@@ -25,7 +25,7 @@ int probe_run(struct probe *out, const char *name, const char *scenario, uint32_
 {
     struct probe p = {.works = works_create()};
     struct text text = TEXT_INIT;
-    const struct variant_ask ask = {
+    struct variant_ask ask = {
         .name = name, .text = &text, .extent = VARIANT_BUILT, .executes = true};
     struct walk_opts opts = {.repeats = repeats,
                              .stop_request = stop_request,

@@ -267,7 +267,7 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
 int first_read(struct scenario_model *out, const struct first_asked *asked, const struct text *text,
                struct diag *diag)
 {
-    const struct variant_ask ask = {.name = asked->file, .text = text, .extent = VARIANT_READ};
+    struct variant_ask ask = {.name = asked->file, .text = text, .extent = VARIANT_READ};
     struct variant v;
     int status = variant_init(&v, &ask, NULL);
 
@@ -291,15 +291,13 @@ static double room_of(const struct variant *v, bool fills)
     return fills || limited ? v->room_bytes : hardware_room(v->trial.hardware);
 }
 
-int first_plan(struct first_figures *out, const struct first_asked *asked, const struct text *text,
-               const char *const *sets, size_t nsets, struct diag *diag)
+int first_plan(struct first_figures *out, const struct first_asked *asked, struct variant_ask *ask,
+               struct diag *diag)
 {
-    const struct variant_ask ask = {
-        .name = asked->file, .text = text, .sets = sets, .nsets = nsets};
     struct modelled_figures figures;
     struct shd_error err;
     struct variant v;
-    int status = variant_init(&v, &ask, &err);
+    int status = variant_init(&v, ask, &err);
 
     *out = (struct first_figures){.bytes = INFINITY};
     if (status != SHD_OK) {
@@ -341,7 +339,7 @@ struct choice {
     int64_t work; /* sum over the layouts tried */
 };
 
-static bool fits(const struct first_figures *figures)
+bool first_fits(const struct first_figures *figures)
 {
     return figures->bytes <= figures->limit_bytes;
 }
@@ -350,17 +348,16 @@ static bool fits(const struct first_figures *figures)
 static int plan_layout(struct first_figures *out, const struct choice *c, const struct layout *l,
                        int64_t layers)
 {
-    char few[48], few_in_decoder[48];
-    const char *const sets[] = {few, few_in_decoder};
-    bool shortened = c->model.kind == SCENARIO_T5 && c->model.decoder_layers > layers;
-    size_t nsets = layers == 0 ? 0 : shortened ? 2 : 1;
     struct text text = TEXT_INIT;
+    struct variant_ask ask = {.name = c->asked->file, .text = &text};
     int status;
 
-    snprintf(few, sizeof few, "model.layers=%" PRId64, layers);
-    snprintf(few_in_decoder, sizeof few_in_decoder, "model.decoder_layers=%" PRId64, layers);
     write_scenario(&text, c->asked, l);
-    status = first_plan(out, c->asked, &text, sets, nsets, NULL);
+    if (layers > 0)
+        text_addf(variant_set(&ask), "model.layers=%" PRId64, layers);
+    if (layers > 0 && c->model.kind == SCENARIO_T5 && c->model.decoder_layers > layers)
+        text_addf(variant_set(&ask), "model.decoder_layers=%" PRId64, layers);
+    status = first_plan(out, c->asked, &ask, NULL);
     text_fini(&text);
     return status;
 }
@@ -378,7 +375,7 @@ static int estimate(struct first_figures *out, const struct choice *c, const str
     if (layers <= few + l->pp)
         return plan_layout(out, c, l, 0);
     status = plan_layout(out, c, l, few);
-    if (status != SHD_OK || !fits(out))
+    if (status != SHD_OK || !first_fits(out))
         return status;
     status = plan_layout(&more, c, l, few + l->pp);
     more_layers = (double)((layers - few + l->pp - 1) / l->pp);
@@ -412,7 +409,7 @@ static int add_recomputed(struct choice *c, struct layout layout)
     for (size_t i = 0, before = c->n; i < 3 && status == SHD_OK; i++) {
         layout.recompute = recompute[i];
         status = add(c, &layout);
-        if (c->n == before || !fits(&c->candidates[before].figures))
+        if (c->n == before || !first_fits(&c->candidates[before].figures))
             break;
     }
     return status;
@@ -446,7 +443,7 @@ static struct candidate *shortest(struct choice *c)
     struct candidate *best = NULL;
 
     for (size_t i = 0; i < c->n; i++)
-        if (fits(&c->candidates[i].figures) &&
+        if (first_fits(&c->candidates[i].figures) &&
             (!best || c->candidates[i].figures.step_s < best->figures.step_s))
             best = &c->candidates[i];
     return best;
@@ -487,7 +484,7 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
 
     while (!*found && status == SHD_OK && (status = grow(&best, c)) == SHD_OK && best) {
         status = plan_layout(&best->figures, c, &best->layout, 0);
-        *found = status == SHD_OK && fits(&best->figures);
+        *found = status == SHD_OK && first_fits(&best->figures);
         *out = *best;
     }
     if (status == SHD_OK && !*found && c->n > 0 && !isinf(c->candidates[0].figures.bytes))
@@ -533,11 +530,12 @@ bool first_divides(long devices, long batch)
     return find_dividing(&layout, devices, batch);
 }
 
-static int write_best(struct text *out, struct first_need *need, const struct first_asked *asked,
+static int write_best(struct text *out, struct first_figures *need, const struct first_asked *asked,
                       struct diag *diag)
 {
     struct choice c = {.asked = asked};
     struct candidate best = {.layout = {1, 1, 1, 3, "full", 1}};
+    struct variant_ask ask = {.name = asked->file, .text = out};
     bool found = false;
     int status;
 
@@ -551,21 +549,20 @@ static int write_best(struct text *out, struct first_need *need, const struct fi
     text_clear(out);
     write_scenario(out, asked, &best.layout);
     if (!found)
-        status = first_plan(&best.figures, asked, out, NULL, 0, diag);
+        status = first_plan(&best.figures, asked, &ask, diag);
     if (status == SHD_OK)
-        *need =
-            (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best.figures)};
+        *need = best.figures;
     return status;
 }
 
-int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
+int first_write(struct text *out, struct first_figures *need, const struct first_asked *asked,
                 struct diag *diag)
 {
     struct first_asked filling = *asked;
     int status = write_best(out, need, asked, diag);
 
     filling.fills = true;
-    if (status != SHD_OK || need->fits)
+    if (status != SHD_OK || first_fits(need))
         return status;
     text_clear(out);
     return write_best(out, need, &filling, diag);

@@ -19,7 +19,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "scenario/scenario.h"
+#include "trial/variant.h"
 
 /* The request. */
 struct first_asked {
@@ -32,16 +32,13 @@ struct first_asked {
     bool fills;  /* a layout may fill a device's memory: none keeps the margin (hardware/margin.h) */
 };
 
-/* The memory that the scenario's plan needs. */
-struct first_need {
-    double bytes, limit_bytes; /* of a device */
-    bool fits;
-};
-
 /* Figures of a plan. */
 struct first_figures {
-    double step_s, bytes, limit_bytes; /* bytes: of a device */
+    double step_s;
+    double bytes, limit_bytes; /* of a device; infinite bytes: the scenario was refused */
 };
+
+bool first_fits(const struct first_figures *figures);
 
 /* Write the comments on top, and the keys up to the cluster. */
 void first_write_head(struct text *out, const struct first_asked *asked);
@@ -50,11 +47,10 @@ void first_write_head(struct text *out, const struct first_asked *asked);
 SHD_MUST_CHECK int first_read(struct scenario_model *out, const struct first_asked *asked,
                               const struct text *text, struct diag *diag);
 
-/* Plan a scenario with settings.  SHD_OK; else `diag` says why it is refused; without `diag` a
- * refused scenario has infinite bytes, and only SHD_ENOMEM is a failure. */
+/* Plan a scenario.  SHD_OK; else `diag` says why it is refused; without `diag` only SHD_ENOMEM is a
+ * failure. */
 SHD_MUST_CHECK int first_plan(struct first_figures *out, const struct first_asked *asked,
-                              const struct text *text, const char *const *sets, size_t nsets,
-                              struct diag *diag);
+                              struct variant_ask *ask, struct diag *diag);
 
 /* Whether a batch divides over the replicas of all devices, or of what some tensor parallelism
  * within a node and some stages leave of them. */
@@ -63,7 +59,7 @@ bool first_divides(long devices, long batch);
 /* Write the scenario of the best layout that fits: with a margin of memory, else without; or, where
  * none fits, of one that saves memory.
  * SHD_OK; else `diag` says why what was written cannot be planned. */
-SHD_MUST_CHECK int first_write(struct text *out, struct first_need *need,
+SHD_MUST_CHECK int first_write(struct text *out, struct first_figures *need,
                                const struct first_asked *asked, struct diag *diag);
 
 #endif /* JOBS_FIRST_H */

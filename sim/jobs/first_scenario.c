@@ -149,7 +149,7 @@ static const char *search_option(const struct first_scenario *o)
     return o->serve ? " --serve" : "";
 }
 
-static void tell_need(struct text *text, const struct first_need *need,
+static void tell_need(struct text *text, const struct first_figures *need,
                       const struct first_scenario *o)
 {
     struct units_text bytes = units_print_bytes((uint128)need->bytes);
@@ -193,7 +193,7 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
                                       .batch = o->batch,
                                       .seq = o->seq};
     struct diag diag = DIAG_INIT;
-    struct first_need need;
+    struct first_figures need;
     struct shd_error err;
     int exit = CMD_OK, status = SHD_ENOMEM;
 
@@ -211,7 +211,7 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
             diag_no_memory(&diag);
         diag_write(&diag, stderr);
         exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_USAGE;
-    } else if (!need.fits) {
+    } else if (!first_fits(&need)) {
         tell_need(text, &need, o);
     }
     diag_fini(&diag);

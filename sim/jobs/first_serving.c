@@ -115,6 +115,7 @@ static int plan(struct first_figures *out, const struct first_asked *asked,
                 const struct served_model *m, int64_t tp, int64_t batch)
 {
     struct text text = TEXT_INIT;
+    struct variant_ask ask = {.name = asked->file, .text = &text};
     struct diag diag = DIAG_INIT;
     int status = SHD_OK;
 
@@ -123,7 +124,7 @@ static int plan(struct first_figures *out, const struct first_asked *asked,
     if (diag.no_memory)
         status = SHD_ENOMEM;
     else if (diag.nerrors == 0)
-        status = first_plan(out, asked, &text, NULL, 0, NULL);
+        status = first_plan(out, asked, &ask, NULL);
     diag_fini(&diag);
     text_fini(&text);
     return status;
@@ -154,17 +155,12 @@ static int fill(struct tried *t, const struct first_asked *asked, const struct s
     return status;
 }
 
-static bool fits(const struct tried *t)
-{
-    return t->figures.bytes <= t->figures.limit_bytes && !isinf(t->figures.bytes);
-}
-
 /* Whether a layout is better: it fits, or makes more tokens a second. */
 static bool is_better(const struct tried *t, const struct tried *than)
 {
-    if (fits(t) != fits(than))
-        return fits(t);
-    if (!fits(t))
+    if (first_fits(&t->figures) != first_fits(&than->figures))
+        return first_fits(&t->figures);
+    if (!first_fits(&t->figures))
         return t->figures.bytes < than->figures.bytes;
     return (double)t->batch / t->figures.step_s > (double)than->batch / than->figures.step_s;
 }
@@ -215,11 +211,12 @@ static int fit_types(struct served_model *m, const struct first_asked *asked, st
     return SHD_OK;
 }
 
-int first_serving_write(struct text *out, struct first_need *need, const struct first_asked *asked,
-                        struct diag *diag)
+int first_serving_write(struct text *out, struct first_figures *need,
+                        const struct first_asked *asked, struct diag *diag)
 {
     struct tried best = {.figures = {.bytes = INFINITY}};
     struct served_model model = {.products = TEXT_INIT};
+    struct variant_ask ask = {.name = asked->file, .text = out};
     int status = read_model(&model, asked, diag);
 
     if (status == SHD_OK)
@@ -236,9 +233,8 @@ int first_serving_write(struct text *out, struct first_need *need, const struct 
     if (status == SHD_OK) {
         text_clear(out);
         write_scenario(out, asked, &model, best.tp, best.batch, diag);
-        status =
-            diag->nerrors > 0 ? SHD_EINVAL : first_plan(&best.figures, asked, out, NULL, 0, diag);
-        *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes, fits(&best)};
+        status = diag->nerrors > 0 ? SHD_EINVAL : first_plan(&best.figures, asked, &ask, diag);
+        *need = best.figures;
     }
     text_fini(&model.products);
     return status;

@@ -17,7 +17,7 @@
 /* Write the scenario of the best layout that fits or, where none does, of one that saves memory;
  * asked->batch 0: as many sequences as fit.  SHD_OK; else `diag` says why what was written cannot
  * be planned. */
-SHD_MUST_CHECK int first_serving_write(struct text *out, struct first_need *need,
+SHD_MUST_CHECK int first_serving_write(struct text *out, struct first_figures *need,
                                        const struct first_asked *asked, struct diag *diag);
 
 #endif /* JOBS_FIRST_SERVING_H */

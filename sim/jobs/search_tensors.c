@@ -14,7 +14,7 @@
 #include "report/table.h"
 #include "store/write.h"
 
-static const char *const states[] = {"fits", "too big", "refused"};
+static const char *const states[] = {"refused", "too big", "fits"};
 
 /* ---- for people ---- */
 
@@ -25,7 +25,7 @@ static void add_plan(struct table *table, const struct tensors *t, const char *n
 
     tensors_print_batch(&batch, t, &plan->way);
     table_add(table, "%s", name);
-    if (plan->state == TENSORS_REFUSED) {
+    if (plan->state == VARIANT_REFUSED) {
         table_add(table, "-");
         table_add(table, "-");
     } else {
@@ -33,7 +33,7 @@ static void add_plan(struct table *table, const struct tensors *t, const char *n
         table_add(table, "%s", units_print_bytes(plan->peak_bytes).text);
     }
     table_add(table, "%s", text_get(&batch));
-    table_add(table, "%s", plan->state == TENSORS_FITS ? "" : states[plan->state]);
+    table_add(table, "%s", plan->state == VARIANT_FITS ? "" : states[plan->state]);
     table->failed |= batch.failed;
     text_fini(&batch);
 }
@@ -98,7 +98,7 @@ static void json_plan(struct json_out *out, const struct tensors *t,
 
     json_out_begin_object(out);
     json_out_key_string(out, "state", states[plan->state]);
-    if (plan->state != TENSORS_REFUSED) {
+    if (plan->state != VARIANT_REFUSED) {
         json_out_key_double(out, "step_seconds", plan->step_s);
         json_out_key_uint(out, "peak_bytes", plan->peak_bytes);
     }

@@ -8,26 +8,8 @@
 
 /* ---- what is set ---- */
 
-enum set {
-    SET_MESH,
-    SET_LAYERS,
-    SET_FIRST_DENSE,
-    SET_EVERY,
-    SET_BATCH,
-    SET_ZERO,
-    SET_RECOMPUTE,
-    SET_PIPELINE,
-    SET_CONTEXT,
-    SET_PARAMS,
-    SET_AXES,
-    SET_CONSTRAINTS,
-    SET_RULES,
-    SET_PRODUCTS,
-    NSETS
-};
-
 struct sets {
-    struct text texts[NSETS];
+    struct variant_ask ask;
     const struct subject *subject;
     const struct layout *layout;
     enum attempt_kind kind;
@@ -108,8 +90,9 @@ static void find_axes(struct axes *out, const struct sets *s)
         add_choice(out, s, (enum space_choice)order[i]);
 }
 
-static void set_mesh(struct sets *s, struct text *out)
+static void set_mesh(struct sets *s)
 {
+    struct text *out = variant_set(&s->ask);
     struct axes axes;
 
     find_axes(&axes, s);
@@ -144,7 +127,7 @@ int64_t attempt_microbatches(const struct subject *subject, const struct layout 
     return all < 2 ? 1 : 2;
 }
 
-static void set_batch(struct sets *s, struct text *out)
+static void set_batch(struct sets *s)
 {
     const struct space *space = &s->subject->space;
     int64_t microbatches = attempt_microbatches(s->subject, s->layout, s->kind);
@@ -154,12 +137,14 @@ static void set_batch(struct sets *s, struct text *out)
         size = microbatches * value_of(s, SPACE_MICROBATCH) * value_of(s, SPACE_EP);
     else if (s->kind == ATTEMPT_REPLICAS)
         size = microbatches * value_of(s, SPACE_DP);
-    text_addf(out, "batch={size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}", size,
+    text_addf(variant_set(&s->ask),
+              "batch={size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}", size,
               space->seq, microbatches);
 }
 
-static void set_zero(struct sets *s, struct text *out)
+static void set_zero(struct sets *s)
 {
+    struct text *out = variant_set(&s->ask);
     int32_t stage = has_replicas(s) ? value_of(s, SPACE_ZERO) : 0;
     const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]", "[dp, cp]"};
 
@@ -173,12 +158,14 @@ static void set_zero(struct sets *s, struct text *out)
                                                                     : ", prefetch: 0");
 }
 
-static void set_recompute(struct sets *s, struct text *out)
+static void set_recompute(struct sets *s)
 {
     int32_t kind = s->kind == ATTEMPT_REPLICAS ? SPACE_NONE : value_of(s, SPACE_RECOMPUTE);
+    struct text *out;
 
     if (kind == SPACE_GIVEN)
         return;
+    out = variant_set(&s->ask);
     text_add(out, "recompute=");
     recompute_choice_set(out, kind, s->subject->space.experts > 0,
                          s->subject->hardware->software.recomputes_layers);
@@ -207,10 +194,13 @@ static void add_split(const struct sets *s, struct text *out)
 }
 
 /* With one rank nothing is set: the subject's text has no pipeline. */
-static void set_pipeline(struct sets *s, struct text *out)
+static void set_pipeline(struct sets *s)
 {
+    struct text *out;
+
     if (value_of(s, SPACE_PP) == 1)
         return;
+    out = variant_set(&s->ask);
     if (s->kind != ATTEMPT_WHOLE) {
         text_addf(out,
                   "pipeline={axis: pp, schedule: %s, stages_per_rank: 4, layers: [1, 1, 2, 1]}",
@@ -228,8 +218,9 @@ static void set_pipeline(struct sets *s, struct text *out)
  * like an mlp over tp; the compressed vectors of keys, values or queries are not sharded.  Every
  * rule must match some parameter, so names that only some models have share a rule with names that
  * all models have. */
-static void set_params(struct sets *s, struct text *out)
+static void set_params(struct sets *s)
 {
+    struct text *out = variant_set(&s->ask);
     const char *ep = value_of(s, SPACE_EP) > 1 ? "ep" : "null";
 
     text_add(out, "params=[");
@@ -257,8 +248,9 @@ static void add_all_to_all(const struct sets *s, struct text *out)
 }
 
 /* Activations between layers are replicated over tp or, with sp, sharded along the sequence. */
-static void set_constraints(struct sets *s, struct text *out)
+static void set_constraints(struct sets *s)
 {
+    struct text *out = variant_set(&s->ask);
     const char *dp = batch_axes(s);
     const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
 
@@ -276,18 +268,22 @@ static void set_constraints(struct sets *s, struct text *out)
 }
 
 /* Where the products of weights are rounded as the scenario has it, nothing is set. */
-static void set_products(struct sets *s, struct text *out)
+static void set_products(struct sets *s)
 {
+    struct text *out;
+
     if (value_of(s, SPACE_PRODUCTS) == 0)
         return;
+    out = variant_set(&s->ask);
     text_add(out, "products={recipe: ");
     space_print_value(out, SPACE_PRODUCTS, value_of(s, SPACE_PRODUCTS));
     text_add(out, "}");
 }
 
 /* The axes that the batch and the sequence are sharded over. */
-static void set_axes(struct sets *s, struct text *out)
+static void set_axes(struct sets *s)
 {
+    struct text *out = variant_set(&s->ask);
     bool batch = has_replicas(s) || value_of(s, SPACE_EP) > 1;
     bool cut = value_of(s, SPACE_CP) > 1;
 
@@ -302,28 +298,26 @@ static void set_alike(struct sets *s)
 {
     if (s->kind == ATTEMPT_WHOLE || space_is_uniform(&s->subject->space))
         return;
-    text_add(&s->texts[SET_FIRST_DENSE], "moe.first_dense=0");
-    text_add(&s->texts[SET_EVERY], "moe.every=1");
+    text_add(variant_set(&s->ask), "moe.first_dense=0");
+    text_add(variant_set(&s->ask), "moe.every=1");
 }
 
 static void set_all(struct sets *s)
 {
-    struct text *t = s->texts;
-
-    set_mesh(s, &t[SET_MESH]);
-    text_addf(&t[SET_LAYERS], "model.layers=%" PRId64, s->layers);
-    set_batch(s, &t[SET_BATCH]);
-    set_zero(s, &t[SET_ZERO]);
-    set_recompute(s, &t[SET_RECOMPUTE]);
-    set_pipeline(s, &t[SET_PIPELINE]);
-    if (value_of(s, SPACE_CP) > 1 && value_of(s, SPACE_METHOD) == SPACE_RING)
-        text_add(&t[SET_CONTEXT], "context={axis: cp, method: ring, order: zigzag}");
-    set_params(s, &t[SET_PARAMS]);
-    set_axes(s, &t[SET_AXES]);
+    set_mesh(s);
+    text_addf(variant_set(&s->ask), "model.layers=%" PRId64, s->layers);
     set_alike(s);
-    set_constraints(s, &t[SET_CONSTRAINTS]);
-    set_products(s, &t[SET_PRODUCTS]);
-    text_add(&t[SET_RULES], "rules=params");
+    set_batch(s);
+    set_zero(s);
+    set_recompute(s);
+    set_pipeline(s);
+    if (value_of(s, SPACE_CP) > 1 && value_of(s, SPACE_METHOD) == SPACE_RING)
+        text_add(variant_set(&s->ask), "context={axis: cp, method: ring, order: zigzag}");
+    set_params(s);
+    set_axes(s);
+    set_constraints(s);
+    text_add(variant_set(&s->ask), "rules=params");
+    set_products(s);
 }
 
 /* ---- the program ---- */
@@ -333,24 +327,13 @@ static int build(struct variant *out, struct sets sets, enum variant_extent exte
                  struct shd_error *err)
 {
     const struct subject *subject = sets.subject;
-    const char *texts[NSETS];
-    struct variant_ask ask = {
-        .name = "<layout>", .text = &subject->text, .sets = texts, .extent = extent};
-    bool failed = false;
     int status;
 
+    sets.ask = (struct variant_ask){.name = "<layout>", .text = &subject->text, .extent = extent};
     set_all(&sets);
-    for (int i = 0; i < NSETS; i++) {
-        failed |= sets.texts[i].failed;
-        if (sets.texts[i].length > 0)
-            texts[ask.nsets++] = text_get(&sets.texts[i]);
-    }
-    status = failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a layout")
-                    : variant_need(out, &ask, err);
+    status = variant_need(out, &sets.ask, err);
     if (status == SHD_OK)
         hardware_suppose(out->trial.hardware, subject->links, subject->memory);
-    for (int i = 0; i < NSETS; i++)
-        text_fini(&sets.texts[i]);
     return status;
 }
 

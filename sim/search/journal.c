@@ -70,7 +70,7 @@ static void print_row(struct text *out, const struct row *row)
 
     for (int c = 0; c < SPACE_NCHOICES; c++)
         text_addf(out, "%" PRId32 " ", row->layout.value[c]);
-    text_addf(out, "%s %d", row->plan.state == PLAN_FITS ? FITS : TOO_BIG, figures.fits);
+    text_addf(out, "%s %d", row->plan.state == VARIANT_FITS ? FITS : TOO_BIG, figures.fits);
     for (size_t k = 0; k < NFIELDS; k++)
         text_addf(out, " %a", *field_of(&figures, k));
     text_addf(out, " %" PRIx64, row->plan.program);
@@ -121,19 +121,19 @@ static bool parse_hash(uint64_t *out, char **at)
     return end != word && !*end;
 }
 
-static bool parse_state(enum plan_state *out, char **at)
+static bool parse_state(enum variant_outcome *out, char **at)
 {
     const char *word = word_of(at);
 
-    *out = word && !strcmp(word, FITS) ? PLAN_FITS : PLAN_TOO_BIG;
-    return word && (*out == PLAN_FITS || !strcmp(word, TOO_BIG));
+    *out = word && !strcmp(word, FITS) ? VARIANT_FITS : VARIANT_TOO_BIG;
+    return word && (*out == VARIANT_FITS || !strcmp(word, TOO_BIG));
 }
 
 /* Parse a line without its newline; modifies the line.  False: the line is damaged. */
 static bool parse_row(struct row *out, char *line)
 {
     char *hash = strrchr(line, '#'), *end;
-    struct row row = {.plan.state = PLAN_REFUSED};
+    struct row row = {.plan.state = VARIANT_REFUSED};
     int32_t fits = 0;
     bool good;
 
@@ -325,7 +325,7 @@ int journal_add(struct journal *j, const struct layout *layout, const struct pla
     struct row row = {*layout, *plan};
     int status;
 
-    if (plan->state == PLAN_REFUSED)
+    if (plan->state == VARIANT_REFUSED)
         return SHD_OK;
     print_row(&text, &row);
     status = put(j, &text, err);

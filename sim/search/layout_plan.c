@@ -29,7 +29,7 @@ int plan_layout(struct plan *out, const struct subject *subject, const struct la
                 struct shd_error *err)
 {
     struct variant attempt;
-    struct plan plan = {.state = PLAN_REFUSED};
+    struct plan plan = {.state = VARIANT_REFUSED};
     int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
 
     if (status == SHD_OK) {
@@ -41,7 +41,7 @@ int plan_layout(struct plan *out, const struct subject *subject, const struct la
             plan.program = hash_of(attempt.trial.program);
             modelled_figures_of(&plan.figures, attempt.trial.record,
                                 (uint64_t)(subject->space.batch * subject->space.seq));
-            plan.state = attempt.outcome == VARIANT_FITS ? PLAN_FITS : PLAN_TOO_BIG;
+            plan.state = attempt.outcome;
         }
         variant_fini(&attempt);
     }

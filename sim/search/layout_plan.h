@@ -10,14 +10,8 @@
 #include "report/modelled.h"
 #include "search/attempt.h"
 
-enum plan_state {
-    PLAN_REFUSED, /* the layout has no program */
-    PLAN_TOO_BIG, /* the layout does not fit into memory */
-    PLAN_FITS
-};
-
 struct plan {
-    enum plan_state state;
+    enum variant_outcome state;
     struct modelled_figures figures; /* zeros if the layout was refused */
     uint64_t program;                /* a hash: equal programs have equal ones */
 };

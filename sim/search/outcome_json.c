@@ -41,7 +41,7 @@ void outcome_json_figures(struct json_out *out, const struct modelled_figures *p
 static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
 {
     static const char *const states[] = {
-        [PLAN_REFUSED] = "refused", [PLAN_TOO_BIG] = "too_big", [PLAN_FITS] = "planned"};
+        [VARIANT_REFUSED] = "refused", [VARIANT_TOO_BIG] = "too_big", [VARIANT_FITS] = "planned"};
     const struct search_item *item = &s->items[plan->item];
     const struct modelled_figures *f = &plan->plan.figures;
 
@@ -50,7 +50,7 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
     json_out_key_string(out, "state", states[plan->plan.state]);
     json_out_key_double(out, "bound_seconds", item->bound_s);
     json_out_key_double(out, "bound_bytes", item->bound_bytes);
-    if (plan->plan.state != PLAN_REFUSED) {
+    if (plan->plan.state != VARIANT_REFUSED) {
         outcome_json_figures(out, f);
         json_out_key_double(out, "tokens_per_device_second",
                             f->tokens_per_s / (double)s->subject->space.devices);

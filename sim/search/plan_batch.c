@@ -95,11 +95,11 @@ static void note_plan(struct search *s, uint32_t plan_id, const char *why)
     const struct search_plan *p = &s->plans[plan_id];
 
     s->items[p->item].plan = plan_id;
-    if (p->plan.state == PLAN_FITS && search_is_too_slow(s, p->plan.figures.step_s))
+    if (p->plan.state == VARIANT_FITS && search_is_too_slow(s, p->plan.figures.step_s))
         s->ntoo_slow++;
-    else if (p->plan.state == PLAN_FITS)
+    else if (p->plan.state == VARIANT_FITS)
         add_best(s, plan_id);
-    else if (p->plan.state == PLAN_REFUSED)
+    else if (p->plan.state == VARIANT_REFUSED)
         refusals_add(&s->refusals, 1, why);
     else
         s->ntoo_big++;

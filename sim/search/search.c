@@ -358,7 +358,7 @@ static bool is_found(struct search *s, double *best)
     while (s->nqueue > 0 && s->items[s->queue[0]].plan != UINT32_MAX) {
         const struct plan *plan = &s->plans[s->items[search_pop(s)].plan].plan;
 
-        if (plan->state == PLAN_FITS && !search_is_too_slow(s, plan->figures.step_s))
+        if (plan->state == VARIANT_FITS && !search_is_too_slow(s, plan->figures.step_s))
             *best = fmin(*best, search_goal_of(s, plan));
     }
     return s->nqueue == 0 || search_bound_of(s, s->queue[0]) >= *best;

@@ -337,8 +337,9 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
         table_add(&table, "%s", space_choice_name(n->choice));
         table_add(&table, "%s", text_get(&value));
         text_fini(&value);
-        if (plan->plan.state != PLAN_FITS) {
-            table_add(&table, "%s", plan->plan.state == PLAN_TOO_BIG ? "does not fit" : "refused");
+        if (plan->plan.state != VARIANT_FITS) {
+            table_add(&table, "%s",
+                      plan->plan.state == VARIANT_TOO_BIG ? "does not fit" : "refused");
             table_add(&table, "%s", "");
             continue;
         }

@@ -44,7 +44,7 @@ static int plan_before(struct sensitivity_case *out, const struct subject *subje
     struct plan plan;
     int status = plan_layout(&plan, subject, before, err);
 
-    if (status == SHD_OK && plan.state == PLAN_FITS)
+    if (status == SHD_OK && plan.state == VARIANT_FITS)
         out->before_s = plan.figures.step_s;
     return status;
 }

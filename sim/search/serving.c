@@ -63,14 +63,12 @@ static void read_plan(struct serving_layout *out, const struct variant *v)
         .bound = serving.bound.word};
 }
 
-static int plan_sets(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
-                     const struct serving_sets *sets)
+static int plan_ask(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
+                    struct variant_ask *ask)
 {
-    const struct variant_ask ask = {
-        .name = "<layout>", .text = &f->text, .sets = sets->each, .nsets = sets->n, .margin = true};
     struct serving_search *s = f->out;
     struct variant v;
-    int status = variant_init(&v, &ask, f->err);
+    int status = variant_init(&v, ask, f->err);
 
     *outcome = status == SHD_OK ? v.outcome : VARIANT_REFUSED;
     if (status != SHD_OK)
@@ -98,15 +96,20 @@ static const struct serving_layout *find_known(const struct finder *f, int64_t b
     return NULL;
 }
 
+static struct variant_ask ask_of(const struct finder *f)
+{
+    return (struct variant_ask){.name = "<layout>", .text = &f->text, .margin = true};
+}
+
 static int plan(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
                 int64_t batch, bool prefill)
 {
     const struct serving_layout *known = find_known(f, batch, prefill);
-    struct serving_sets sets;
+    struct variant_ask ask = ask_of(f);
 
     if (!known) {
-        serving_sets_make(&sets, text_get(&f->mesh), batch, prefill);
-        return plan_sets(outcome, out, f, &sets);
+        serving_ask(&ask, text_get(&f->mesh), batch, prefill);
+        return plan_ask(outcome, out, f, &ask);
     }
     *out = *known;
     out->best_of_user = false; /* that was among its own */
@@ -165,16 +168,15 @@ static int64_t tokens_beside(const struct finder *f, int64_t batch)
 static int find_beside(struct finder *f, struct serving_layout *layout)
 {
     struct serving_layout all;
-    struct serving_sets sets;
+    struct variant_ask ask = ask_of(f);
     enum variant_outcome outcome;
     int status;
 
     layout->prompt_s = -1;
     if (!f->takes_prompts)
         return SHD_OK;
-    serving_sets_make_prompts(&sets, text_get(&f->mesh), groups_of(f),
-                              tokens_beside(f, layout->batch));
-    status = plan_sets(&outcome, &all, f, &sets);
+    serving_ask_prompts(&ask, text_get(&f->mesh), groups_of(f), tokens_beside(f, layout->batch));
+    status = plan_ask(&outcome, &all, f, &ask);
     if (status == SHD_OK && outcome != VARIANT_REFUSED)
         layout->prompt_s = fmax(layout->token_s, all.token_s - all.attention_s +
                                                      f->prompt.attention_s + layout->attention_s);

@@ -4,51 +4,31 @@
 #include "search/serving_scenario.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial/variant.h"
-
-static void add_set(struct serving_sets *sets, const char *key, const char *value)
+void serving_ask(struct variant_ask *ask, const char *mesh, int64_t batch, bool prefill)
 {
-    char *text = sets->texts[sets->n];
+    static const char *const of_prefill[] = {"step=[prefill]",    "steps=1",
+                                             "decode.tokens=1",   "decode.draft=0",
+                                             "decode.accepted=0", "decode.context=0"};
 
-    snprintf(text, sizeof sets->texts[0], "%s=%s", key, value);
-    sets->each[sets->n++] = text;
-}
-
-void serving_sets_make(struct serving_sets *sets, const char *mesh, int64_t batch, bool prefill)
-{
-    static const char *const of_prefill[][2] = {{"step", "[prefill]"},    {"steps", "1"},
-                                                {"decode.tokens", "1"},   {"decode.draft", "0"},
-                                                {"decode.accepted", "0"}, {"decode.context", "0"}};
-    char number[24];
-
-    sets->n = 0;
     for (const char *axis = mesh; *axis; axis += strspn(axis, ", ")) {
         size_t length = strcspn(axis, ",");
-        char *text = sets->texts[sets->n];
 
-        snprintf(text, sizeof sets->texts[0], "mesh.%.*s", (int)length, axis);
-        sets->each[sets->n++] = text;
+        text_addf(variant_set(ask), "mesh.%.*s", (int)length, axis);
         axis += length;
     }
-    snprintf(number, sizeof number, "%" PRId64, batch);
-    add_set(sets, "batch.size", number);
+    text_addf(variant_set(ask), "batch.size=%" PRId64, batch);
     for (size_t i = 0; prefill && i < sizeof of_prefill / sizeof *of_prefill; i++)
-        add_set(sets, of_prefill[i][0], of_prefill[i][1]);
+        text_add(variant_set(ask), of_prefill[i]);
 }
 
-void serving_sets_make_prompts(struct serving_sets *sets, const char *mesh, int64_t batch,
-                               int64_t tokens)
+void serving_ask_prompts(struct variant_ask *ask, const char *mesh, int64_t batch, int64_t tokens)
 {
-    char number[24];
-
-    serving_sets_make(sets, mesh, batch, true);
-    snprintf(number, sizeof number, "%" PRId64, tokens);
-    add_set(sets, "batch.seq", number);
-    add_set(sets, "limits.tokens", "0");
+    serving_ask(ask, mesh, batch, true);
+    text_addf(variant_set(ask), "batch.seq=%" PRId64, tokens);
+    text_add(variant_set(ask), "limits.tokens=0");
 }
 
 /* The only strategy is called as in a file that has none. */
@@ -63,14 +43,11 @@ int serving_scenario_print(struct text *out, const struct trial *trial,
                            const struct serving_layout *layout, struct shd_error *err)
 {
     struct text text = TEXT_INIT;
-    struct serving_sets sets;
-    struct variant_ask ask = {
-        .name = "<layout>", .text = &text, .sets = sets.each, .extent = VARIANT_READ};
+    struct variant_ask ask = {.name = "<layout>", .text = &text, .extent = VARIANT_READ};
     struct variant v;
     int status;
 
-    serving_sets_make(&sets, layout->mesh, layout->batch, false);
-    ask.nsets = sets.n;
+    serving_ask(&ask, layout->mesh, layout->batch, false);
     scenario_print(trial->scenario, &text);
     status = variant_need(&v, &ask, err);
     if (status == SHD_OK) {
@@ -88,14 +65,14 @@ int serving_scenario_print(struct text *out, const struct trial *trial,
  * map. */
 static void print_prefill(struct text *out, const struct serving_layout *layout)
 {
-    struct serving_sets sets;
+    struct variant_ask ask = {.nsets = 0};
     const char *section = "";
     size_t length = 0;
 
-    serving_sets_make(&sets, layout->mesh, layout->batch, true);
+    serving_ask(&ask, layout->mesh, layout->batch, true);
     text_add(out, "  - name: prefill\n");
-    for (size_t i = 0; i < sets.n; i++) {
-        const char *key = sets.each[i], *value = strchr(key, '=');
+    for (size_t i = 0; i < ask.nsets; i++) {
+        const char *key = text_get(&ask.sets[i]), *value = strchr(key, '=');
         const char *dot = memchr(key, '.', (size_t)(value - key));
         bool same = dot && length == (size_t)(dot - key) && !strncmp(section, key, length);
 
@@ -111,6 +88,7 @@ static void print_prefill(struct text *out, const struct serving_layout *layout)
         text_addf(out, "%.*s: %s", (int)(value - dot - 1), dot + 1, value + 1);
     }
     text_add(out, length > 0 ? "}\n" : "");
+    variant_forget(&ask);
 }
 
 static void print_replicas(struct text *out, const char *name, const struct serving_pool *pool)

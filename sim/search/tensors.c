@@ -12,7 +12,6 @@
 #include <shd/regex.h>
 
 #include "report/modelled.h"
-#include "trial/variant.h"
 
 #define BATCH 256 /* ways planned at once, whatever the number of threads */
 
@@ -312,47 +311,27 @@ static int count_ways(struct tensors *t, struct shd_error *err)
 
 /* ---- one way ---- */
 
-enum { SET_PARAMS, SET_AXES, SET_MEMORY, NSETS };
-
-static void set_all(struct text texts[NSETS], const struct tensors *t,
-                    const struct tensors_way *way)
-{
-    text_add(&texts[SET_PARAMS], "params=[");
-    for (size_t k = 0; k < t->nkinds; k++) {
-        text_addf(&texts[SET_PARAMS], "%s['%s', ", k > 0 ? ", " : "", t->kinds[k].pattern);
-        tensors_print_spec(&texts[SET_PARAMS], t, way, k);
-        text_add_char(&texts[SET_PARAMS], ']');
-    }
-    text_add_char(&texts[SET_PARAMS], ']');
-    text_add(&texts[SET_AXES], "axes={batch: ");
-    print_axes(&texts[SET_AXES], t, way->batch);
-    text_add_char(&texts[SET_AXES], '}');
-    text_addf(&texts[SET_MEMORY], "limits.memory=%" PRIu64, t->memory_bytes);
-}
-
 /* The variant of a way, made up to `extent`. */
 static int make_way(struct variant *out, const struct tensors *t, const struct tensors_way *way,
                     enum variant_extent extent, struct shd_error *err)
 {
-    struct text texts[NSETS] = {TEXT_INIT, TEXT_INIT, TEXT_INIT};
-    const char *sets[NSETS + 1] = {"rules=params"};
-    const struct variant_ask ask = {.name = "<way>",
-                                    .text = &t->base,
-                                    .sets = sets,
-                                    .nsets = NSETS + (t->memory_bytes > 0),
-                                    .extent = extent};
-    bool failed = false;
-    int status;
+    struct variant_ask ask = {.name = "<way>", .text = &t->base, .extent = extent};
+    struct text *set;
 
-    set_all(texts, t, way);
-    for (int i = 0; i < NSETS; i++) {
-        failed |= texts[i].failed;
-        sets[i + 1] = text_get(&texts[i]);
+    text_add(variant_set(&ask), "rules=params");
+    text_add(set = variant_set(&ask), "params=[");
+    for (size_t k = 0; k < t->nkinds; k++) {
+        text_addf(set, "%s['%s', ", k > 0 ? ", " : "", t->kinds[k].pattern);
+        tensors_print_spec(set, t, way, k);
+        text_add_char(set, ']');
     }
-    status = failed ? no_memory(err) : variant_init(out, &ask, err);
-    for (int i = 0; i < NSETS; i++)
-        text_fini(&texts[i]);
-    return status;
+    text_add_char(set, ']');
+    text_add(set = variant_set(&ask), "axes={batch: ");
+    print_axes(set, t, way->batch);
+    text_add_char(set, '}');
+    if (t->memory_bytes > 0)
+        text_addf(variant_set(&ask), "limits.memory=%" PRIu64, t->memory_bytes);
+    return variant_init(out, &ask, err);
 }
 
 /* Plan a way; one that is refused has no step. */
@@ -362,14 +341,14 @@ static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct s
     struct variant v;
     int status = make_way(&v, t, &plan->way, VARIANT_PLANNED, err);
 
-    plan->state = TENSORS_REFUSED;
+    plan->state = VARIANT_REFUSED;
     if (status != SHD_OK)
         return status;
     if (v.outcome != VARIANT_REFUSED) {
         modelled_figures_of(&figures, v.trial.record, 0);
         plan->step_s = figures.step_s;
         plan->peak_bytes = program_peak_bytes(v.trial.program);
-        plan->state = trial_fits(&v.trial) ? TENSORS_FITS : TENSORS_TOO_BIG;
+        plan->state = trial_fits(&v.trial) ? VARIANT_FITS : VARIANT_TOO_BIG;
     }
     variant_fini(&v);
     return SHD_OK;
@@ -406,10 +385,10 @@ static bool is_better(const struct tensors_plan *a, const struct tensors_plan *b
 static void note(struct tensors *t, const struct tensors_plan *plan)
 {
     t->nplanned++;
-    t->nfit += plan->state == TENSORS_FITS;
-    t->ntoo_big += plan->state == TENSORS_TOO_BIG;
-    t->nrefused += plan->state == TENSORS_REFUSED;
-    if (plan->state != TENSORS_FITS || (t->found && !is_better(plan, &t->best)))
+    t->nfit += plan->state == VARIANT_FITS;
+    t->ntoo_big += plan->state == VARIANT_TOO_BIG;
+    t->nrefused += plan->state == VARIANT_REFUSED;
+    if (plan->state != VARIANT_FITS || (t->found && !is_better(plan, &t->best)))
         return;
     t->best = *plan;
     t->found = true;
@@ -437,7 +416,7 @@ static int plan_waiting(struct walk *w)
     for (size_t i = 0; i < n; i++) {
         errors[i] = (struct shd_error){.status = SHD_OK};
         if (plan_way(&w->plans[i], w->t, &errors[i]) != SHD_OK)
-            w->plans[i].state = TENSORS_REFUSED;
+            w->plans[i].state = VARIANT_REFUSED;
     }
     for (size_t i = 0; i < n && status == SHD_OK; i++) {
         status = errors[i].status;

@@ -18,7 +18,7 @@
 #ifndef SEARCH_TENSORS_H
 #define SEARCH_TENSORS_H
 
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 #define TENSORS_KINDS_MAX 64
 #define TENSORS_AXES_MAX 4       /* axes with more than one device */
@@ -47,14 +47,8 @@ struct tensors_way {
     struct tensors_spec specs[TENSORS_KINDS_MAX];
 };
 
-enum tensors_state {
-    TENSORS_FITS,
-    TENSORS_TOO_BIG, /* its peak is over the limit */
-    TENSORS_REFUSED  /* the scenario is invalid: something does not divide */
-};
-
 struct tensors_plan {
-    enum tensors_state state;
+    enum variant_outcome state; /* too big: its peak is over the limit */
     double step_s;
     uint64_t peak_bytes;
     uint64_t number; /* of the way */

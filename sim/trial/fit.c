@@ -168,12 +168,8 @@ static void keep_totals(struct fit_change *out, const struct record *record)
  * number of plans is used up. */
 static int try_change(struct search *s, struct fit_change *change, bool *planned)
 {
-    const char *sets[FIT_SETS_MAX];
-    const struct variant_ask ask = {.name = s->scenario->place.file,
-                                    .text = &s->text,
-                                    .sets = sets,
-                                    .nsets = change->nsets,
-                                    .executes = !s->scenario->planned};
+    struct variant_ask ask = {
+        .name = s->scenario->place.file, .text = &s->text, .executes = !s->scenario->planned};
     struct variant v;
     int status;
 
@@ -183,7 +179,7 @@ static int try_change(struct search *s, struct fit_change *change, bool *planned
         return SHD_OK;
     }
     for (uint32_t i = 0; i < change->nsets; i++)
-        sets[i] = change->sets[i];
+        text_add(variant_set(&ask), change->sets[i]);
     status = variant_init(&v, &ask, s->err);
     if (status != SHD_OK)
         return status;

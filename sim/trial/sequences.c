@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "trial/largest.h"
 #include "trial/variant.h"
@@ -25,20 +24,18 @@ static double excess_of(const struct trial *trial)
 /* Build a batch; a batch that cannot be laid out counts as too large. */
 static int try_batch(double *excess, const struct text *text, int64_t batch, struct shd_error *err)
 {
-    char set[64];
-    const char *sets[] = {set};
-    const struct variant_ask ask = {
-        .name = "<batch>", .text = text, .sets = sets, .nsets = 1, .extent = VARIANT_BUILT};
+    struct variant_ask ask = {.name = "<batch>", .text = text, .extent = VARIANT_BUILT};
     struct variant v;
     int status;
 
-    snprintf(set, sizeof set, "batch.size=%" PRId64, batch);
+    text_addf(variant_set(&ask), "batch.size=%" PRId64, batch);
     status = variant_init(&v, &ask, err);
     if (status != SHD_OK)
         return status;
     *excess = v.status == SHD_OK ? excess_of(&v.trial) : INFINITY;
     if (!v.file)
-        status = shd_error_set(err, v.status, "%s: %s", set, diag_first(&v.errors, "refused"));
+        status = shd_error_set(err, v.status, "batch.size=%" PRId64 ": %s", batch,
+                               diag_first(&v.errors, "refused"));
     variant_fini(&v);
     return status;
 }

@@ -5,11 +5,31 @@
 
 #include "report/modelled.h"
 
+struct text *variant_set(struct variant_ask *ask)
+{
+    return &ask->sets[ask->nsets++];
+}
+
+void variant_forget(struct variant_ask *ask)
+{
+    while (ask->nsets > 0)
+        text_fini(&ask->sets[--ask->nsets]);
+}
+
 static int build(struct variant *v, const struct variant_ask *ask)
 {
-    int status = scenario_parse(&v->file, ask->name, text_get(ask->text), ask->text->length,
-                                ask->sets, ask->nsets, &v->errors);
+    const char *sets[VARIANT_SETS_MAX];
+    bool failed = ask->text->failed;
+    int status;
 
+    for (size_t i = 0; i < ask->nsets; i++) {
+        sets[i] = text_get(&ask->sets[i]);
+        failed |= ask->sets[i].failed;
+    }
+    if (failed)
+        return SHD_ENOMEM;
+    status = scenario_parse(&v->file, ask->name, text_get(ask->text), ask->text->length, sets,
+                            ask->nsets, &v->errors);
     if (status != SHD_OK || ask->extent == VARIANT_READ)
         return status;
     v->file->scenarios[0].planned = !ask->executes;
@@ -17,12 +37,13 @@ static int build(struct variant *v, const struct variant_ask *ask)
                                                                   &v->errors);
 }
 
-int variant_init(struct variant *out, const struct variant_ask *ask, struct shd_error *err)
+int variant_init(struct variant *out, struct variant_ask *ask, struct shd_error *err)
 {
     struct variant v = {.errors = DIAG_INIT, .outcome = VARIANT_REFUSED};
     int status = SHD_OK;
 
-    v.status = ask->text->failed ? SHD_ENOMEM : build(&v, ask);
+    v.status = build(&v, ask);
+    variant_forget(ask);
     if (v.status == SHD_ENOMEM || v.errors.no_memory)
         status = shd_error_set(err, SHD_ENOMEM, "no memory to plan %s", ask->name);
     else if (v.status == SHD_OK && ask->extent == VARIANT_PLANNED)
@@ -34,7 +55,7 @@ int variant_init(struct variant *out, const struct variant_ask *ask, struct shd_
     return status;
 }
 
-int variant_need(struct variant *out, const struct variant_ask *ask, struct shd_error *err)
+int variant_need(struct variant *out, struct variant_ask *ask, struct shd_error *err)
 {
     int status = variant_init(out, ask, err);
 

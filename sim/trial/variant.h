@@ -21,10 +21,12 @@ enum variant_extent {
     VARIANT_READ     /* its scenario is read */
 };
 
+#define VARIANT_SETS_MAX 32 /* the axes of a mesh, and as many others */
+
 struct variant_ask {
-    const char *name;        /* of the text, in messages: "<layout>" */
-    const struct text *text; /* the scenario; its first strategy is taken */
-    const char *const *sets; /* settings, as of --set */
+    const char *name;                   /* of the text, in messages: "<layout>" */
+    const struct text *text;            /* the scenario; its first strategy is taken */
+    struct text sets[VARIANT_SETS_MAX]; /* settings, as of --set */
     size_t nsets;
     enum variant_extent extent;
     bool executes; /* the program may be executed; else nothing of it will be */
@@ -40,13 +42,19 @@ struct variant {
     double need_bytes, room_bytes; /* ... of a device, as trial_need_bytes() has it */
 };
 
+/* Begin another setting: the caller adds "KEY=VALUE" to the text. */
+struct text *variant_set(struct variant_ask *ask);
+
+/* Free the settings, which variant_init() and variant_need() do, too. */
+void variant_forget(struct variant_ask *ask);
+
 /* Make a variant; a refusal is no failure.  On SHD_OK free the variant with variant_fini(); on
  * failure (SHD_ENOMEM, errors of trial_plan()) there is nothing to free. */
-SHD_MUST_CHECK int variant_init(struct variant *out, const struct variant_ask *ask,
+SHD_MUST_CHECK int variant_init(struct variant *out, struct variant_ask *ask,
                                 struct shd_error *err);
 
 /* The same, but a refusal is a failure: its first message, without the place, goes to `err`. */
-SHD_MUST_CHECK int variant_need(struct variant *out, const struct variant_ask *ask,
+SHD_MUST_CHECK int variant_need(struct variant *out, struct variant_ask *ask,
                                 struct shd_error *err);
 
 /* Plan a variant that was made up to VARIANT_BUILT; the caller may have changed its cluster before.
