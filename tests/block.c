@@ -11,7 +11,7 @@
 
 #include "step.h"
 #include "tap.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 #define NLAYERS 2
 #define BLOCK "model: {kind: block, d_model: 256, d_ff: 512, heads: 8, layers: 2}\n"
@@ -26,33 +26,19 @@
     "  - [attn/(q|kv), [null, null, tp, null]]\n"                                                  \
     "  - [mlp/hidden, [null, null, tp]]\n"
 
-/* A scenario that was read and partitioned. */
-struct tried {
-    struct scenario_file *file;
-    struct trial trial;
-    bool good;
-};
-
-static void try_text(struct tried *out, const char *text)
+/* Build a scenario; one that is refused has no file. */
+static void try_text(struct variant *out, const char *text)
 {
-    struct diag errors = DIAG_INIT;
-    char whole[2048];
+    struct text whole = TEXT_INIT;
+    struct variant_ask ask = {
+        .name = "block.yaml", .text = &whole, .extent = VARIANT_BUILT, .executes = true};
+    struct shd_error err = {.text = ""};
 
-    memset(out, 0, sizeof *out);
-    snprintf(whole, sizeof whole, "version: 1\nstep: [forward, backward]\n%s", text);
-    out->good = scenario_parse(&out->file, "block.yaml", whole, strlen(whole), NULL, 0, &errors) ==
-                    SHD_OK &&
-                trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
-    if (!out->good)
-        diag_write(&errors, stderr);
-    diag_fini(&errors);
-}
-
-static void forget(struct tried *t)
-{
-    if (t->good)
-        trial_fini(&t->trial);
-    scenario_file_destroy(t->file);
+    *out = (struct variant){.file = NULL};
+    text_addf(&whole, "version: 1\nstep: [forward, backward]\n%s", text);
+    if (variant_need(out, &ask, &err) != SHD_OK)
+        diag("%s", err.text);
+    text_fini(&whole);
 }
 
 static const struct program_buffer *array_of(const struct program *p, uint32_t op)
@@ -128,10 +114,10 @@ static int halves(const struct program *p, int phase)
 static void test_megatron(const char *what, const char *text, bool sequence)
 {
     const int again = sequence ? 2 : 0;
-    struct tried t;
+    struct variant t;
 
     try_text(&t, text);
-    if (ok(t.good, "%s: is partitioned", what)) {
+    if (ok(t.file != NULL, "%s: is partitioned", what)) {
         const struct program *p = t.trial.program;
         uint64_t others = received(p, 1) + received(p, 2);
         bool good = halves(p, GRAPH_FORWARD) == 4 * NLAYERS &&
@@ -152,7 +138,7 @@ static void test_megatron(const char *what, const char *text, bool sequence)
         if (!good)
             tell(p);
     }
-    forget(&t);
+    variant_fini(&t);
 }
 
 /* 8 parameters per layer: q, k, v, o of rank 3, up and down of rank 2, two norms of rank 1. */
@@ -163,13 +149,13 @@ static void test_fully_sharded(void)
                                "axes: {batch: fsdp}\nconstraints:\n  - [.*, [fsdp]]\n";
     const int nparams = 8 * NLAYERS;
     char limited[1024];
-    struct tried t, l;
+    struct variant t, l;
     int gathers = 0, scatters = 0;
 
     snprintf(limited, sizeof limited, "%slimits: {memory: 1KiB}\n", text);
     try_text(&t, text);
     try_text(&l, limited);
-    if (ok(t.good && l.good, "fully sharded blocks are partitioned")) {
+    if (ok(t.file && l.file, "fully sharded blocks are partitioned")) {
         const struct program *p = t.trial.program;
 
         for (uint32_t rank = 1; rank <= 3; rank++) {
@@ -195,8 +181,8 @@ static void test_fully_sharded(void)
            (unsigned long long)program_peak_bytes(p),
            (unsigned long long)program_peak_bytes(t.trial.program));
     }
-    forget(&t);
-    forget(&l);
+    variant_fini(&t);
+    variant_fini(&l);
 }
 
 /* ---- key heads ---- */
@@ -205,7 +191,7 @@ static void test_fully_sharded(void)
  * of two. */
 static void test_key_heads(void)
 {
-    struct tried t;
+    struct variant t;
     struct shd_error err = {0};
     const struct program *p;
     bool split = false, executed = false;
@@ -215,7 +201,7 @@ static void test_key_heads(void)
                  "params:\n  - [attn/q/kernel, [null, tp, null]]\n  - [attn/(k|v)/kernel, []]\n"
                  "  - [attn/o/kernel, [tp, null, null]]\n"
                  "constraints:\n  - [attn/q, [null, null, tp, null]]\n  - [out, []]\n");
-    if (ok(t.good, "2 key heads on an axis of 4 are partitioned")) {
+    if (ok(t.file != NULL, "2 key heads on an axis of 4 are partitioned")) {
         p = t.trial.program;
         for (uint32_t i = 0; i < p->nops; i++)
             if (p->ops[i].kernel == &kern_kernel_attention)
@@ -228,12 +214,12 @@ static void test_key_heads(void)
         executed = trial_execute(&t.trial, NULL, &err) == SHD_OK && t.trial.record->verified;
         ok(executed && record_verified_ok(t.trial.record), "2 key heads on an axis of 4: the results are right %s", err.text);
     }
-    forget(&t);
+    variant_fini(&t);
 }
 
 /* ---- memory ---- */
 
-static bool plan_is_run(struct tried *t)
+static bool plan_is_run(struct variant *t)
 {
     struct shd_error err;
     struct record *planned = NULL;
@@ -256,7 +242,7 @@ static bool plan_is_run(struct tried *t)
  * times. */
 static void test_attention_memory(const char *mesh, const char *layout)
 {
-    struct tried one, four;
+    struct variant one, four;
     char text[1024];
 
     for (int i = 0; i < 2; i++) {
@@ -267,7 +253,7 @@ static void test_attention_memory(const char *mesh, const char *layout)
                  mesh, i ? 1024 : 256, layout);
         try_text(i ? &four : &one, text);
     }
-    if (ok(one.good && four.good, "attention on {%s} is partitioned", mesh)) {
+    if (ok(one.file && four.file, "attention on {%s} is partitioned", mesh)) {
         uint64_t less = program_peak_bytes(one.trial.program);
         uint64_t more = program_peak_bytes(four.trial.program);
 
@@ -277,8 +263,8 @@ static void test_attention_memory(const char *mesh, const char *layout)
         ok(plan_is_run(&one), "attention on {%s}, 256 tokens: the plan is the run", mesh);
         ok(plan_is_run(&four), "attention on {%s}, 1,024 tokens: the plan is the run", mesh);
     }
-    forget(&one);
-    forget(&four);
+    variant_fini(&one);
+    variant_fini(&four);
 }
 
 /* ---- places ---- */

@@ -17,7 +17,7 @@
 #include "cost/plan.h"
 #include "reshard_case.h"
 #include "tap.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NCASES 400
@@ -251,21 +251,24 @@ static const char transformer[] =
 static bool plan_text(const char *text, int32_t ndevices, const struct coll_algo *all_reduce,
                       uint32_t *nclasses)
 {
-    struct diag errors = DIAG_INIT;
-    struct scenario_file *file = NULL;
-    struct trial trial = {.scenario = NULL};
-    bool good = scenario_parse(&file, "m.yaml", text, strlen(text), NULL, 0, &errors) == SHD_OK &&
-                trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
+    struct text copy = TEXT_INIT;
+    struct variant_ask ask = {
+        .name = "m.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
+    struct shd_error err = {.text = ""};
+    struct variant v;
+    bool good;
 
+    text_add(&copy, text);
+    good = variant_need(&v, &ask, &err) == SHD_OK;
     if (good) {
-        trial.program->algos[COLL_ALL_REDUCE] = all_reduce;
-        good = trial_plan(&trial, NULL) == SHD_OK && trial.record->ndevices == ndevices;
-        *nclasses = good ? trial.record->nrows : 0;
-        trial_fini(&trial);
+        v.trial.program->algos[COLL_ALL_REDUCE] = all_reduce;
+        good = variant_plan(&v, false, NULL) == SHD_OK && v.trial.record->ndevices == ndevices;
+        *nclasses = good ? v.trial.record->nrows : 0;
+        variant_fini(&v);
+    } else {
+        diag("%s", err.text);
     }
-    diag_write(&errors, stderr);
-    diag_fini(&errors);
-    scenario_file_destroy(file);
+    text_fini(&copy);
     return good;
 }
 

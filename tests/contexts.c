@@ -37,7 +37,7 @@
     "axes: {seq: [across, within]}\nconstraints: [[attn/(projected|attended), " \
     "[null, [across, within]]], [attn/(q|kv), [null, across, within]]]\n"
 
-static bool make(struct tried *out, const char *model, const char *rest)
+static bool make(struct variant *out, const char *model, const char *rest)
 {
     struct text text = TEXT_INIT;
     bool good;
@@ -90,15 +90,15 @@ static void compare(const struct step *plain, const struct step *cut, const char
        worst);
 }
 
-struct variant {
+struct layout {
     const char *what, *rest;
 };
 
-/* Compare each variant of a model with the model on one device. */
+/* Compare each layout of a model with the model on one device. */
 static void test_alike(const char *name, const char *model, const char *more,
-                       const struct variant *variants)
+                       const struct layout *layouts)
 {
-    struct tried plain, cut;
+    struct variant plain, cut;
     struct step a = {.program = NULL}, b;
     struct partition_request request;
     char rest[600], what[100];
@@ -110,9 +110,9 @@ static void test_alike(const char *name, const char *model, const char *more,
         return;
     request = trial_request(&plain.trial);
     ok(step_init(&a, &request), "%s: one device runs", name);
-    for (; variants->what; variants++) {
-        snprintf(what, sizeof what, "%s: %s", name, variants->what);
-        snprintf(rest, sizeof rest, variants->rest, more[0] ? ", documents: " : "", more);
+    for (; layouts->what; layouts++) {
+        snprintf(what, sizeof what, "%s: %s", name, layouts->what);
+        snprintf(rest, sizeof rest, layouts->rest, more[0] ? ", documents: " : "", more);
         if (!strstr(rest, "params:"))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s", WHOLE);
         if (!ok(make(&cut, model, rest), "%s", what))
@@ -122,20 +122,20 @@ static void test_alike(const char *name, const char *model, const char *more,
             compare(&a, &b, what);
         step_fini(&b);
         tried_check(&cut, what);
-        tried_fini(&cut);
+        variant_fini(&cut);
     }
     step_fini(&a);
-    tried_fini(&plain);
+    variant_fini(&plain);
 }
 
-static const struct variant few[] = {
+static const struct layout few[] = {
     {"ring, zigzag", "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, method: ring, order: "
                      "zigzag%s%s}\n"},
     {"gather, striped",
      "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, order: striped%s%s}\n"},
     {NULL, NULL}};
 
-static const struct variant many[] = {
+static const struct layout many[] = {
     {"gather", "mesh: {cp: 4}\naxes: {seq: cp}\n"},
     {"gather, zigzag", "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, order: zigzag}\n"},
     {"ring", "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, method: ring}\n"},
@@ -156,7 +156,7 @@ static const struct variant many[] = {
 
 /* Fewer key heads than devices that shard the heads: each device has the key heads that it
  * reads. */
-static const struct variant grouped[] = {
+static const struct layout grouped[] = {
     {"ring", "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, method: ring}\n"},
     {"Ulysses", "mesh: {cp: 4}\naxes: {seq: cp}\n"
                 "constraints: [[attn/(projected|attended), [null, cp]], [attn/q, [null, null, "
@@ -218,7 +218,7 @@ static void test_ring_bytes(uint64_t n, uint64_t kv_heads)
     const uint64_t loss = 2 * (n - 1) * sizeof(float); /* upper bound of an all-reduce of one
                                                         * element */
     char model[400], rest[200];
-    struct tried t;
+    struct variant t;
 
     snprintf(model, sizeof model, ATTENTION "%" PRIu64 ATTENTION_REST, kv_heads);
     snprintf(rest, sizeof rest, "mesh: {cp: %" PRIu64 "}\ncontext: {axis: cp, method: ring}\n", n);
@@ -232,14 +232,14 @@ static void test_ring_bytes(uint64_t n, uint64_t kv_heads)
            "forward only the loss is received besides");
         ok(tried_check(&t, "ring's bytes"), "the run has the planned figures");
     }
-    tried_fini(&t);
+    variant_fini(&t);
 }
 
 static void test_ulysses_bytes(uint64_t n)
 {
     const uint64_t local = 2 * 256 / n * 32 * sizeof(float), each = local / n * (n - 1);
     char rest[400];
-    struct tried t;
+    struct variant t;
 
     snprintf(rest, sizeof rest, "mesh: {cp: %" PRIu64 "}\n%s", n, ULYSSES);
     if (ok(make(&t, ATTENTION "8" ATTENTION_REST, rest), "Ulysses of %" PRIu64, n)) {
@@ -251,7 +251,7 @@ static void test_ulysses_bytes(uint64_t n)
            "forward only the loss is received besides");
         ok(tried_check(&t, "Ulysses' bytes"), "the run has the planned figures");
     }
-    tried_fini(&t);
+    variant_fini(&t);
 }
 
 /* ---- memory ---- */
@@ -298,7 +298,7 @@ static void test_resident(uint64_t n)
 {
     const uint64_t block = 2 * 256 / n * 32 * sizeof(float);
     char rest[200];
-    struct tried t;
+    struct variant t;
 
     snprintf(rest, sizeof rest, "mesh: {cp: %" PRIu64 "}\ncontext: {axis: cp, method: ring}\n", n);
     if (ok(make(&t, ATTENTION "8" ATTENTION_REST, rest), "keys of a ring of %" PRIu64, n)) {
@@ -314,7 +314,7 @@ static void test_resident(uint64_t n)
            "ring of %" PRIu64 ": two blocks of keys and of values, forward and backward", n);
         free(is_key);
     }
-    tried_fini(&t);
+    variant_fini(&t);
 }
 
 static const char long_model[] =
@@ -326,7 +326,7 @@ static const char long_model[] =
 static uint64_t peak(int64_t tokens, int n, bool executed)
 {
     char rest[100];
-    struct tried t;
+    struct variant t;
     uint64_t most = 0;
 
     snprintf(rest, sizeof rest, "mesh: {cp: %d}\nbatch: {size: 1, seq: %lld}\n", n,
@@ -337,7 +337,7 @@ static uint64_t peak(int64_t tokens, int n, bool executed)
         for (int32_t d = 0; d < n; d++)
             if (t.trial.record->peak_bytes[d] > most)
                 most = (uint64_t)t.trial.record->peak_bytes[d];
-    tried_fini(&t);
+    variant_fini(&t);
     return most;
 }
 
@@ -373,7 +373,7 @@ static double balance(const char *order)
         "batch: {size: 1, seq: 1024}\nstep: [forward, backward]\nparams: [[.*, []]]\n"
         "axes: {seq: cp}\n";
     char rest[100];
-    struct tried t;
+    struct variant t;
     uint64_t flops[8] = {0}, sum = 0, most = 0;
 
     snprintf(rest, sizeof rest, "context: {axis: cp, method: ring, order: %s}\n", order);
@@ -384,7 +384,7 @@ static double balance(const char *order)
         sum += flops[d];
         most = flops[d] > most ? flops[d] : most;
     }
-    tried_fini(&t);
+    variant_fini(&t);
     return most ? (double)sum / 8 / (double)most : 0;
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "tap.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -41,24 +41,19 @@ static const struct {
      "[[moe/(up|gate|down)/(kernel|bias), [ep]], [.*, []]]", "{batch: [dp, ep]}"},
 };
 
-static void init(struct trial *out, struct scenario_file **file, const struct text *scenario)
+static void init(struct variant *out, const struct text *scenario)
 {
-    struct diag diag = DIAG_INIT;
-    const char *text = text_get(scenario);
+    struct variant_ask ask = {.name = "m.yaml", .text = scenario, .extent = VARIANT_BUILT};
+    struct shd_error err;
 
-    if (scenario_parse(file, "m.yaml", text, strlen(text), NULL, 0, &diag) != SHD_OK)
-        exit(99);
-    (*file)->scenarios[0].planned = true;
-    if (trial_init(out, &(*file)->scenarios[0], &diag) != SHD_OK) {
-        diag_write(&diag, stderr);
+    if (variant_need(out, &ask, &err) != SHD_OK) {
+        diag("%s", err.text);
         exit(99);
     }
-    diag_fini(&diag);
 }
 
 /* A decode of `sequences` sequences by the first layers of a mixture. */
-static void begin(struct trial *out, struct scenario_file **file, size_t m, size_t l, int sequences,
-                  const char *more)
+static void begin(struct variant *out, size_t m, size_t l, int sequences, const char *more)
 {
     struct text text = TEXT_INIT;
 
@@ -68,14 +63,8 @@ static void begin(struct trial *out, struct scenario_file **file, size_t m, size
               "step: [decode]\nbatch: {size: %d, seq: 64}\nparams: %s\naxes: %s\n%s",
               layouts[l].mesh, mixtures[m].size, mixtures[m].layers, sequences, layouts[l].params,
               layouts[l].axes, more);
-    init(out, file, &text);
+    init(out, &text);
     text_fini(&text);
-}
-
-static void end(struct trial *t, struct scenario_file *file)
-{
-    trial_fini(t);
-    scenario_file_destroy(file);
 }
 
 /* E (1 - (1 - k/E)^tokens) of E. */
@@ -150,14 +139,13 @@ static void test_mixture(size_t m)
         for (size_t k = 0; k < COUNT(sequences); k++) {
             bool cut = strcmp(layouts[l].axes, "{}") != 0;
             double replicas = strstr(layouts[l].axes, "dp") ? 2 : 1;
-            struct scenario_file *file;
-            struct trial t;
+            struct variant v;
 
             if (cut && sequences[k] % 4)
                 continue;
-            begin(&t, &file, m, l, sequences[k], "");
-            see(&seen, &t, m, sequences[k] / replicas, 1);
-            end(&t, file);
+            begin(&v, m, l, sequences[k], "");
+            see(&seen, &v.trial, m, sequences[k] / replicas, 1);
+            variant_fini(&v);
         }
         ok(seen.nwrong == 0 && seen.nproducts > 0, "%s, %s: the experts that tokens name are read",
            mixtures[m].size, layouts[l].what);
@@ -172,12 +160,11 @@ static void test_codes(void)
     struct seen seen = {.nproducts = 0};
 
     for (size_t l = 0; l < 3; l++) {
-        struct scenario_file *file;
-        struct trial t;
+        struct variant v;
 
-        begin(&t, &file, 3, l, 8, "products: {weights: mxfp4}\n");
-        see(&seen, &t, 3, 8, 4.25 / 16);
-        end(&t, file);
+        begin(&v, 3, l, 8, "products: {weights: mxfp4}\n");
+        see(&seen, &v.trial, 3, 8, 4.25 / 16);
+        variant_fini(&v);
     }
     ok(seen.nwrong == 0 && seen.nproducts > 0,
        "codes of 4 bits: those of the experts that tokens name");
@@ -191,9 +178,8 @@ static double bytes_inside(const char *devices, int sequences, const char *routi
                            const char *more)
 {
     struct text text = TEXT_INIT;
-    struct scenario_file *file;
     struct op_seconds s;
-    struct trial t;
+    struct variant v;
     double bytes = 0;
 
     text_addf(&text,
@@ -204,20 +190,20 @@ static double bytes_inside(const char *devices, int sequences, const char *routi
               "batch: {size: %d, seq: 64}\nstep: [forward, backward]\n"
               "params: [[moe/(up|gate|down)/(kernel|bias), [ep]], [.*, []]]\naxes: {batch: ep}\n%s",
               devices, routing, sequences, more);
-    init(&t, &file, &text);
+    init(&v, &text);
     text_fini(&text);
-    if (op_seconds_init(&s, t.program, t.hardware, NULL) != SHD_OK)
+    if (op_seconds_init(&s, v.trial.program, v.trial.hardware, NULL) != SHD_OK)
         exit(99);
-    for (uint32_t i = 0; i < t.program->nops; i++) {
-        const struct program_op *op = &t.program->ops[i];
+    for (uint32_t i = 0; i < v.trial.program->nops; i++) {
+        const struct program_op *op = &v.trial.program->ops[i];
         struct hardware_work work;
 
         if (op->kind == PROGRAM_KERNEL && op->kernel->uneven != KERN_BY_ROUTING &&
-            t.program->buffers[op->inputs[0]].routing && op_seconds_timed(&work, &s, i, 0))
+            v.trial.program->buffers[op->inputs[0]].routing && op_seconds_timed(&work, &s, i, 0))
             bytes += work.bytes;
     }
     op_seconds_fini(&s);
-    end(&t, file);
+    variant_fini(&v);
     return bytes;
 }
 

@@ -100,7 +100,7 @@ static void history_fini(struct history *h)
 
 struct subject {
     struct random_program *random; /* this or `preset` is the source of the program */
-    struct random_preset preset;
+    struct variant preset;
     const struct graph *graph;
     struct program *program;
     enum shd_dtype dtype;
@@ -165,7 +165,7 @@ static void subject_fini(struct subject *s)
         program_destroy(s->program);
         random_program_destroy(s->random);
     } else if (s->program) {
-        random_preset_fini(&s->preset);
+        variant_fini(&s->preset);
     }
 }
 

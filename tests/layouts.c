@@ -27,24 +27,25 @@ static const char small[] =
     "batch: {size: 4, seq: 64}\nstep: [forward, backward, update]\n"
     "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
 
-/* A scenario, and the trial and subject that the search is given of it. */
+/* A scenario, and the subject of the search that is given of it. */
 struct asked {
-    struct scenario_file *file;
-    struct trial trial;
+    struct variant variant;
     struct subject subject;
 };
 
-static void read_text(struct asked *out, const char *text)
+static void read_text(struct variant *out, const char *text)
 {
-    struct diag errors = DIAG_INIT;
+    struct text copy = TEXT_INIT;
+    struct variant_ask ask = {
+        .name = "f.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
+    struct shd_error err;
 
-    *out = (struct asked){.file = NULL};
-    if (scenario_parse(&out->file, "f.yaml", text, strlen(text), NULL, 0, &errors) != SHD_OK ||
-        trial_init(&out->trial, &out->file->scenarios[0], &errors) != SHD_OK) {
-        diag_write(&errors, stdout);
+    text_add(&copy, text);
+    if (variant_need(out, &ask, &err) != SHD_OK) {
+        diag("%s", err.text);
         exit(99);
     }
-    diag_fini(&errors);
+    text_fini(&copy);
 }
 
 /* Read a scenario and restrict its space by ranges: "tp=1..2", or "!tp=1" to forbid a value. */
@@ -53,20 +54,20 @@ static void ask(struct asked *out, const char *text, int64_t devices, const char
 {
     struct space_range read[SPACE_RANGES_MAX];
 
-    read_text(out, text);
+    read_text(&out->variant, text);
     for (size_t i = 0; i < nranges; i++)
         if (space_parse_range(&read[i], ranges[i] + (ranges[i][0] == '!'), ranges[i][0] == '!',
                               NULL) != SHD_OK)
             exit(99);
-    if (subject_init(&out->subject, &out->trial, devices, read, nranges, NULL, NULL) != SHD_OK)
+    if (subject_init(&out->subject, &out->variant.trial, devices, read, nranges, NULL, NULL) !=
+        SHD_OK)
         exit(99);
 }
 
 static void forget(struct asked *asked)
 {
     subject_fini(&asked->subject);
-    trial_fini(&asked->trial);
-    scenario_file_destroy(asked->file);
+    variant_fini(&asked->variant);
 }
 
 /* ---- the space ---- */
@@ -866,7 +867,7 @@ static void test_tensors(void)
         "model: {kind: mlp, d_model: 16, d_ff: 32, layers: 1}\nbatch: {size: 4, seq: 4}\n"
         "step: [forward, backward]\nparams: [['.*', []]]\n";
     const struct tensors_opts opts = {.nthreads = 1};
-    struct asked asked;
+    struct variant asked;
     struct tensors t;
 
     read_text(&asked, text);
@@ -882,8 +883,7 @@ static void test_tensors(void)
            "tensors: the best is no slower than %s",
            tensors_textbook_name((enum tensors_textbook)k));
     tensors_fini(&t);
-    trial_fini(&asked.trial);
-    scenario_file_destroy(asked.file);
+    variant_fini(&asked);
 }
 
 int main(void)

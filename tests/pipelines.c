@@ -28,7 +28,7 @@ static const char model[] =
     "optimizer: {kind: adamw, lr: 1e-2, clip: 1}\n";
 
 /* Make a model; `rest` has its mesh, params, axes and pipeline. */
-static bool make_kind(struct tried *out, const char *kind, uint32_t layers, uint32_t microbatches,
+static bool make_kind(struct variant *out, const char *kind, uint32_t layers, uint32_t microbatches,
                       uint32_t each, const char *rest)
 {
     struct text text = TEXT_INIT;
@@ -41,7 +41,7 @@ static bool make_kind(struct tried *out, const char *kind, uint32_t layers, uint
     return good;
 }
 
-static bool make(struct tried *out, uint32_t layers, uint32_t microbatches, uint32_t each,
+static bool make(struct variant *out, uint32_t layers, uint32_t microbatches, uint32_t each,
                  const char *rest)
 {
     return make_kind(out, "transformer", layers, microbatches, each, rest);
@@ -121,7 +121,8 @@ static uint32_t most_alive(const struct segment_done *done, size_t n)
     return most;
 }
 
-static bool same_order(const struct tried *m, const struct seen *s, const struct timetable_walk *w)
+static bool same_order(const struct variant *m, const struct seen *s,
+                       const struct timetable_walk *w)
 {
     const struct timetable *t = m->trial.timetable;
     struct segment_done *want = calloc(s->room, sizeof *want);
@@ -166,7 +167,7 @@ static bool in_one_order(const struct timetable *t)
     return good;
 }
 
-static bool execute_in_order(struct tried *m)
+static bool execute_in_order(struct variant *m)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     size_t n = (size_t)shd_mesh_size(m->trial.mesh);
@@ -217,7 +218,7 @@ static void test_schedules(void)
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         uint32_t stages = schedules[i].ranks * schedules[i].stages_per_rank;
         char rest[256], what[64];
-        struct tried m;
+        struct variant m;
 
         snprintf(what, sizeof what, "%s, %u ranks, %u microbatches", schedules[i].schedule,
                  schedules[i].ranks, schedules[i].microbatches);
@@ -226,12 +227,12 @@ static void test_schedules(void)
                  "pipeline: {axis: pp, schedule: %s, stages_per_rank: %u}\n",
                  schedules[i].ranks, schedules[i].schedule, schedules[i].stages_per_rank);
         if (!ok(make(&m, stages, schedules[i].microbatches, 1, rest), "%s: is built", what)) {
-            tried_fini(&m);
+            variant_fini(&m);
             continue;
         }
         ok(execute_in_order(&m), "%s: executed in the timetable's order, as many are alive", what);
         (void)tried_check(&m, what);
-        tried_fini(&m);
+        variant_fini(&m);
     }
 }
 
@@ -289,12 +290,12 @@ static const struct {
 static void test_layouts(void)
 {
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        struct tried m;
+        struct variant m;
 
         if (ok(make(&m, layouts[i].layers, layouts[i].microbatches, 2, layouts[i].rest),
                "%s: is built", layouts[i].what))
             (void)tried_check(&m, layouts[i].what);
-        tried_fini(&m);
+        variant_fini(&m);
     }
 }
 
@@ -342,7 +343,7 @@ static void test_models(void)
 {
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         char what[128];
-        struct tried m;
+        struct variant m;
 
         snprintf(what, sizeof what, "%.*s: %s", (int)strcspn(models[i].kind, ","), models[i].kind,
                  models[i].what);
@@ -350,7 +351,7 @@ static void test_models(void)
                          models[i].rest),
                "%s: is built", what))
             (void)tried_check(&m, what);
-        tried_fini(&m);
+        variant_fini(&m);
     }
 }
 
@@ -399,7 +400,7 @@ static void test_volumes(void)
     for (size_t i = 0; i < sizeof volumes / sizeof volumes[0]; i++)
         for (uint32_t m = 2; m <= 8; m *= 2) {
             uint64_t want = volumes[i].each * m + volumes[i].once, sent = 0;
-            struct tried tried;
+            struct variant tried;
             char rest[128];
 
             snprintf(rest, sizeof rest,
@@ -411,7 +412,7 @@ static void test_volumes(void)
                     (int)strcspn(volumes[i].kind, ","), volumes[i].kind, volumes[i].stages, m,
                     want))
                 diag("%" PRIu64, sent);
-            tried_fini(&tried);
+            variant_fini(&tried);
         }
 }
 
@@ -444,7 +445,7 @@ static void set_times(struct record *record, const struct timetable_times *times
 }
 
 /* The fraction of the step in which ranks are idle, by replay. */
-static double replayed_bubble(const struct tried *m)
+static double replayed_bubble(const struct variant *m)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
     const struct record_transfers fast = {UINT64_C(1) << 62, 0};
@@ -504,13 +505,13 @@ static bool waits_for_send(struct record *record, const struct program_channel *
 static void test_update_waits(void)
 {
     struct record *record = NULL;
-    struct tried m;
+    struct variant m;
     uint32_t nsent = 0, nwaited = 0;
 
     if (!make(&m, 4, 4, 1, "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp}\n") ||
         record_create(&record, m.trial.program, RECORD_EXECUTED, true, NULL) != SHD_OK) {
         ok(false, "update: a program");
-        tried_fini(&m);
+        variant_fini(&m);
         return;
     }
     for (uint32_t c = 0; c < m.trial.program->nchannels; c++) {
@@ -525,7 +526,7 @@ static void test_update_waits(void)
        "update: replay: who receives waits for who sends, %" PRIu32 " of %" PRIu32 " times",
        nwaited, nsent);
     record_destroy(record);
-    tried_fini(&m);
+    variant_fini(&m);
 }
 
 /* The bubble by the schedule's formula; negative: the formula does not cover these sizes. */
@@ -545,7 +546,7 @@ static double formula_bubble(const struct timetable_schedule *s,
 static void test_bubble(const struct timetable_schedule *s, const struct timetable_sizes *sizes)
 {
     double formula = formula_bubble(s, sizes), replayed;
-    struct tried m;
+    struct variant m;
     char rest[256];
 
     if (formula < 0 || timetable_check(s, sizes, NULL) != SHD_OK)
@@ -562,7 +563,7 @@ static void test_bubble(const struct timetable_schedule *s, const struct timetab
     } else {
         ok(false, "%s: is built", s->name);
     }
-    tried_fini(&m);
+    variant_fini(&m);
 }
 
 static void test_bubbles(void)
@@ -589,7 +590,7 @@ static void test_bubble_by_flops(void)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct text text = TEXT_INIT;
-        struct tried t;
+        struct variant t;
         double bubble = -1;
 
         text_addf(&text,
@@ -604,7 +605,7 @@ static void test_bubble_by_flops(void)
         if (!ok(fabs(bubble - cases[i].formula) <= 0.1 * cases[i].formula,
                 "%s: idle as the formula says, by flops", cases[i].schedule))
             diag("%.4f, not %.4f", bubble, cases[i].formula);
-        tried_fini(&t);
+        variant_fini(&t);
         text_fini(&text);
     }
 }
@@ -618,7 +619,7 @@ static void test_memory(void)
 
     for (int s = 0; s < 2; s++)
         for (int k = 0; k < 2; k++) {
-            struct tried m;
+            struct variant m;
             char rest[256];
 
             snprintf(rest, sizeof rest,
@@ -626,7 +627,7 @@ static void test_memory(void)
                      names[s]);
             if (make(&m, 2, k ? 16 : 8, 1, rest))
                 peaks[s][k] = program_peak_bytes(m.trial.program);
-            tried_fini(&m);
+            variant_fini(&m);
         }
     ok(peaks[0][1] > peaks[0][0] && peaks[1][0] > 0 && peaks[1][1] == peaks[1][0],
        "GPipe holds all microbatches, 1F1B one per rank");
@@ -636,14 +637,14 @@ static void test_memory(void)
 
 static void test_many(void)
 {
-    struct tried m;
+    struct variant m;
 
     if (ok(make(&m, 8, 8, 2,
                 "mesh: {dp: 2, pp: 8, tp: 4}\naxes: {batch: dp}\npipeline: {axis: pp}\n"
                 "params: [[mlp/up/kernel, [null, tp]], [mlp/down/kernel, [tp]], [.*, []]]\n"),
            "64 devices in 8 stages: is built"))
         (void)tried_check(&m, "64 devices in 8 stages");
-    tried_fini(&m);
+    variant_fini(&m);
 }
 
 /* ---- what is refused ---- */
@@ -651,24 +652,18 @@ static void test_many(void)
 static void refuse(const char *what, uint32_t layers, uint32_t microbatches, const char *rest,
                    const char *message)
 {
-    struct diag errors = DIAG_INIT;
     struct text text = TEXT_INIT;
-    struct scenario_file *file = NULL;
-    struct trial trial = {.scenario = NULL};
-    bool built;
+    struct variant_ask ask = {
+        .name = "test.yaml", .text = &text, .extent = VARIANT_BUILT, .executes = true};
+    struct variant v = {.outcome = VARIANT_REFUSED};
 
     text_addf(&text, model, "transformer", layers, microbatches, microbatches);
     text_add(&text, rest);
-    built = scenario_parse(&file, "test.yaml", text_get(&text), text.length, NULL, 0, &errors) ==
-                SHD_OK &&
-            trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
-    if (!ok(!built && errors.nmessages == 1 && strstr(errors.messages[0].text, message),
-            "refused: %s", what))
-        diag("%s", errors.nmessages ? errors.messages[0].text : "no error");
-    trial_fini(&trial);
-    scenario_file_destroy(file);
+    ok(variant_init(&v, &ask, NULL) == SHD_OK && v.errors.nmessages == 1 &&
+           strstr(diag_first(&v.errors, ""), message),
+       "refused: %s: %s", what, diag_first(&v.errors, "no error"));
+    variant_fini(&v);
     text_fini(&text);
-    diag_fini(&errors);
 }
 
 static void test_refused(void)

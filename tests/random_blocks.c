@@ -357,7 +357,7 @@ static bool is_refused(const struct text *text)
 
 static void try_case(const struct text *text, const struct drawn_case *d, const char *what)
 {
-    struct tried tried;
+    struct variant tried;
     bool good = tried_init(&tried, text_get(text), text->length);
 
     if (good)
@@ -370,7 +370,7 @@ static void try_case(const struct text *text, const struct drawn_case *d, const 
         diag("%s", text_get(text));
     for (size_t i = 0; i < ndrawn; i++)
         *drawn[i] = true;
-    tried_fini(&tried);
+    variant_fini(&tried);
 }
 
 static void test_case(uint32_t i)

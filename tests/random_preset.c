@@ -84,29 +84,16 @@ static void write_scenario(struct random *r, struct text *out, enum shd_dtype dt
     add_params(r, out);
 }
 
-bool random_preset_init(struct random_preset *out, uint64_t seed, enum shd_dtype dtype)
+bool random_preset_init(struct variant *out, uint64_t seed, enum shd_dtype dtype)
 {
     struct random r = {seed};
     struct text text = TEXT_INIT;
-    struct diag diag = DIAG_INIT;
-    bool good;
+    struct variant_ask ask = {
+        .name = "random", .text = &text, .extent = VARIANT_BUILT, .executes = true};
+    int status;
 
-    memset(out, 0, sizeof *out);
     write_scenario(&r, &text, dtype);
-    good = scenario_parse(&out->file, "random", text_get(&text), text.length, NULL, 0, &diag) ==
-               SHD_OK &&
-           trial_init(&out->trial, &out->file->scenarios[0], &diag) == SHD_OK;
-    if (!good) {
-        scenario_file_destroy(out->file);
-        memset(out, 0, sizeof *out);
-    }
-    diag_fini(&diag);
+    status = variant_need(out, &ask, NULL);
     text_fini(&text);
-    return good;
-}
-
-void random_preset_fini(struct random_preset *preset)
-{
-    trial_fini(&preset->trial);
-    scenario_file_destroy(preset->file);
+    return status == SHD_OK;
 }

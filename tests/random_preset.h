@@ -8,16 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trial/trial.h"
-
-struct random_preset {
-    struct scenario_file *file;
-    struct trial trial;
-};
+#include "trial/variant.h"
 
 /* Make the scenario of a seed, in a type, up to its program.  False: the random layout does not
- * suit the model (an axis does not divide a dimension), and nothing needs to be freed. */
-bool random_preset_init(struct random_preset *out, uint64_t seed, enum shd_dtype dtype);
-void random_preset_fini(struct random_preset *preset);
+ * suit the model (an axis does not divide a dimension), and nothing needs to be freed; else
+ * free it with variant_fini(). */
+bool random_preset_init(struct variant *out, uint64_t seed, enum shd_dtype dtype);
 
 #endif /* RANDOM_PRESET_H */

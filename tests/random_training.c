@@ -244,7 +244,7 @@ static void add_frozen(struct text *t, const struct drawn *d)
 static void test_case(uint32_t i)
 {
     struct text text = TEXT_INIT;
-    struct tried tried;
+    struct variant tried;
     struct drawn drawn;
     char what[32];
     bool good;
@@ -265,7 +265,7 @@ static void test_case(uint32_t i)
         ok(false, "%s: is built", what);
     if (!good)
         diag("%s", text_get(&text));
-    tried_fini(&tried);
+    variant_fini(&tried);
     text_fini(&text);
 }
 

@@ -12,52 +12,30 @@
 #include "report/traffic.h"
 #include "store/baseline.h"
 #include "tap.h"
-#include "trial/trial.h"
+#include "trial/variant.h"
 
-/* A scenario that was read, partitioned and planned. */
-struct planned {
-    struct scenario_file *file;
-    struct trial trial;
-};
-
-/* Plan a scenario; false with the first message if it is refused. */
-static bool plan_text(struct planned *out, const char *text, char *message, size_t size)
+/* Plan a scenario; false with the message if it is refused. */
+static bool plan_text(struct variant *out, const char *text, struct shd_error *err)
 {
-    struct diag errors = DIAG_INIT;
-    struct shd_error err = {.text = ""};
-    bool good;
+    struct text copy = TEXT_INIT;
+    struct variant_ask ask = {.name = "sums.yaml", .text = &copy, .executes = true};
+    int status;
 
-    memset(out, 0, sizeof *out);
-    message[0] = '\0';
-    good =
-        scenario_parse(&out->file, "sums.yaml", text, strlen(text), NULL, 0, &errors) == SHD_OK &&
-        trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
-    if (good && trial_plan(&out->trial, &err) != SHD_OK) {
-        trial_fini(&out->trial);
-        good = false;
-    }
-    if (!good)
-        snprintf(message, size, "%s", errors.nmessages ? errors.messages[0].text : err.text);
-    diag_fini(&errors);
-    if (!good)
-        scenario_file_destroy(out->file);
-    return good;
-}
-
-static void forget(struct planned *p)
-{
-    trial_fini(&p->trial);
-    scenario_file_destroy(p->file);
+    text_add(&copy, text);
+    status = variant_need(out, &ask, err);
+    text_fini(&copy);
+    return status == SHD_OK;
 }
 
 /* Plan a llama of 405 billion parameters with `size` sequences of 8192 tokens on one device. */
 static uint128 llama_flops(int size, char *json, size_t room)
 {
-    struct planned p;
+    struct variant p;
     struct text report = TEXT_INIT;
     struct json_out out;
     struct result result;
-    char text[1024], message[256];
+    char text[1024];
+    struct shd_error err = {.text = ""};
     uint128 flops;
 
     snprintf(text, sizeof text,
@@ -67,8 +45,8 @@ static uint128 llama_flops(int size, char *json, size_t room)
              "        rope: {theta: 500000, interleaved: false}}\n"
              "batch: {size: %d, seq: 8192}\nstep: [forward, backward]\nparams: [[.*, []]]\n",
              size);
-    if (!plan_text(&p, text, message, sizeof message)) {
-        diag("%s", message);
+    if (!plan_text(&p, text, &err)) {
+        diag("%s", err.text);
         return 0;
     }
     flops = p.trial.record->flops[0];
@@ -79,7 +57,7 @@ static uint128 llama_flops(int size, char *json, size_t room)
         abort();
     snprintf(json, room, "%s", text_get(&report));
     text_fini(&report);
-    forget(&p);
+    variant_fini(&p);
     return flops;
 }
 
@@ -123,16 +101,16 @@ static void test_bytes(void)
                                "model: {kind: mlp, d_model: 33554432, d_ff: 67108864, layers: 32}\n"
                                "batch: {size: 64, seq: 512}\nstep: [forward, backward]\n"
                                "params: [[.*, []]]\naxes: {batch: dp}\n";
-    struct planned p;
+    struct variant p;
     struct traffic traffic;
     struct baseline b;
     struct baseline_file file;
     struct text yaml = TEXT_INIT;
     struct diag errors = DIAG_INIT;
     uint128 rows = 0, each = 0, peak;
-    char message[256];
+    struct shd_error err = {.text = ""};
 
-    if (!ok(plan_text(&p, text, message, sizeof message), "many bytes: planned %s", message))
+    if (!ok(plan_text(&p, text, &err), "many bytes: planned %s", err.text))
         return;
     for (int32_t d = 0; d < p.trial.record->ndevices; d++)
         each += p.trial.record->received_bytes[record_row_of(p.trial.record, d)];
@@ -172,7 +150,7 @@ static void test_bytes(void)
     traffic_fini(&traffic);
     text_fini(&yaml);
     diag_fini(&errors);
-    forget(&p);
+    variant_fini(&p);
 }
 
 /* Work of a single device or op that exceeds a uint64_t is refused with the op's name. */
@@ -199,18 +177,19 @@ static const struct {
 static void test_refused(void)
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        struct planned p;
-        char text[512], message[256];
+        struct variant p;
+        char text[512];
+        struct shd_error err = {.text = ""};
         bool several = strstr(refused[i].model, "axes:") != NULL, good;
 
         snprintf(
             text, sizeof text,
             "version: 1\nname: large\nmesh: {dp: %d}\n%sstep: [forward%s]\nparams: [[.*, []]]\n",
             several ? 2048 : 1, refused[i].model, several ? ", backward" : "");
-        good = plan_text(&p, text, message, sizeof message);
-        ok(!good && strstr(message, refused[i].message), "%s: %s", refused[i].what, message);
+        good = plan_text(&p, text, &err);
+        ok(!good && strstr(err.text, refused[i].message), "%s: %s", refused[i].what, err.text);
         if (good)
-            forget(&p);
+            variant_fini(&p);
     }
 }
 

@@ -7,29 +7,26 @@
 #include "step.h"
 #include "tap.h"
 
-bool tried_init(struct tried *out, const char *text, size_t length)
+bool tried_init(struct variant *out, const char *text, size_t length)
 {
-    struct diag errors = DIAG_INIT;
-    bool good;
+    struct text copy = TEXT_INIT;
+    struct variant_ask ask = {
+        .name = "test.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
+    struct shd_error err = {.text = ""};
+    int status;
 
-    *out = (struct tried){.file = NULL};
-    good = scenario_parse(&out->file, "test.yaml", text, length, NULL, 0, &errors) == SHD_OK &&
-           trial_init(&out->trial, &out->file->scenarios[0], &errors) == SHD_OK;
-    if (!good)
-        diag("%s", errors.nmessages ? errors.messages[0].text : "no message");
-    diag_fini(&errors);
-    return good;
-}
-
-void tried_fini(struct tried *tried)
-{
-    trial_fini(&tried->trial);
-    scenario_file_destroy(tried->file);
+    *out = (struct variant){.file = NULL};
+    text_add_bytes(&copy, text, length);
+    status = variant_need(out, &ask, &err);
+    if (status != SHD_OK)
+        diag("%s", err.text);
+    text_fini(&copy);
+    return status == SHD_OK;
 }
 
 /* AdamW in float16 may divide 0 by 0, as small moments underflow: then run and reference only have
  * to agree. */
-static bool is_right(const struct tried *tried)
+static bool is_right(const struct variant *tried)
 {
     const struct record *record = tried->trial.record;
 
@@ -37,7 +34,7 @@ static bool is_right(const struct tried *tried)
                                                             : record_verified_ok(record);
 }
 
-bool tried_check(struct tried *tried, const char *what)
+bool tried_check(struct variant *tried, const char *what)
 {
     struct record *plan = NULL;
     struct shd_error err = {SHD_OK, ""};

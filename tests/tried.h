@@ -9,20 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trial/trial.h"
-
-/* A zeroed struct is empty; free the contents with tried_fini(). */
-struct tried {
-    struct scenario_file *file;
-    struct trial trial;
-};
+#include "trial/variant.h"
 
 /* Build the first strategy of a text; false if the text is refused, with the reason as a
- * diagnostic. */
-bool tried_init(struct tried *out, const char *text, size_t length);
-void tried_fini(struct tried *tried);
+ * diagnostic; free it with variant_fini() either way. */
+bool tried_init(struct variant *out, const char *text, size_t length);
 
 /* Execute, verify and compare with the plan, as two points; returns whether both hold. */
-bool tried_check(struct tried *tried, const char *what);
+bool tried_check(struct variant *tried, const char *what);
 
 #endif /* TESTS_TRIED_H */
