@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial/saving.h"
 #include "trial/variant.h"
 
 #define RUNGS_MAX 6
@@ -154,16 +155,6 @@ static void add_mesh(struct search *s)
 
 /* ---- plans ---- */
 
-static void keep_totals(struct fit_change *out, const struct record *record)
-{
-    out->totals = (struct saving_totals){
-        .received_bytes = record_received(record),
-        .peak_bytes = record_balance_of(record, record->peak_bytes).max,
-        .flops = record_sum(record, record->flops),
-    };
-    out->ndevices = record->ndevices;
-}
-
 /* Plan the scenario with a change; *planned is false if the scenario cannot have the change, or the
  * number of plans is used up. */
 static int try_change(struct search *s, struct fit_change *change, bool *planned)
@@ -186,7 +177,8 @@ static int try_change(struct search *s, struct fit_change *change, bool *planned
     *planned = v.outcome != VARIANT_REFUSED;
     if (*planned) {
         s->fit->nplans++;
-        keep_totals(change, v.trial.record);
+        change->totals = trial_totals(v.trial.record);
+        change->ndevices = v.trial.record->ndevices;
     }
     variant_fini(&v);
     return SHD_OK;

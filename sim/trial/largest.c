@@ -11,8 +11,8 @@ static int64_t end_of(const struct largest *l)
     return l->fails > 0 ? l->fails : l->most + 1;
 }
 
-/* Between two values, where the line through the last two crosses 0; their middle if it does not
- * rise. */
+/* Where the line through the last two values crosses 0, kept between `fits` and `end`; the middle
+ * of the two if the line does not rise. */
 static int64_t crossing(const struct largest *l, int64_t fits, int64_t end)
 {
     double slope = (l->excess[1] - l->excess[0]) / (l->values[1] - l->values[0]);

@@ -5,7 +5,7 @@
 
 #include "cost/plan.h"
 
-static struct saving_totals totals_of(const struct record *record)
+struct saving_totals trial_totals(const struct record *record)
 {
     return (struct saving_totals){
         .received_bytes = record_received(record),
@@ -40,8 +40,8 @@ int trial_saving(struct saving *out, const struct trial *trial, struct shd_error
     status = plan_create(&planned, program, err);
     if (status == SHD_OK) {
         out->known = true;
-        out->now = totals_of(trial->record);
-        out->searched = totals_of(planned);
+        out->now = trial_totals(trial->record);
+        out->searched = trial_totals(planned);
         record_destroy(planned);
     }
     program_destroy(program);

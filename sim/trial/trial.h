@@ -109,11 +109,12 @@ void trial_find_worst(struct trial *trial);
 SHD_MUST_CHECK int trial_make_plan(const struct trial *trial, struct record **out,
                                    struct shd_error *err);
 
-/* Bytes that a device needs: the peak of the record, or of the program before there is one, with
- * the allocator's fragments and what the runtime keeps for itself; and the bytes that a device has:
- * those of the cluster, less the margin (hardware/margin.h) if that is kept free, or as few as
- * limits.memory leaves.  Infinite: there is neither a cluster nor a limit. */
+/* Memory of the fullest device, in bytes: the peak of the record (of the program before there is a
+ * record), with the allocator's fragments and the memory of the runtime. */
 double trial_need_bytes(const struct trial *trial);
+
+/* Memory that a device offers for trial_need_bytes(): the cluster's device, less the `margin`
+ * (hardware/margin.h), or limits.memory if smaller.  Infinite without a cluster and a limit. */
 double trial_room_bytes(const struct trial *trial, bool margin);
 
 /* Whether the plan's peak memory is within the scenario's limit, if there is one. */

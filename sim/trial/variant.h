@@ -13,12 +13,12 @@
 
 enum variant_outcome { VARIANT_REFUSED, VARIANT_TOO_BIG, VARIANT_FITS };
 
-/* How far a variant is made. */
+/* The last step that is taken. */
 enum variant_extent {
-    VARIANT_PLANNED, /* its program is planned, on its cluster if it names one */
-    VARIANT_BUILT,   /* it has a program */
-    VARIANT_LAID,    /* its graph is sharded (trial_lay()) */
-    VARIANT_READ     /* its scenario is read */
+    VARIANT_PLANNED, /* the program is planned: trial_plan() */
+    VARIANT_BUILT,   /* the program is built: trial_init() */
+    VARIANT_LAID,    /* the graph is sharded: trial_lay() */
+    VARIANT_READ     /* the scenario is read */
 };
 
 #define VARIANT_SETS_MAX 32 /* the axes of a mesh, and as many others */
