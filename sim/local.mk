@@ -961,6 +961,9 @@ libsim_la_SOURCES = \
 	%D%/scenario/logical_values.h \
 	%D%/scenario/mesh_value.c \
 	%D%/scenario/mesh_value.h \
+	%D%/scenario/model_checks.c \
+	%D%/scenario/model_checks.h \
+	%D%/scenario/model_options.h \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
 	%D%/scenario/option_checks.c \
@@ -1009,6 +1012,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/sweep_strategies.h \
 	%D%/scenario/table.c \
 	%D%/scenario/table.h \
+	%D%/scenario/training_options.h \
 	%D%/scenario/types.h \
 	%D%/scenario/value_reader.c \
 	%D%/scenario/value_reader.h \
@@ -1037,6 +1041,8 @@ libsim_la_SOURCES = \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
+	%D%/search/piece_reader.c \
+	%D%/search/piece_reader.h \
 	%D%/search/plan_batch.c \
 	%D%/search/recompute_choice.c \
 	%D%/search/recompute_choice.h \
@@ -1062,7 +1068,9 @@ libsim_la_SOURCES = \
 	%D%/search/serving_scenario.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
+	%D%/search/space_choices.c \
 	%D%/search/space_extent.c \
+	%D%/search/space_text.c \
 	%D%/search/stage_bounds.c \
 	%D%/search/stage_bounds.h \
 	%D%/search/subject.c \
@@ -1165,6 +1173,10 @@ libsim_la_SOURCES = \
 	%D%/trial/outputs.h \
 	%D%/trial/reference.c \
 	%D%/trial/reference.h \
+	%D%/trial/reference_arrays.c \
+	%D%/trial/reference_rows.c \
+	%D%/trial/reference_rows.h \
+	%D%/trial/reference_state.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \

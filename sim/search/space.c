@@ -18,93 +18,6 @@
  * more tokens make kernels no faster, and their saved activations fit no device. */
 #define WITH_EXPERTS_MOST 65536
 
-static const char *const split_words[] = {"even", "given", "light", NULL};
-static const char *const method_words[] = {"ring", "all-to-all", NULL};
-static const char *const products_words[] = {"given", "tensorwise", "rowwise", "blockwise",
-                                             "mxfp8", "nvfp4",      NULL};
-static const char *const flag_words[] = {"no", "yes", NULL};
-static const char *const order_words[] = {
-    "pp-dp-cp-tp", "pp-dp-tp-cp", "pp-cp-dp-tp", "pp-cp-tp-dp", "pp-tp-dp-cp",
-    "pp-tp-cp-dp", "dp-pp-cp-tp", "dp-pp-tp-cp", "dp-cp-pp-tp", "dp-cp-tp-pp",
-    "dp-tp-pp-cp", "dp-tp-cp-pp", "cp-pp-dp-tp", "cp-pp-tp-dp", "cp-dp-pp-tp",
-    "cp-dp-tp-pp", "cp-tp-pp-dp", "cp-tp-dp-pp", "tp-pp-dp-cp", "tp-pp-cp-dp",
-    "tp-dp-pp-cp", "tp-dp-cp-pp", "tp-cp-pp-dp", "tp-cp-dp-pp", NULL};
-
-static const uint8_t orders[SPACE_ORDERS][SPACE_AXES] = {
-#define P SPACE_PP
-#define D SPACE_DP
-#define C SPACE_CP
-#define T SPACE_TP
-    {P, D, C, T}, {P, D, T, C}, {P, C, D, T}, {P, C, T, D}, {P, T, D, C}, {P, T, C, D},
-    {D, P, C, T}, {D, P, T, C}, {D, C, P, T}, {D, C, T, P}, {D, T, P, C}, {D, T, C, P},
-    {C, P, D, T}, {C, P, T, D}, {C, D, P, T}, {C, D, T, P}, {C, T, P, D}, {C, T, D, P},
-    {T, P, D, C}, {T, P, C, D}, {T, D, P, C}, {T, D, C, P}, {T, C, P, D}, {T, C, D, P}};
-#undef P
-#undef D
-#undef C
-#undef T
-
-static const struct {
-    const char *name;
-    const char *letter;       /* before a number in space_print() */
-    const char *const *words; /* of values; NULL: numbers, except for the schedule */
-    const char *help;
-} choices[SPACE_NCHOICES] = {
-    [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are sharded"},
-    [SPACE_PP] = {"pp", "p", NULL, "ranks of a pipeline"},
-    [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is sharded, zigzag"},
-    [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
-    [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
-    [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
-    [SPACE_SCHEDULE] = {"schedule", NULL, NULL, "of the pipeline"},
-    [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
-    [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
-    [SPACE_RECOMPUTE] = {"recompute", NULL, NULL, "what the backward phase does again"},
-    [SPACE_SP] = {"sp", NULL, flag_words, "activations between layers are sharded over tp, too"},
-    [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage"},
-    [SPACE_SHARDS] = {"shards", "/", NULL, "replicas that hold ZeRO's parts together"},
-    [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
-    [SPACE_METHOD] = {"method", NULL, method_words, "of context parallelism: how keys come"},
-    [SPACE_PRODUCTS] = {"products", NULL, products_words,
-                        "recipe that their operands are rounded by"},
-};
-
-const uint8_t *space_order(int32_t order)
-{
-    return orders[order];
-}
-
-/* The searched schedule of a value; NULL: past the last. */
-static const struct timetable_schedule *schedule_of(int32_t value)
-{
-    for (size_t i = 0; timetable_schedules[i]; i++)
-        if (!(timetable_schedules[i]->flags & TIMETABLE_UNSEARCHED) && value-- == 0)
-            return timetable_schedules[i];
-    return NULL;
-}
-
-const char *space_word(enum space_choice choice, int32_t value)
-{
-    const struct timetable_schedule *schedule;
-
-    if (choice == SPACE_RECOMPUTE)
-        return recompute_choice_word(value);
-    if (choice != SPACE_SCHEDULE)
-        return choices[choice].words ? choices[choice].words[value] : NULL;
-    schedule = schedule_of(value);
-    return schedule ? schedule->name : NULL;
-}
-
-const char *space_choice_name(enum space_choice choice)
-{
-    return choices[choice].name;
-}
-
-const char *space_choice_help(enum space_choice choice)
-{
-    return choices[choice].help;
-}
-
 /* ---- the model ---- */
 
 static bool is_decoder(enum scenario_kind kind)
@@ -205,7 +118,7 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
     long value;
 
     if (length == 0 || length >= sizeof copy)
-        return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", choices[choice].name);
+        return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", space_choice_name(choice));
     memcpy(copy, text, length);
     copy[length] = '\0';
     for (int32_t i = 0; (word = space_word(choice, i)); i++) {
@@ -218,7 +131,7 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
             text_addf(&known, "%s%s", i ? ", " : "", word);
     }
     if (space_word(choice, 0)) {
-        shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", choices[choice].name,
+        shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", space_choice_name(choice),
                       copy, text_get(&known));
         text_fini(&known);
         return SHD_ENOTFOUND;
@@ -226,7 +139,7 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
     value = strtol(copy, &end, 10);
     if (*end || value < 0 || value > INT32_MAX)
         return shd_error_set(err, SHD_EINVAL, "%s cannot be '%s'; expected a whole number",
-                             choices[choice].name, copy);
+                             space_choice_name(choice), copy);
     *out = (int32_t)value;
     return SHD_OK;
 }
@@ -239,8 +152,8 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
     int status;
 
     for (int c = 0; c < SPACE_NCHOICES && value; c++)
-        if (strlen(choices[c].name) == (size_t)(value - text) &&
-            !memcmp(choices[c].name, text, (size_t)(value - text)))
+        if (strlen(space_choice_name(c)) == (size_t)(value - text) &&
+            !memcmp(space_choice_name(c), text, (size_t)(value - text)))
             range.choice = (enum space_choice)c;
     if (range.choice == SPACE_NCHOICES)
         return shd_error_set(
@@ -297,7 +210,7 @@ static bool is_rare(enum space_choice choice, int32_t value)
 {
     switch (choice) {
     case SPACE_SCHEDULE:
-        return !(schedule_of(value)->flags & TIMETABLE_USUAL);
+        return !(space_schedule_of(value)->flags & TIMETABLE_USUAL);
     case SPACE_RECOMPUTE:
         return value >= SPACE_NRECOMPUTES;
     case SPACE_SPLIT:
@@ -477,7 +390,7 @@ static void list_activations(struct list *list, struct layout *layout)
 }
 
 /* Whether the schedule is the default for its number of stages. */
-static bool is_implied(const struct layout *layout)
+bool space_is_implied(const struct layout *layout)
 {
     return space_schedule(layout) ==
            timetable_made_for(TIMETABLE_USUAL, layout->value[SPACE_VIRTUAL]);
@@ -490,7 +403,7 @@ static bool has_schedule(const struct space *s, const struct layout *layout)
     const struct timetable_schedule *schedule = space_schedule(layout);
     const struct timetable_sizes sizes = space_sizes(s, layout);
 
-    if (sizes.nranks == 1 && !(sizes.stages_per_rank == 1 && is_implied(layout)))
+    if (sizes.nranks == 1 && !(sizes.stages_per_rank == 1 && space_is_implied(layout)))
         return false;
     return space_tries(s, SPACE_SCHEDULE, layout->value[SPACE_SCHEDULE]) &&
            timetable_is_made_for(schedule, sizes.stages_per_rank) &&
@@ -499,7 +412,7 @@ static bool has_schedule(const struct space *s, const struct layout *layout)
 
 static void list_products(struct list *list, struct layout *layout)
 {
-    for (int32_t p = 0; products_words[p]; p++)
+    for (int32_t p = 0; space_word(SPACE_PRODUCTS, p); p++)
         if (space_tries(list->space, SPACE_PRODUCTS, p)) {
             layout->value[SPACE_PRODUCTS] = p;
             list_activations(list, layout);
@@ -555,7 +468,7 @@ static void list_schedules(struct list *list, struct layout *layout)
     const struct space *s = list->space;
 
     for (int32_t v = 1; v <= s->layers / layout->value[SPACE_PP]; v++)
-        for (int32_t k = 0; space_allows(s, SPACE_VIRTUAL, v) && schedule_of(k); k++) {
+        for (int32_t k = 0; space_allows(s, SPACE_VIRTUAL, v) && space_schedule_of(k); k++) {
             layout->value[SPACE_VIRTUAL] = v;
             layout->value[SPACE_SCHEDULE] = k;
             if (has_schedule(s, layout))
@@ -763,7 +676,7 @@ bool space_is_uniform(const struct space *space)
 
 const struct timetable_schedule *space_schedule(const struct layout *layout)
 {
-    return schedule_of(layout->value[SPACE_SCHEDULE]);
+    return space_schedule_of(layout->value[SPACE_SCHEDULE]);
 }
 
 struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout)
@@ -798,190 +711,12 @@ enum space_zero_axes space_zero_axes(const struct layout *layout)
 
 int64_t space_stride(const struct layout *layout, enum space_choice axis)
 {
-    const uint8_t *order = orders[layout->value[SPACE_ORDER]];
+    const uint8_t *order = space_order(layout->value[SPACE_ORDER]);
     int64_t stride = 1;
 
     for (int i = SPACE_AXES - 1; order[i] != axis; i--)
         stride *= layout->value[order[i]];
     return stride;
-}
-
-void space_print_value(struct text *out, enum space_choice choice, int32_t value)
-{
-    const char *word = space_word(choice, value);
-
-    if (word)
-        text_add(out, word);
-    else
-        text_addf(out, "%" PRId32, value);
-}
-
-/* The number of devices that ZeRO shards over, after its stage, if not all replicas. */
-static void print_shards(struct text *out, const struct layout *layout)
-{
-    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] != layout->value[SPACE_DP])
-        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
-}
-
-void space_print_mesh(struct text *out, const struct layout *layout)
-{
-    static const enum space_choice sizes[] = {SPACE_TP, SPACE_PP, SPACE_CP, SPACE_DP, SPACE_EP};
-    const char *space = "";
-
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (layout->value[sizes[i]] > 1) {
-            text_addf(out, "%s%s%" PRId32, space, choices[sizes[i]].letter,
-                      layout->value[sizes[i]]);
-            space = " ";
-        }
-    text_addf(out, "%s%s%" PRId32, space, choices[SPACE_ZERO].letter, layout->value[SPACE_ZERO]);
-    print_shards(out, layout);
-}
-
-void space_print(struct text *out, const struct layout *layout)
-{
-    static const enum space_choice numbers[] = {SPACE_TP,         SPACE_PP,  SPACE_CP,
-                                                SPACE_DP,         SPACE_EP,  SPACE_VIRTUAL,
-                                                SPACE_MICROBATCH, SPACE_ZERO};
-
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if ((numbers[i] != SPACE_CP && numbers[i] != SPACE_EP) || layout->value[numbers[i]] > 1)
-            text_addf(out, "%s%s%" PRId32, i ? " " : "", choices[numbers[i]].letter,
-                      layout->value[numbers[i]]);
-    print_shards(out, layout);
-    if (layout->value[SPACE_SP])
-        text_add(out, " sp");
-    if (!is_implied(layout))
-        text_addf(out, " %s", space_schedule(layout)->name);
-    if (layout->value[SPACE_SPLIT] != SPACE_SPLIT_EVEN)
-        text_addf(out, " split-%s", split_words[layout->value[SPACE_SPLIT]]);
-    if (layout->value[SPACE_METHOD] != SPACE_RING)
-        text_addf(out, " %s", method_words[layout->value[SPACE_METHOD]]);
-    if (layout->value[SPACE_PRODUCTS])
-        text_addf(out, " %s", products_words[layout->value[SPACE_PRODUCTS]]);
-    text_addf(out, " recompute-%s %s", recompute_choice_word(layout->value[SPACE_RECOMPUTE]),
-              order_words[layout->value[SPACE_ORDER]]);
-}
-
-/* Whether a name has a word of `length` bytes. */
-static bool has_word(const char *name, const char *word, size_t length)
-{
-    for (const char *at = name; *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-
-        if (n == length && !memcmp(at, word, n))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static bool all_have(const struct text *names, size_t n, const char *word, size_t length)
-{
-    for (size_t k = 0; k < n; k++)
-        if (!has_word(text_get(&names[k]), word, length))
-            return false;
-    return true;
-}
-
-/* Append the words of a name that all names have (`common`), or all other words. */
-static void add_words(struct text *out, const char *name, const struct text *names, size_t n,
-                      bool common)
-{
-    for (const char *at = name; *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-
-        if (all_have(names, n, at, length) == common) {
-            text_add(out, out->length > 0 ? " " : "");
-            text_add_bytes(out, at, length);
-        }
-        at += length;
-    }
-}
-
-void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
-                       size_t n)
-{
-    struct text *whole = calloc(n, sizeof *whole);
-
-    common->failed |= !whole;
-    for (size_t k = 0; whole && k < n; k++) {
-        text_init(&whole[k]);
-        space_print(&whole[k], layouts[k]);
-        common->failed |= whole[k].failed;
-    }
-    for (size_t k = 0; whole && k < n; k++)
-        add_words(&names[k], text_get(&whole[k]), whole, n, false);
-    if (whole && n > 0)
-        add_words(common, text_get(&whole[0]), whole, n, true);
-    for (size_t k = 0; whole && k < n; k++)
-        text_fini(&whole[k]);
-    free(whole);
-}
-
-void space_print_key(struct text *out)
-{
-    static const struct {
-        enum space_choice choice;
-        const char *is;
-    } letters[] = {
-        {SPACE_TP, "devices of tensor parallelism"},
-        {SPACE_PP, "ranks of a pipeline"},
-        {SPACE_CP, "devices of context parallelism"},
-        {SPACE_DP, "data-parallel replicas"},
-        {SPACE_EP, "devices of experts"},
-        {SPACE_VIRTUAL, "stages of a rank"},
-        {SPACE_MICROBATCH, "sequences of a microbatch"},
-    };
-
-    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
-        text_addf(out, "%s %s, ", choices[letters[i].choice].letter, letters[i].is);
-    text_addf(out,
-              "%s ZeRO stage %s devices it is over if not all replicas, sp sequence parallelism; "
-              "last the "
-              "axes, the outermost first",
-              choices[SPACE_ZERO].letter, choices[SPACE_SHARDS].letter);
-}
-
-static void tell_zero(struct text *out, const int32_t *v)
-{
-    if (v[SPACE_ZERO] == 0)
-        return;
-    text_addf(out, " with ZeRO stage %" PRId32 " over ", v[SPACE_ZERO]);
-    if (v[SPACE_SHARDS] > v[SPACE_DP])
-        text_addf(out, "these and context parallelism's, %" PRId32 " devices", v[SPACE_SHARDS]);
-    else if (v[SPACE_SHARDS] == v[SPACE_DP])
-        text_addf(out, "all %" PRId32, v[SPACE_SHARDS]);
-    else
-        text_addf(out, "%" PRId32 " of them", v[SPACE_SHARDS]);
-}
-
-void space_tell(struct text *out, const struct layout *layout)
-{
-    const int32_t *v = layout->value;
-
-    if (v[SPACE_TP] > 1)
-        text_addf(out, "tensor parallelism over %" PRId32 "%s, ", v[SPACE_TP],
-                  v[SPACE_SP] ? " with sequence parallelism" : "");
-    if (v[SPACE_PP] > 1)
-        text_addf(out, "a pipeline of %" PRId32 " ranks with %" PRId32 " stage%s each, ",
-                  v[SPACE_PP], v[SPACE_VIRTUAL], v[SPACE_VIRTUAL] > 1 ? "s" : "");
-    if (v[SPACE_CP] > 1)
-        text_addf(out, "context parallelism over %" PRId32 "%s, ", v[SPACE_CP],
-                  v[SPACE_METHOD] == SPACE_RING ? "" : " by all-to-all");
-    if (v[SPACE_EP] > 1)
-        text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
-    text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
-    tell_zero(out, v);
-    text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
-              v[SPACE_MICROBATCH] > 1 ? "s" : "",
-              v[SPACE_RECOMPUTE] == SPACE_NONE ? "nothing is recomputed" : "recomputation: ");
-    if (v[SPACE_RECOMPUTE] != SPACE_NONE)
-        text_add(out, recompute_choice_word(v[SPACE_RECOMPUTE]));
-    if (v[SPACE_SPLIT] == SPACE_SPLIT_LIGHT)
-        text_add(out, "; fewer layers beside the head");
-    if (v[SPACE_PRODUCTS])
-        text_addf(out, "; products rounded %s", products_words[v[SPACE_PRODUCTS]]);
 }
 
 static bool is_default_shards(const struct layout *a, const struct layout *b)
@@ -992,7 +727,7 @@ static bool is_default_shards(const struct layout *a, const struct layout *b)
 
 int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which)
 {
-    bool implied = is_implied(a) && is_implied(b);
+    bool implied = space_is_implied(a) && space_is_implied(b);
     bool both_zero = a->value[SPACE_ZERO] > 0 && b->value[SPACE_ZERO] > 0;
     int n = 0;
 

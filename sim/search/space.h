@@ -1,6 +1,6 @@
 /* search/space.h - all layouts of a model's step over a number of devices.
  *
- * A layout is one value for each choice; the choices are rows of a table (space.c), with the words
+ * A layout is one value for each choice; the choices are rows of a table (space_choices.c), with the words
  * that people use for their values. dp follows from tp, pp and cp: the devices that they leave.
  * Ranges keep a choice to some values or forbid some.
  *
@@ -173,6 +173,9 @@ bool space_is_uniform(const struct space *space);
 
 /* The schedule of a layout's pipeline, and the sizes of its timetable. */
 const struct timetable_schedule *space_schedule(const struct layout *layout);
+
+/* The searched schedule of a value of SPACE_SCHEDULE; NULL: past the last. */
+const struct timetable_schedule *space_schedule_of(int32_t value);
 struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout);
 
 /* Size of the mesh axis inside dp: the replicas that hold a layer's experts together, else the
@@ -190,6 +193,12 @@ int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
+
+/* What stands before a choice's number in space_print(); NULL: its values are words. */
+const char *space_choice_letter(enum space_choice choice);
+
+/* Whether the schedule is the one that its number of stages implies. */
+bool space_is_implied(const struct layout *layout);
 
 /* The word of a value; NULL: past the last word, or the values are numbers. */
 const char *space_word(enum space_choice choice, int32_t value);

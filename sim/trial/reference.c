@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kern/convert.h"
-#include "kern/cut.h"
 #include "kern/error.h"
-#include "program/rows.h"
 #include "ranks/ranks.h"
 #include "trial/error_bounds.h"
-#include "trial/elements.h"
+#include "trial/reference_rows.h"
 
 /* Arrays with fewer elements are computed whole by every rank: exchanging pieces would take
  * longer. */
@@ -21,161 +18,6 @@
 
 /* Rows to cut an op into, per rank, so that shares are nearly equal. */
 #define ROWS_EACH 16
-
-struct array {
-    struct pieces lies;
-    void *values;      /* this rank's piece; NULL: the array is not alive */
-    double *variances; /* by element of the piece; NULL: the piece is exact */
-};
-
-struct reference {
-    const struct program *program;
-    const struct reference_opts *opts;
-    uint32_t nranks;
-    int me;
-    uint64_t least;
-    struct array *arrays; /* by buffer */
-    uint8_t *marks;       /* by buffer: marks of whole arrays (enum kern_mark) ... */
-    bool unsettled;       /* ... unless set: then of this rank's pieces only */
-    uint32_t *times;      /* [op]: how often the op ran so far */
-    uint32_t step, microbatch;
-    uint64_t live_bytes;
-    struct reference_work work;
-};
-
-/* An operand as the current op needs it. */
-struct operand {
-    const void *values;
-    const double *variances;
-    void *own[2]; /* memory of values and variances that were moved from other pieces */
-    uint64_t bytes;
-};
-
-/* This rank's share of an op. */
-struct share {
-    const struct program_op *op;
-    uint32_t number;
-    bool first; /* first microbatch */
-    struct kern_cut cut;
-    uint32_t nparts; /* ranks that share the op; 0: every rank computes all of it */
-    uint32_t rank;   /* the first of these ranks */
-    uint32_t noperands;
-    uint32_t buffers[PROGRAM_INPUTS_MAX]; /* operands in the kernel's order */
-    struct operand operands[PROGRAM_INPUTS_MAX];
-    uint8_t marks[PROGRAM_INPUTS_MAX];
-};
-
-static int no_memory(struct shd_error *err)
-{
-    return shd_error_set(err, SHD_ENOMEM, "no memory for the unsharded computation");
-}
-
-static const struct program_buffer *buffer_of(const struct reference *ref, uint32_t buffer)
-{
-    return &ref->program->buffers[buffer];
-}
-
-static uint32_t size_of(const struct reference *ref, uint32_t buffer)
-{
-    return (uint32_t)shd_dtype_size(buffer_of(ref, buffer)->dtype);
-}
-
-static uint64_t elements_here(const struct reference *ref, const struct pieces *pieces)
-{
-    return pieces_elements(pieces, ref->me);
-}
-
-static bool is_whole(const struct reference *ref, uint32_t buffer)
-{
-    return kern_is_whole(buffer_of(ref, buffer)->dtype);
-}
-
-/* ---- memory ---- */
-
-static void count_bytes(struct reference *ref, uint64_t bytes)
-{
-    ref->live_bytes += bytes;
-    if (ref->live_bytes > ref->work.peak_bytes)
-        ref->work.peak_bytes = ref->live_bytes;
-}
-
-static void free_array(struct reference *ref, uint32_t buffer)
-{
-    struct array *a = &ref->arrays[buffer];
-    uint64_t n = a->values ? elements_here(ref, &a->lies) : 0;
-
-    ref->live_bytes -= n * size_of(ref, buffer) + (a->variances ? n * sizeof(double) : 0);
-    free(a->values);
-    free(a->variances);
-    *a = (struct array){.values = NULL};
-}
-
-/* Allocate a result, zeroed. */
-static int make_array(struct reference *ref, uint32_t buffer, struct pieces lies,
-                      struct shd_error *err)
-{
-    struct array *a = &ref->arrays[buffer];
-    uint64_t n = elements_here(ref, &lies);
-
-    free_array(ref, buffer);
-    a->values = kern_zeroed(n, size_of(ref, buffer));
-    if (!a->values)
-        return no_memory(err);
-    a->lies = lies;
-    count_bytes(ref, n * size_of(ref, buffer));
-    return SHD_OK;
-}
-
-static bool make_variances(struct reference *ref, uint32_t buffer)
-{
-    struct array *a = &ref->arrays[buffer];
-    uint64_t n = elements_here(ref, &a->lies);
-
-    if (!a->variances) {
-        a->variances = kern_zeroed(n, sizeof *a->variances);
-        count_bytes(ref, a->variances ? n * sizeof *a->variances : 0);
-    }
-    return a->variances != NULL;
-}
-
-/* ---- marks of whole arrays ---- */
-
-/* Drop the variances of whole numbers that are exact after all. */
-static void drop_zeros(struct reference *ref, uint32_t buffer)
-{
-    struct array *a = &ref->arrays[buffer];
-    uint64_t n = elements_here(ref, &a->lies), zeros = 0;
-
-    while (zeros < n && a->variances[zeros] == 0)
-        zeros++;
-    if (zeros < n)
-        return;
-    free(a->variances);
-    a->variances = NULL;
-    ref->live_bytes -= n * sizeof(double);
-}
-
-/* Set the marks of an op's result from this rank's piece. */
-static void mark(struct reference *ref, uint32_t buffer)
-{
-    const struct array *a = &ref->arrays[buffer];
-    bool whole = is_whole(ref, buffer);
-
-    if (!ref->opts->bounds)
-        return;
-    if (whole && a->variances)
-        drop_zeros(ref, buffer);
-    ref->marks[buffer] =
-        kern_marks(whole ? NULL : a->values, a->variances, elements_here(ref, &a->lies));
-    ref->unsettled |= a->lies.nparts > 0;
-}
-
-static void settle_marks(struct reference *ref)
-{
-    if (ref->unsettled)
-        ranks_merge(ref->marks, ref->program->nbuffers, RANKS_JOIN);
-    ref->unsettled = false;
-}
 
 /* ---- shares of an op ---- */
 
@@ -269,21 +111,6 @@ static struct pieces lies_as(const struct reference *ref, const struct share *s,
                            .first = s->rank};
 }
 
-/* Number of the op's rows that this rank computes; *first: the first row. */
-static int64_t own_rows(const struct reference *ref, const struct share *s, int64_t *first)
-{
-    const struct pieces rows = {.outer = 1,
-                                .rows = (uint64_t)s->cut.rows,
-                                .inner = 1,
-                                .each = 1,
-                                .nparts = s->nparts,
-                                .first = s->rank};
-    uint64_t from, n = pieces_rows(&rows, ref->me, &from);
-
-    *first = (int64_t)from;
-    return (int64_t)n;
-}
-
 /* Whether this rank computes any part of an op. */
 static bool takes_part(const struct reference *ref, const struct share *s)
 {
@@ -291,7 +118,7 @@ static bool takes_part(const struct reference *ref, const struct share *s)
 
     if (s->nparts == 1)
         return s->rank == (uint32_t)ref->me;
-    return s->nparts == 0 || own_rows(ref, s, &first) > 0;
+    return s->nparts == 0 || reference_own_rows(ref, s, &first) > 0;
 }
 
 /* ---- operands ---- */
@@ -348,7 +175,7 @@ static bool add_moves(struct reference *ref, const struct share *s, uint32_t k,
     struct pieces to = lies_as(ref, s, buffer, &s->cut.in[k]);
 
     assert(k < s->noperands);
-    if (is_inexact(ref, buffer) && !make_variances(ref, buffer))
+    if (is_inexact(ref, buffer) && !reference_make_variances(ref, buffer))
         return false;
     if (pieces_same(&a->lies, &to))
         return true;
@@ -380,7 +207,7 @@ static void take_moves(struct reference *ref, struct share *s, uint32_t k,
     if (inexact)
         o->variances = o->own[1] = moves[(*nmoves)++].got;
     o->bytes = elements_here(ref, &to) * (size_of(ref, buffer) + (inexact ? sizeof(double) : 0));
-    count_bytes(ref, o->bytes);
+    reference_count_bytes(ref, o->bytes);
 }
 
 static int bring_operands(struct reference *ref, struct share *s, struct shd_error *err)
@@ -392,7 +219,7 @@ static int bring_operands(struct reference *ref, struct share *s, struct shd_err
     list_operands(s);
     for (uint32_t k = s->op->accumulates; k < s->noperands; k++)
         if (!add_moves(ref, s, k, moves, &nmoves))
-            return no_memory(err);
+            return reference_no_memory(err);
     if (nmoves > 0)
         status = pieces_move(moves, nmoves, err);
     for (uint32_t k = s->op->accumulates; k < s->noperands && status == SHD_OK; k++)
@@ -418,7 +245,7 @@ static int make_results(struct reference *ref, const struct share *s, struct shd
     if (s->op->accumulates && !s->first)
         return SHD_OK;
     for (uint32_t k = 0; k < s->op->noutputs && status == SHD_OK; k++)
-        status = make_array(ref, s->op->outputs[k],
+        status = reference_make_array(ref, s->op->outputs[k],
                             lies_as(ref, s, s->op->outputs[k], &s->cut.out[k]), err);
     return status;
 }
@@ -436,132 +263,6 @@ static void do_fill(const struct reference *ref, const struct share *s)
     kern_fill(&source, b->dtype, 3, shape, (const int64_t[]){0, (int64_t)first, 0},
               (const int64_t[]){shape[0], (int64_t)n, shape[2]},
               ref->arrays[s->op->outputs[0]].values);
-}
-
-/* Elements of a row in this rank's share. */
-static size_t row_width(const struct reference *ref, const struct share *s)
-{
-    const struct program_buffer *to = buffer_of(ref, s->op->outputs[0]);
-    int64_t first;
-
-    return (size_t)(s->nparts > 1 ? own_rows(ref, s, &first) : to->shape[to->rank - 1]);
-}
-
-typedef void (*visit_row_fn)(void *arg, size_t from, size_t to, size_t n);
-
-/* Visit the rows that ids and slots name: where each lies in the operand and in the result, in
- * elements. */
-static void visit_rows(const struct reference *ref, const struct share *s, visit_row_fn fn,
-                       void *arg)
-{
-    const struct program_op *op = s->op;
-    const struct program_rows_arrays a = program_rows_arrays(ref->program, op);
-    int64_t choices = a.tokens->rank == 4 ? a.choices : 1;
-    size_t width = row_width(ref, s);
-    struct program_rows_walk walk =
-        program_rows_walk(ref->program, op, 0, s->operands[1].values, s->operands[2].values);
-    struct program_rows_place at;
-
-    while (program_rows_next(&walk, &at)) {
-        int64_t choice = choices == 1 ? 0 : at.choice;
-        size_t token = (size_t)((at.batch * a.tokens->shape[1] + at.seq) * choices + choice);
-        size_t row = (size_t)(at.expert * a.experts->shape[1] + at.slot);
-
-        fn(arg, (op->rows.combines ? row : token) * width,
-           (op->rows.combines ? token : row) * width, width);
-    }
-}
-
-/* Arrays between which rows are copied or added up. */
-struct row_arrays {
-    const char *from;
-    char *to;
-    size_t size; /* of an element */
-    /* Of a sum's variances: the rows, and the roundings that each may go through. */
-    const double *values;
-    double roundings;
-    enum shd_dtype type;
-};
-
-static void copy_row(void *arg, size_t from, size_t to, size_t n)
-{
-    const struct row_arrays *a = arg;
-
-    memcpy(a->to + to * a->size, a->from + from * a->size, n * a->size);
-}
-
-static void sum_row(void *arg, size_t from, size_t to, size_t n)
-{
-    const struct row_arrays *a = arg;
-
-    for (size_t i = 0; i < n; i++) {
-        double x[KERN_LANES], sum[KERN_LANES];
-
-        kern_load_f64(a->type, a->from + (from + i) * a->size, 1, 1, x);
-        kern_load_f64(a->type, a->to + (to + i) * a->size, 1, 1, sum);
-        sum[0] += x[0];
-        kern_store_f64(a->type, a->to + (to + i) * a->size, 1, 1, sum);
-    }
-}
-
-/* Add a term's variance, and that of rounding partial sums: as many as there are terms, each of
- * which is at most the sum of the terms' sizes, whose square is at most their number times the sum
- * of squares. */
-static void sum_variance(void *arg, size_t from, size_t to, size_t n)
-{
-    const struct row_arrays *a = arg;
-
-    for (size_t i = 0; i < n; i++) {
-        double loss = a->roundings * kern_store_loss(a->type, a->values[from + i]);
-
-        ((double *)a->to)[to + i] +=
-            (a->from ? ((const double *)a->from)[from + i] : 0) + loss * loss;
-    }
-}
-
-/* Add up the rows of each token, with their variances. */
-static int sum_rows(struct reference *ref, const struct share *s, struct shd_error *err)
-{
-    uint32_t out = s->op->outputs[0];
-    struct array *to = &ref->arrays[out];
-    const struct operand *from = &s->operands[0];
-    struct row_arrays a = {.from = from->values,
-                           .to = to->values,
-                           .size = size_of(ref, out),
-                           .type = buffer_of(ref, out)->dtype};
-
-    visit_rows(ref, s, sum_row, &a);
-    if (!ref->opts->bounds || is_whole(ref, out))
-        return SHD_OK;
-    if (!make_variances(ref, out))
-        return no_memory(err);
-    a = (struct row_arrays){.from = (const char *)from->variances,
-                            .to = (char *)to->variances,
-                            .values = from->values,
-                            .roundings = (double)buffer_of(ref, s->op->inputs[1])->shape[2],
-                            .type = buffer_of(ref, out)->stored};
-    visit_rows(ref, s, sum_variance, &a);
-    return SHD_OK;
-}
-
-/* Copy rows with their variances; rows that no token went to are exact zeros. */
-static int do_rows(struct reference *ref, const struct share *s, struct shd_error *err)
-{
-    struct array *to = &ref->arrays[s->op->outputs[0]];
-    const struct operand *from = &s->operands[0];
-    struct row_arrays a = {from->values, to->values, size_of(ref, s->op->outputs[0]), NULL, 0, 0};
-
-    if (s->op->rows.sums)
-        return sum_rows(ref, s, err);
-    visit_rows(ref, s, copy_row, &a);
-    if (!from->variances)
-        return SHD_OK;
-    if (!make_variances(ref, s->op->outputs[0]))
-        return no_memory(err);
-    a = (struct row_arrays){
-        .from = (const char *)from->variances, .to = (char *)to->variances, .size = sizeof(double)};
-    visit_rows(ref, s, copy_row, &a);
-    return SHD_OK;
 }
 
 /* Mean square of a whole array. */
@@ -604,7 +305,7 @@ static int part_init(struct part *p, const struct reference *ref, const struct s
 
     *p = (struct part){.desc = *op->desc};
     if (s->nparts > 1) {
-        int64_t n = own_rows(ref, s, &first);
+        int64_t n = reference_own_rows(ref, s, &first);
 
         kern_cut_part(kernel, &p->desc, &s->cut, first, n, p->offsets);
     }
@@ -620,7 +321,7 @@ static int part_init(struct part *p, const struct reference *ref, const struct s
         workspace_bytes = kernel->workspace_bytes(&p->desc);
     p->workspace = malloc(workspace_bytes + 1);
     p->args = (struct kern_args){p->in, p->out, p->workspace, p->offsets, ref->opts->nthreads};
-    return p->workspace ? SHD_OK : no_memory(err);
+    return p->workspace ? SHD_OK : reference_no_memory(err);
 }
 
 /* Replace an op's decision by the recorded one. */
@@ -682,15 +383,15 @@ static int find_variances(struct reference *ref, const struct share *s, const st
     double *out[PROGRAM_OUTPUTS_MAX];
 
     for (uint32_t k = 0; k < op->noutputs; k++) {
-        if (!make_variances(ref, op->outputs[k]))
-            return no_memory(err);
+        if (!reference_make_variances(ref, op->outputs[k]))
+            return reference_no_memory(err);
         out[k] = ref->arrays[op->outputs[k]].variances;
         bound.n[k] = elements_here(ref, &ref->arrays[op->outputs[k]].lies);
     }
     if (op->accumulates)
         bound_accumulate(out[0], &bound, square);
     else if (takes_part(ref, s) && !bound_kernel(out, &bound))
-        return no_memory(err);
+        return reference_no_memory(err);
     return SHD_OK;
 }
 
@@ -726,11 +427,11 @@ static int do_share(struct reference *ref, struct share *s, struct shd_error *er
         if (ref->opts->bounds && !is_whole(ref, out) &&
             !bound_fill(&a->variances, buffer_of(ref, out), a->values,
                         elements_here(ref, &a->lies)))
-            return no_memory(err);
-        count_bytes(ref, a->variances ? elements_here(ref, &a->lies) * sizeof(double) : 0);
+            return reference_no_memory(err);
+        reference_count_bytes(ref, a->variances ? elements_here(ref, &a->lies) * sizeof(double) : 0);
         return SHD_OK;
     case PROGRAM_ROWS:
-        return do_rows(ref, s, err);
+        return reference_do_rows(ref, s, err);
     default:
         return do_kernel(ref, s, err);
     }
@@ -744,7 +445,7 @@ static int do_op(struct reference *ref, uint32_t i, bool first, struct shd_error
 
     if (ref->opts->stop_request && __atomic_load_n(ref->opts->stop_request, __ATOMIC_RELAXED))
         return shd_error_set(err, SHD_ESTOPPED, "stopped by request");
-    settle_marks(ref);
+    reference_settle_marks(ref);
     deal(&s, ref);
     status = bring_operands(ref, &s, err);
     if (status == SHD_OK)
@@ -753,10 +454,10 @@ static int do_op(struct reference *ref, uint32_t i, bool first, struct shd_error
         status = do_share(ref, &s, err);
     drop_operands(ref, &s);
     for (uint32_t k = 0; k < s.op->noutputs && status == SHD_OK; k++)
-        mark(ref, s.op->outputs[k]);
+        reference_mark(ref, s.op->outputs[k]);
     ref->times[i]++;
     for (uint32_t d = program_dead_buffers(ref->program, i, dead); d-- > 0;)
-        free_array(ref, dead[d]);
+        reference_free_array(ref, dead[d]);
     return status;
 }
 
@@ -798,14 +499,14 @@ static int begin_next(struct reference *ref, struct shd_error *err)
 
         if (result->kind != PROGRAM_NEXT)
             continue;
-        free_array(ref, result->of);
+        reference_free_array(ref, result->of);
         ref->arrays[result->of] = ref->arrays[result->buffer];
         ref->marks[result->of] = ref->marks[result->buffer];
         ref->arrays[result->buffer] = (struct array){.values = NULL};
     }
     for (uint32_t b = 0; b < program->nbuffers; b++)
         if (!program->buffers[b].argument)
-            free_array(ref, b);
+            reference_free_array(ref, b);
     ref->step++;
     ref->microbatch = 0;
     return refill(ref, err);
@@ -839,7 +540,7 @@ static bool keep_result(struct reference_array *out, struct reference *ref, uint
         memcpy(out->values, a->values, n * size_of(ref, buffer));
     if (!is_inexact(ref, buffer))
         return true;
-    if (make_variances(ref, buffer))
+    if (reference_make_variances(ref, buffer))
         out->allowed = bound_allowed(a->variances, n);
     return out->allowed != NULL;
 }
@@ -850,18 +551,18 @@ static int keep_results(struct reference_results *out, struct reference *ref, bo
 {
     const struct program *program = ref->program;
 
-    settle_marks(ref);
+    reference_settle_marks(ref);
     out->n = program->nresults;
     out->arrays = calloc((size_t)program->nresults + 1, sizeof *out->arrays);
     for (uint32_t r = 0; r < program->nresults; r++) {
         uint32_t buffer = program->results[r].buffer, later = r + 1;
 
         if (!out->arrays || !keep_result(&out->arrays[r], ref, buffer))
-            return no_memory(err);
+            return reference_no_memory(err);
         while (later < program->nresults && program->results[later].buffer != buffer)
             later++;
         if (last && later == program->nresults)
-            free_array(ref, buffer);
+            reference_free_array(ref, buffer);
     }
     return SHD_OK;
 }
@@ -900,9 +601,9 @@ int reference_compute(struct reference_results *last, struct reference_results *
     ref.marks = calloc((size_t)program->nbuffers + 1, sizeof *ref.marks);
     ref.times = calloc((size_t)program->nops + 1, sizeof *ref.times);
     status =
-        ref.arrays && ref.marks && ref.times ? compute(&ref, last, first, err) : no_memory(err);
+        ref.arrays && ref.marks && ref.times ? compute(&ref, last, first, err) : reference_no_memory(err);
     for (uint32_t b = 0; ref.arrays && b < program->nbuffers; b++)
-        free_array(&ref, b);
+        reference_free_array(&ref, b);
     free(ref.arrays);
     free(ref.marks);
     free(ref.times);

@@ -1,0 +1,533 @@
+/* The cost of a piece read from its program (search/piece_reader.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "search/piece_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void piece_scale(struct piece *out, const struct piece *piece, double part)
+{
+    *out = *piece;
+    for (int p = 0; p < PIECE_NPARTS; p++) {
+        out->parts[p].forward_s *= part;
+        out->parts[p].backward_s *= part;
+        out->parts[p].weights_s *= part;
+        out->parts[p].waits_s *= part;
+        out->parts[p].late_s *= part;
+        out->parts[p].last_s *= part;
+        out->parts[p].sums_s *= part;
+        for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+            out->parts[p].streams_s[k] *= part;
+            out->parts[p].sent_s[k] *= part;
+        }
+    }
+    /* Compute that need not wait (free_s) is an upper bound, and stays. */
+    for (int way = 0; way < HOP_NWAYS; way++)
+        for (int t = 0; t < HARDWARE_TIERS_MAX; t++)
+            out->hops[way].message_s[t] *= part;
+}
+
+/* Costs of a stage of a piece, or of a whole piece without stages. */
+struct stage {
+    double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
+    double waits_s, late_s, last_s, sums_s;
+    bool sent; /* the backward phase has sent its message */
+    double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], sent_s[EVENTS_STREAMS_MAX];
+    double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX], summed_s[EVENTS_STREAMS_MAX];
+};
+
+struct reader {
+    const struct program *program;
+    const struct hardware_software *software;
+    struct op_seconds seconds;
+    const bool *fixed;      /* of the source */
+    const uint32_t *reader; /* of the source */
+    double slower;          /* slowdown of the slowest node */
+    int dp, shard;          /* axes of replicas; -1: none; a piece of layers has no dp */
+    struct stage stages[ATTEMPT_STAGES];
+    struct hop hops[HOP_NWAYS];
+    double update_message_s[HARDWARE_TIERS_MAX];
+    /* Transfers that computations wait for, with no computation between them, by stream: transfers
+     * that count in this piece, and transfers that count in the layout's other piece.  All streams
+     * run in parallel. */
+    struct {
+        double own_s[EVENTS_STREAMS_MAX], others_s[EVENTS_STREAMS_MAX];
+        enum program_part part;
+        uint32_t stage;
+    } row;
+};
+
+static bool computes(const struct program_op *op)
+{
+    return op->kind != PROGRAM_FILL && !program_communicates(op);
+}
+
+static bool is_gradient(const struct program *program, const struct program_op *op)
+{
+    return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
+}
+
+/* Whether the device is idle during a transfer.  Computations run in the program's order.  If the
+ * computation before the transfer writes its input, and the computation after it reads its output,
+ * nothing can be computed meanwhile; nor with software that waits for each collective. */
+static bool stops(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+
+    if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
+        return false;
+    /* Sums of gradients stop the device unless the software overlaps them. */
+    if (is_gradient(r->program, op))
+        return !r->software->overlaps_gradients;
+    if (program_gathers_again(r->program, op) && r->software->overlaps_regathers)
+        return false;
+    if (op->kind == PROGRAM_ROWS && r->software->overlaps_pairs)
+        return false; /* perhaps beside the other microbatch of a pair */
+    if (r->software->waits_for_collectives)
+        return true;
+    return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
+           computes(op + 1) && op[-1].part == op->part && op[1].part == op->part &&
+           op[-1].stage == op->stage && op[1].stage == op->stage && program_reads(op, op - 1) &&
+           program_reads(op + 1, op);
+}
+
+static bool runs_over(const struct program_op *op, int axis)
+{
+    for (uint32_t k = 0; op->kind == PROGRAM_RESHARD && k < op->reshard.naxes; k++)
+        if (op->reshard.axes[k] == axis)
+            return true;
+    return false;
+}
+
+/* Whether a transfer counts in a piece of replicas: it runs between these.  One of activations that
+ * also runs over other axes, such as the largest magnitude of all that is rounded together, counts
+ * in the piece of layers, where it runs over those alone. */
+static bool is_of_replicas(const struct reader *r, const struct program_op *op)
+{
+    bool mixed = false;
+
+    if (!runs_over(op, r->dp) && !runs_over(op, r->shard))
+        return false;
+    for (uint32_t k = 0; k < op->reshard.naxes; k++)
+        mixed |= op->reshard.axes[k] != r->dp && op->reshard.axes[k] != r->shard;
+    return !mixed || r->program->buffers[op->outputs[0]].use != PROGRAM_ACTIVATIONS;
+}
+
+/* Ops with fewer bytes of results are left out of the update: the norm of gradients sums a fixed
+ * number of arrays at a time, so that the number of these ops is no multiple of the layers. */
+#define UPDATE_BYTES_LEAST 65536
+
+static bool is_small(const struct reader *r, const struct program_op *op)
+{
+    double bytes = 0;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        bytes += op_seconds_bytes(&r->seconds, op->outputs[k]);
+    return bytes < UPDATE_BYTES_LEAST;
+}
+
+static bool transfers(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
+}
+
+/* Add an op that runs once a step.  In the update, computations run one after the other, and so do
+ * the transfers of each stream, perhaps in parallel to computations; but if the software sums
+ * gradients during the backward phase, these sums may be over when that phase ends. */
+static void add_once(struct reader *r, uint32_t i, double seconds)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct stage *stage = &r->stages[op->stage];
+    unsigned stream;
+
+    if (is_small(r, op))
+        return;
+    if (computes(op)) {
+        stage->update_s[PIECE_COMPUTE] += op->part == PROGRAM_UPDATE ? seconds : 0;
+        return;
+    }
+    if (!transfers(op))
+        return;
+    stream = op_seconds_stream(&r->seconds, i);
+    stage->once_s[stream] += seconds;
+    stage->start_s[stream] += op->part == PROGRAM_START ? seconds : 0;
+    if (op->part == PROGRAM_UPDATE && is_gradient(r->program, op))
+        stage->summed_s[stream] += seconds;
+    if (op->part == PROGRAM_UPDATE && !r->software->overlaps_gradients)
+        stage->update_s[PIECE_STREAMS + stream] += seconds;
+}
+
+/* Add the least time of a chain of ops in the update: where its parts begin and end depends on the
+ * number of layers.  Returns the op behind the chain; `i` if no chain begins there. */
+static uint32_t add_chain(struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    uint32_t end = i;
+
+    if (r->dp >= 0 && op->part == PROGRAM_UPDATE)
+        r->stages[op->stage].update_s[PIECE_COMPUTE] +=
+            op_seconds_chain(&r->seconds, i, &end) * r->slower;
+    return end;
+}
+
+static double *seconds_of_part(struct stage *stage, enum program_part part)
+{
+    return part == PROGRAM_FORWARD    ? &stage->forward_s
+           : part == PROGRAM_BACKWARD ? &stage->backward_s
+                                      : &stage->weights_s;
+}
+
+/* End a row of transfers.  The row takes as long as its longest stream; what it takes more than
+ * without this piece's own transfers is added to the stage. */
+static void end_row(struct reader *r, bool computed)
+{
+    struct stage *stage = &r->stages[r->row.stage];
+    double all = 0, others = 0;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        all = fmax(all, r->row.own_s[k] + r->row.others_s[k]);
+        others = fmax(others, r->row.others_s[k]);
+        r->row.own_s[k] = r->row.others_s[k] = 0;
+    }
+    stage->waits_s += all - others;
+    if (stage->sent && r->row.part == PROGRAM_BACKWARD)
+        stage->late_s += all - others;
+    if (!computed)
+        stage->last_s = fmax(stage->last_s, all - others);
+    *seconds_of_part(stage, r->row.part) += all - others;
+}
+
+static void add_wait(struct reader *r, uint32_t i, double seconds, bool counts)
+{
+    const struct program_op *op = &r->program->ops[i];
+    unsigned stream = op_seconds_stream(&r->seconds, i);
+
+    if (r->row.stage != op->stage || r->row.part != op->part)
+        end_row(r, false);
+    r->row.stage = op->stage;
+    r->row.part = (enum program_part)op->part;
+    *(counts ? &r->row.own_s[stream] : &r->row.others_s[stream]) += seconds;
+}
+
+/* Whether an op makes the same in each microbatch, such as codes of rounded weights. */
+static bool is_fixed(const bool *fixed, const struct program_op *op)
+{
+    bool all = op->ninputs > 0;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        all &= fixed[op->inputs[k]];
+    return all;
+}
+
+static void find_fixed(bool *fixed, const struct program *p)
+{
+    for (uint32_t b = 0; b < p->nbuffers; b++)
+        fixed[b] = p->buffers[b].argument && p->buffers[b].use == PROGRAM_PARAMETERS;
+    for (uint32_t i = p->first_op; i < p->nops; i++)
+        for (uint32_t k = 0; k < p->ops[i].noutputs; k++)
+            fixed[p->ops[i].outputs[k]] = is_fixed(fixed, &p->ops[i]);
+}
+
+/* Whether a computation reads and writes only gradients: it does not depend on the sequences. */
+static bool is_on_gradients(const struct program *program, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (program->buffers[op->inputs[k]].use != PROGRAM_GRADIENTS)
+            return false;
+    return op->ninputs > 0 && is_gradient(program, op);
+}
+
+/* Whether gradients are made, brought together and read in one phase. */
+static bool is_within_phase(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    uint32_t reader = r->reader[op->outputs[0]];
+
+    if (!transfers(op) || !is_gradient(r->program, op) || reader == PROGRAM_NONE)
+        return false;
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &r->program->buffers[op->inputs[k]];
+        const struct program_op *maker = &r->program->ops[b->first_op];
+
+        if (b->argument || maker->part != op->part || maker->stage != op->stage)
+            return false;
+    }
+    return r->program->ops[reader].part == op->part && r->program->ops[reader].stage == op->stage;
+}
+
+/* The first computation that reads each array. */
+static void find_readers(uint32_t *readers, const struct program *p)
+{
+    for (uint32_t b = 0; b < p->nbuffers; b++)
+        readers[b] = PROGRAM_NONE;
+    for (uint32_t i = p->nops; i-- > p->first_op;)
+        for (uint32_t k = 0; computes(&p->ops[i]) && k < p->ops[i].ninputs; k++)
+            readers[p->ops[i].inputs[k]] = i;
+}
+
+/* Seconds of an op; 0 for one that counts in the layout's other piece. */
+static double seconds_of(const struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+
+    if (r->dp >= 0 && computes(op) && op->part != PROGRAM_UPDATE &&
+        !is_on_gradients(r->program, op))
+        return 0;
+    return op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
+}
+
+static void add_op(struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct stage *stage = &r->stages[op->stage];
+    double seconds;
+    bool counts;
+
+    if (op->kind == PROGRAM_SEND && op->part == PROGRAM_BACKWARD) {
+        stage->sent = true;
+        stage->late_s = 0;
+    }
+    if (op->kind == PROGRAM_FILL || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
+        return;
+    seconds = seconds_of(r, i);
+    if (op->part == PROGRAM_UPDATE || op->part == PROGRAM_START) {
+        if (r->dp >= 0)
+            add_once(r, i, seconds);
+        return;
+    }
+    if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS)
+        return;
+    /* What is made of parameters alone may be made once for all microbatches. */
+    if (computes(op) && is_fixed(r->fixed, op))
+        return;
+    /* In a piece of replicas only transfers between replicas count.  All other ops count in the
+     * piece of layers, except sums of gradients over devices that hold experts together, because
+     * all replicas sum these gradients. */
+    counts = r->dp >= 0 ? is_of_replicas(r, op) : !(transfers(op) && is_gradient(r->program, op));
+    if (counts && transfers(op))
+        stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if (counts && is_within_phase(r, i))
+        stage->sent_s[op_seconds_stream(&r->seconds, i)] += seconds;
+    if (!computes(op)) {
+        if (stops(r, i))
+            add_wait(r, i, seconds, counts);
+        return;
+    }
+    end_row(r, r->row.stage == op->stage && r->row.part == op->part);
+    if (r->dp >= 0) {
+        stage->sums_s += is_on_gradients(r->program, op) ? seconds : 0;
+        return;
+    }
+    stage->sums_s += op->accumulates || is_on_gradients(r->program, op) ? seconds : 0;
+    *seconds_of_part(stage, (enum program_part)op->part) += seconds;
+}
+
+/* The stage of each array that exists before the step: the stage of the array's first reader. */
+static void find_stages(uint32_t *stages, const struct program *p)
+{
+    memset(stages, 0, p->nbuffers * sizeof *stages);
+    for (uint32_t i = p->nops; i-- > p->first_op;)
+        for (uint32_t k = 0; k < p->ops[i].ninputs; k++)
+            stages[p->ops[i].inputs[k]] = p->ops[i].stage;
+}
+
+static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
+{
+    const struct program *p = r->program;
+    const struct program_buffer *buffer = &p->buffers[b];
+    const struct program_op *from = &p->ops[buffer->first_op];
+    enum program_part last = buffer->last_op < p->nops
+                                 ? (enum program_part)p->ops[buffer->last_op].part
+                                 : PROGRAM_UPDATE;
+
+    if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
+        r->stages[stage].state_bytes += op_seconds_bytes(&r->seconds, b);
+    else if (buffer->use == PROGRAM_GRADIENTS && program_is_backward(from->part) &&
+             from->accumulates && last == PROGRAM_UPDATE)
+        r->stages[from->stage].gradient_bytes += op_seconds_bytes(&r->seconds, b);
+    else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
+             program_is_backward(last) && buffer->over == PROGRAM_NONE)
+        r->stages[from->stage].saved_bytes += (double)program_buffer_on_device(buffer);
+}
+
+static double above(double whole, double part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+static void set_part(struct piece *out, enum piece_part part, const struct stage *more,
+                     const struct stage *less)
+{
+    out->parts[part].forward_s = more->forward_s - less->forward_s;
+    out->parts[part].backward_s = more->backward_s - less->backward_s;
+    out->parts[part].weights_s = more->weights_s - less->weights_s;
+    out->parts[part].waits_s = more->waits_s - less->waits_s;
+    out->parts[part].late_s = more->late_s - less->late_s;
+    out->parts[part].last_s = more->last_s - less->last_s;
+    out->parts[part].sums_s = more->sums_s - less->sums_s;
+    out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
+    out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
+    out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
+    for (int k = 0; k < PIECE_NLINES; k++)
+        out->parts[part].update_s[k] = above(more->update_s[k], less->update_s[k]);
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        out->parts[part].streams_s[k] = above(more->streams_s[k], less->streams_s[k]);
+        out->parts[part].sent_s[k] = above(more->sent_s[k], less->sent_s[k]);
+        out->parts[part].once_s[k] = above(more->once_s[k], less->once_s[k]);
+        out->parts[part].start_s[k] = above(more->start_s[k], less->start_s[k]);
+        out->parts[part].summed_s[k] = above(more->summed_s[k], less->summed_s[k]);
+    }
+}
+
+/* A layer is the difference between the stage of two layers and the stage of one.  What a stage has
+ * besides its layers may be negative: where layers meet, ops are fused or transfers are waited for,
+ * but not where stages meet.  The ends are what the outer stages have more than a stage of one
+ * layer. */
+static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
+{
+    set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
+    out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
+    out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
+    out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
+    out->parts[PIECE_STAGE].waits_s = stages[1].waits_s - out->parts[PIECE_LAYER].waits_s;
+    out->parts[PIECE_STAGE].late_s = stages[1].late_s - out->parts[PIECE_LAYER].late_s;
+    out->parts[PIECE_STAGE].last_s = stages[1].last_s - out->parts[PIECE_LAYER].last_s;
+    out->parts[PIECE_STAGE].sums_s = stages[1].sums_s - out->parts[PIECE_LAYER].sums_s;
+    set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
+    set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
+}
+
+/* A layer is the difference between three layers and two.  What the program of two layers has more
+ * than two such layers lies before and behind them: all of it counts as PIECE_FRONT. */
+static void set_unstaged(struct piece *out, const struct stage *two, const struct stage *three)
+{
+    struct stage layers;
+
+    set_part(out, PIECE_LAYER, three, two);
+    layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
+                            .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
+                            .waits_s = 2 * out->parts[PIECE_LAYER].waits_s,
+                            .sums_s = 2 * out->parts[PIECE_LAYER].sums_s,
+                            .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
+                            .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
+                            .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes};
+    for (int k = 0; k < PIECE_NLINES; k++)
+        layers.update_s[k] = 2 * out->parts[PIECE_LAYER].update_s[k];
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        layers.streams_s[k] = 2 * out->parts[PIECE_LAYER].streams_s[k];
+        layers.sent_s[k] = 2 * out->parts[PIECE_LAYER].sent_s[k];
+        layers.once_s[k] = 2 * out->parts[PIECE_LAYER].once_s[k];
+        layers.start_s[k] = 2 * out->parts[PIECE_LAYER].start_s[k];
+        layers.summed_s[k] = 2 * out->parts[PIECE_LAYER].summed_s[k];
+    }
+    set_part(out, PIECE_FRONT, two, &layers);
+}
+
+static int64_t nodes_of(const struct subject *subject)
+{
+    int64_t each = subject->hardware->tiers[0].devices;
+
+    return each > 0 ? (subject->space.devices + each - 1) / each : 1;
+}
+
+void piece_source_fini(struct piece_source *source)
+{
+    if (!source->built)
+        return;
+    free(source->stages);
+    free(source->reader);
+    free(source->fixed);
+    op_seconds_fini(&source->seconds);
+    variant_fini(&source->attempt);
+}
+
+int piece_source_init(struct piece_source *out, const struct subject *subject,
+                      const struct piece_of *of, int64_t layers, struct shd_error *err)
+{
+    const struct program *program;
+    int status = attempt_init(&out->attempt, subject, of->layout, of->kind, layers, err);
+
+    if (status != SHD_OK)
+        return status;
+    program = out->attempt.trial.program;
+    status = op_seconds_init(&out->seconds, program, out->attempt.trial.hardware, err);
+    if (status != SHD_OK) {
+        variant_fini(&out->attempt);
+        return status;
+    }
+    out->built = true;
+    out->stages = malloc(((size_t)program->nbuffers + 1) * sizeof *out->stages);
+    out->reader = malloc(((size_t)program->nbuffers + 1) * sizeof *out->reader);
+    out->fixed = calloc((size_t)program->nbuffers + 1, sizeof *out->fixed);
+    if (!out->stages || !out->reader || !out->fixed)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to read a piece");
+    find_stages(out->stages, program);
+    find_readers(out->reader, program);
+    find_fixed(out->fixed, program);
+    return SHD_OK;
+}
+
+/* Read a program with its devices placed by a mesh. */
+static int read_source(struct reader *out, const struct subject *subject,
+                       const struct piece_source *source, const struct shd_mesh *mesh, bool staged,
+                       struct shd_error *err)
+{
+    const struct hardware *hardware = source->seconds.hardware;
+    const struct program *program = source->seconds.program;
+    int status = SHD_OK;
+
+    *out = (struct reader){.program = program,
+                           .software = &hardware->software,
+                           .seconds = source->seconds,
+                           .fixed = source->fixed,
+                           .reader = source->reader,
+                           .slower = hardware_slowest(hardware, nodes_of(subject)),
+                           .dp = shd_mesh_find_axis(program->mesh, "dp"),
+                           .shard = shd_mesh_find_axis(program->mesh, "shard")};
+    op_seconds_lay(&out->seconds, mesh);
+    for (uint32_t i = program->first_op, end; i < program->nops; i = end) {
+        end = add_chain(out, i);
+        if (end == i)
+            add_op(out, end++);
+    }
+    end_row(out, false);
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        add_buffer(out, b, source->stages[b]);
+    if (staged && out->dp < 0)
+        status = hops_read(out->hops, &out->seconds, out->slower, err);
+    if (staged && out->dp >= 0)
+        hops_read_update(out->update_message_s, &out->seconds);
+    return status;
+}
+
+int piece_read(struct piece *out, const struct subject *subject,
+               const struct piece_source sources[2], const struct piece_of *of,
+               struct shd_error *err)
+{
+    bool staged = of->staged;
+    struct reader first, three;
+    struct shd_mesh *mesh;
+    int status = attempt_mesh(&mesh, of->layout, of->kind, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = read_source(&first, subject, &sources[0], mesh, staged, err);
+    if (status == SHD_OK && !staged)
+        status = read_source(&three, subject, &sources[1], mesh, staged, err);
+    shd_mesh_destroy(mesh);
+    if (status != SHD_OK)
+        return status;
+    if (!staged) {
+        set_unstaged(out, &first.stages[0], &three.stages[0]);
+        return SHD_OK;
+    }
+    set_staged(out, first.stages);
+    memcpy(out->hops, first.hops, sizeof out->hops);
+    memcpy(out->update_message_s, first.update_message_s, sizeof out->update_message_s);
+    return SHD_OK;
+}
