@@ -858,8 +858,6 @@ libsim_la_SOURCES = \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
 	%D%/report/replayed.h \
-	%D%/report/requests.c \
-	%D%/report/requests.h \
 	%D%/report/result.h \
 	%D%/report/result_colour.c \
 	%D%/report/result_colour.h \
@@ -1097,6 +1095,8 @@ libsim_la_SOURCES = \
 	%D%/serving/policy_static.c \
 	%D%/serving/replica.c \
 	%D%/serving/replica.h \
+	%D%/serving/report.c \
+	%D%/serving/report.h \
 	%D%/serving/tables.c \
 	%D%/serving/tables.h \
 	%D%/serving/trace.c \

@@ -9,7 +9,7 @@
 #define JOBS_SERVED_H
 
 #include "jobs/chosen.h"
-#include "report/requests.h"
+#include "serving/report.h"
 
 #define SERVED_POLICIES_MAX 8
 

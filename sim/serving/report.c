@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "report/requests.h"
+#include "serving/report.h"
 
 #include <inttypes.h>
 #include <math.h>

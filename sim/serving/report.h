@@ -1,11 +1,11 @@
-/* requests.h - what serving a trace comes to under each policy, as tables, CSV or JSON.
+/* report.h - what serving a trace comes to under each policy, as tables, CSV or JSON.
  *
  * Thread class: pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef REPORT_REQUESTS_H
-#define REPORT_REQUESTS_H
+#ifndef SERVING_REPORT_H
+#define SERVING_REPORT_H
 
 #include "base/text.h"
 #include "cost/traits.h"
@@ -47,4 +47,4 @@ struct serving_report {
 void serving_report_print(struct text *out, const struct serving_report *report,
                           enum serving_format format, size_t columns);
 
-#endif /* REPORT_REQUESTS_H */
+#endif /* SERVING_REPORT_H */
