@@ -204,8 +204,6 @@ libsim_la_SOURCES = \
 	%D%/cost/op_codes.h \
 	%D%/cost/op_experts.c \
 	%D%/cost/op_experts.h \
-	%D%/cost/op_products.c \
-	%D%/cost/op_products.h \
 	%D%/cost/op_seconds.c \
 	%D%/cost/op_seconds.h \
 	%D%/cost/op_work.c \
@@ -225,8 +223,6 @@ libsim_la_SOURCES = \
 	%D%/cost/works.h \
 	%D%/draw/bars.h \
 	%D%/draw/bars_svg.c \
-	%D%/draw/circle_svg.c \
-	%D%/draw/circle_svg.h \
 	%D%/draw/colour.c \
 	%D%/draw/colour.h \
 	%D%/draw/curves.h \
@@ -274,9 +270,7 @@ libsim_la_SOURCES = \
 	%D%/explain/roofline_table.c \
 	%D%/explain/roofline_table.h \
 	%D%/explain/schedule.c \
-	%D%/explain/schedule_steps.c \
 	%D%/explain/schedule.h \
-	%D%/explain/schedule_steps.h \
 	%D%/explain/values.c \
 	%D%/explain/values.h \
 	%D%/graph/arithmetic.c \
@@ -463,8 +457,6 @@ libsim_la_SOURCES = \
 	%D%/jobs/first_serving.h \
 	%D%/jobs/picture.c \
 	%D%/jobs/picture.h \
-	%D%/jobs/progress.c \
-	%D%/jobs/progress.h \
 	%D%/jobs/replay_program.c \
 	%D%/jobs/replay_program.h \
 	%D%/jobs/reshard_asked.c \
@@ -597,8 +589,6 @@ libsim_la_SOURCES = \
 	%D%/model/expr.h \
 	%D%/model/graph_text.c \
 	%D%/model/graph_text.h \
-	%D%/model/layer_attention.c \
-	%D%/model/layer_attention.h \
 	%D%/model/fused_marks.c \
 	%D%/model/fused_marks.h \
 	%D%/model/lines.c \
@@ -629,8 +619,6 @@ libsim_la_SOURCES = \
 	%D%/model/serving.c \
 	%D%/model/serving.h \
 	%D%/model/shardings.c \
-	%D%/model/stored_values.c \
-	%D%/model/stored_values.h \
 	%D%/model/t5.c \
 	%D%/model/token_inputs.c \
 	%D%/model/token_inputs.h \
@@ -934,8 +922,6 @@ libsim_la_SOURCES = \
 	%D%/scenario/betas.c \
 	%D%/scenario/brief_text.c \
 	%D%/scenario/canonical_text.c \
-	%D%/scenario/data_text.c \
-	%D%/scenario/data_text.h \
 	%D%/scenario/documents.c \
 	%D%/scenario/family.c \
 	%D%/scenario/family.h \
@@ -966,8 +952,6 @@ libsim_la_SOURCES = \
 	%D%/scenario/option.h \
 	%D%/scenario/option_checks.c \
 	%D%/scenario/option_checks.h \
-	%D%/scenario/option_dependents.c \
-	%D%/scenario/option_dependents.h \
 	%D%/scenario/partition_axis_value.c \
 	%D%/scenario/partition_axis_value.h \
 	%D%/scenario/path_values.c \
@@ -1193,8 +1177,6 @@ libsim_la_SOURCES = \
 	%D%/trial/variant.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
-	%D%/walk/gather.c \
-	%D%/walk/gather.h \
 	%D%/walk/inspect.c \
 	%D%/walk/moves.c \
 	%D%/walk/step_times.c \
