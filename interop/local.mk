@@ -85,6 +85,14 @@ libsim_la_SOURCES += \
 	%D%/export/torchtitan_command.c \
 	%D%/export/torchtitan_model.c \
 	%D%/export/vllm.c \
+	%D%/measured/kernel_rows.c \
+	%D%/measured/kernel_rows.h \
+	%D%/measured/nccl.c \
+	%D%/measured/nccl.h \
+	%D%/measured/nccl_line.c \
+	%D%/measured/nccl_line.h \
+	%D%/measured/steps.c \
+	%D%/measured/steps.h \
 	%D%/query/kernel_question.c \
 	%D%/query/kernel_question.h \
 	%D%/query/layer.c \

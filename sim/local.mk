@@ -97,26 +97,18 @@ libsim_la_SOURCES = \
 	%D%/calibrate/kernel_fit.h \
 	%D%/calibrate/kernel_grid.c \
 	%D%/calibrate/kernel_grid.h \
-	%D%/calibrate/kernel_rows.c \
-	%D%/calibrate/kernel_rows.h \
 	%D%/calibrate/kernel_write.c \
 	%D%/calibrate/kernel_write.h \
 	%D%/calibrate/least_squares.c \
 	%D%/calibrate/least_squares.h \
 	%D%/calibrate/machine.c \
 	%D%/calibrate/machine.h \
-	%D%/calibrate/nccl.c \
-	%D%/calibrate/nccl.h \
-	%D%/calibrate/nccl_line.c \
-	%D%/calibrate/nccl_line.h \
 	%D%/calibrate/print.c \
 	%D%/calibrate/probe.c \
 	%D%/calibrate/probe.h \
 	%D%/calibrate/samples.c \
 	%D%/calibrate/samples.h \
 	%D%/calibrate/scenarios.h \
-	%D%/calibrate/steps.c \
-	%D%/calibrate/steps.h \
 	%D%/calibrate/write.c \
 	%D%/calibrate/write.h \
 	%D%/cmd/args.c \

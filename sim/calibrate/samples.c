@@ -26,7 +26,7 @@ size_t samples_set(struct samples *samples, const char *name)
 static void free_sample(struct sample *sample)
 {
     if (sample->step)
-        train_step_trial_fini(sample->step);
+        variant_fini(sample->step);
     free(sample->step);
     free(sample->id);
 }
@@ -64,7 +64,7 @@ static int model(struct sample *s, struct shd_error *err)
         s->modelled_s = hardware_collective_seconds(s->hardware, s->kind, &s->group, s->bytes);
         return SHD_OK;
     }
-    record = s->step->variant.trial.record;
+    record = s->step->trial.record;
     status = modelled_run(record, s->hardware, NULL, err);
     if (status == SHD_OK)
         s->modelled_s = (double)record->modelled->timeline->step_ns * 1e-9;

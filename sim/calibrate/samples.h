@@ -10,7 +10,7 @@
 #define CALIBRATE_SAMPLES_H
 
 #include "calibrate/constants.h"
-#include "query/train_step_trial.h"
+#include "trial/variant.h"
 
 struct sample {
     char *id;
@@ -18,7 +18,7 @@ struct sample {
     size_t index; /* in its set: 0, 1 and so on */
     double measured_s, modelled_s;
     struct hardware *hardware;     /* the cluster to set constants in; of the step, or of the set */
-    struct train_step_trial *step; /* owned; NULL: the sample is a collective */
+    struct variant *step; /* planned, and owned; NULL: the sample is a collective */
     double parameters;             /* of the step's model */
     enum coll_kind kind;           /* of a collective */
     struct hardware_group group;

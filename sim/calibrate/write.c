@@ -175,11 +175,9 @@ static struct range range_of(const struct samples *samples, size_t set)
             continue;
         r.parameters_least = fmin(r.parameters_least, s->parameters);
         r.parameters_most = fmax(r.parameters_most, s->parameters);
-        r.devices_least =
-            s->step->step.devices < r.devices_least ? s->step->step.devices : r.devices_least;
-        r.devices_most =
-            s->step->step.devices > r.devices_most ? s->step->step.devices : r.devices_most;
-        traits_of(&t, s->step->variant.trial.program, s->hardware);
+        traits_of(&t, s->step->trial.program, s->hardware);
+        r.devices_least = t.devices < r.devices_least ? t.devices : r.devices_least;
+        r.devices_most = t.devices > r.devices_most ? t.devices : r.devices_most;
         r.length_least = t.length < r.length_least ? t.length : r.length_least;
         r.length_most = t.length > r.length_most ? t.length : r.length_most;
         r.traits |= t.mask;

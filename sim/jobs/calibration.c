@@ -12,10 +12,10 @@
 #include <stdlib.h>
 
 #include "calibrate/fit.h"
-#include "calibrate/kernel_rows.h"
+#include "measured/kernel_rows.h"
 #include "calibrate/kernel_write.h"
-#include "calibrate/nccl.h"
-#include "calibrate/steps.h"
+#include "measured/nccl.h"
+#include "measured/steps.h"
 #include "calibrate/write.h"
 #include "jobs/command.h"
 #include "report/table.h"

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CALIBRATE_NCCL_LINE_H
-#define CALIBRATE_NCCL_LINE_H
+#ifndef MEASURED_NCCL_LINE_H
+#define MEASURED_NCCL_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,4 +59,4 @@ const struct nccl_program *nccl_line_program(const char *line);
 /* The rank in "# Rank 7 Group ...", plus one; 0: another line. */
 int32_t nccl_line_ranks(const char *line);
 
-#endif /* CALIBRATE_NCCL_LINE_H */
+#endif /* MEASURED_NCCL_LINE_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "calibrate/steps.h"
+#include "measured/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/file_kind.h"
+#include "query/train_step_trial.h"
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
@@ -131,6 +132,7 @@ static void plan(struct samples *samples, const struct row *row, const struct st
 {
     const char *id = json_string_value(json_object_get(row->json, "id"));
     struct sample s = {.set = samples_set(samples, row->set), .measured_s = measured(row->json)};
+    struct train_step_trial asked;
     struct shd_error err;
     struct text name = TEXT_INIT;
     int status;
@@ -147,15 +149,18 @@ static void plan(struct samples *samples, const struct row *row, const struct st
         diag_no_memory(diag);
         return;
     }
-    status = train_step_trial_init(s.step, json_object_get(row->json, "in"), file->hardware, &err);
+    status = train_step_trial_init(&asked, json_object_get(row->json, "in"), file->hardware, &err);
     if (status != SHD_OK) {
         diag_failure(diag, (struct place){file->path, row->line, 1}, status, "%s", err.text);
         free(s.id);
         free(s.step);
         return;
     }
-    s.hardware = s.step->variant.trial.hardware;
-    s.parameters = program_parameters(s.step->variant.trial.program);
+    *s.step = asked.variant;
+    asked.variant = (struct variant){.file = NULL};
+    train_step_trial_fini(&asked);
+    s.hardware = s.step->trial.hardware;
+    s.parameters = program_parameters(s.step->trial.program);
     if (!samples_add(samples, &s))
         diag_no_memory(diag);
 }

@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CALIBRATE_STEPS_H
-#define CALIBRATE_STEPS_H
+#ifndef MEASURED_STEPS_H
+#define MEASURED_STEPS_H
 
 #include "calibrate/samples.h"
 
@@ -26,4 +26,4 @@ struct steps_file {
 /* Add the steps of a file; faults go to `diag` with their line.  SHD_EINVAL, SHD_ENOMEM. */
 SHD_MUST_CHECK int steps_read(struct samples *samples, struct steps_file *file, struct diag *diag);
 
-#endif /* CALIBRATE_STEPS_H */
+#endif /* MEASURED_STEPS_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "calibrate/nccl_line.h"
+#include "measured/nccl_line.h"
 #include "base/decimal.h"
 
 #include <ctype.h>

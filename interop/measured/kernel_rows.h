@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CALIBRATE_KERNEL_ROWS_H
-#define CALIBRATE_KERNEL_ROWS_H
+#ifndef MEASURED_KERNEL_ROWS_H
+#define MEASURED_KERNEL_ROWS_H
 
 #include "base/diag.h"
 #include "calibrate/kernel_fit.h"
@@ -33,4 +33,4 @@ SHD_MUST_CHECK int kernel_tables_read(struct kernel_tables *tables, const char *
                                       struct diag *diag);
 void kernel_tables_fini(struct kernel_tables *tables);
 
-#endif /* CALIBRATE_KERNEL_ROWS_H */
+#endif /* MEASURED_KERNEL_ROWS_H */

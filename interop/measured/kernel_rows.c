@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "calibrate/kernel_rows.h"
+#include "measured/kernel_rows.h"
 
 #include <dirent.h>
 #include <errno.h>

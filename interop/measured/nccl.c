@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "calibrate/nccl.h"
+#include "measured/nccl.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/file_kind.h"
-#include "calibrate/nccl_line.h"
+#include "measured/nccl_line.h"
 
 #define FILE_BYTES_MAX ((size_t)16 << 20)
 #define RANKS_MAX 1048576

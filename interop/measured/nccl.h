@@ -12,8 +12,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CALIBRATE_NCCL_H
-#define CALIBRATE_NCCL_H
+#ifndef MEASURED_NCCL_H
+#define MEASURED_NCCL_H
 
 #include "calibrate/samples.h"
 
@@ -23,4 +23,4 @@
 SHD_MUST_CHECK int nccl_read(struct samples *samples, const char *path, const char *hardware,
                              struct diag *diag);
 
-#endif /* CALIBRATE_NCCL_H */
+#endif /* MEASURED_NCCL_H */
