@@ -17,7 +17,7 @@
 #include "cost/plan.h"
 #include "reshard_case.h"
 #include "tap.h"
-#include "trial/variant.h"
+#include "tried.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NCASES 400
@@ -251,24 +251,15 @@ static const char transformer[] =
 static bool plan_text(const char *text, int32_t ndevices, const struct coll_algo *all_reduce,
                       uint32_t *nclasses)
 {
-    struct text copy = TEXT_INIT;
-    struct variant_ask ask = {
-        .name = "m.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
-    struct shd_error err = {.text = ""};
     struct variant v;
-    bool good;
+    bool good = tried_init(&v, text, strlen(text));
 
-    text_add(&copy, text);
-    good = variant_need(&v, &ask, &err) == SHD_OK;
     if (good) {
         v.trial.program->algos[COLL_ALL_REDUCE] = all_reduce;
         good = variant_plan(&v, false, NULL) == SHD_OK && v.trial.record->ndevices == ndevices;
         *nclasses = good ? v.trial.record->nrows : 0;
         variant_fini(&v);
-    } else {
-        diag("%s", err.text);
     }
-    text_fini(&copy);
     return good;
 }
 

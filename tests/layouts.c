@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "tap.h"
+#include "tried.h"
 #include "trial/trial.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -35,17 +36,8 @@ struct asked {
 
 static void read_text(struct variant *out, const char *text)
 {
-    struct text copy = TEXT_INIT;
-    struct variant_ask ask = {
-        .name = "f.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
-    struct shd_error err;
-
-    text_add(&copy, text);
-    if (variant_need(out, &ask, &err) != SHD_OK) {
-        diag("%s", err.text);
+    if (!tried_init(out, text, strlen(text)))
         exit(99);
-    }
-    text_fini(&copy);
 }
 
 /* Read a scenario and restrict its space by ranges: "tp=1..2", or "!tp=1" to forbid a value. */

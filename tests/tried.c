@@ -5,24 +5,6 @@
 
 #include "cost/plan.h"
 #include "step.h"
-#include "tap.h"
-
-bool tried_init(struct variant *out, const char *text, size_t length)
-{
-    struct text copy = TEXT_INIT;
-    struct variant_ask ask = {
-        .name = "test.yaml", .text = &copy, .extent = VARIANT_BUILT, .executes = true};
-    struct shd_error err = {.text = ""};
-    int status;
-
-    *out = (struct variant){.file = NULL};
-    text_add_bytes(&copy, text, length);
-    status = variant_need(out, &ask, &err);
-    if (status != SHD_OK)
-        diag("%s", err.text);
-    text_fini(&copy);
-    return status == SHD_OK;
-}
 
 /* AdamW in float16 may divide 0 by 0, as small moments underflow: then run and reference only have
  * to agree. */
