@@ -288,32 +288,27 @@ static int try_both(struct search *s, const struct fit_change *a, const struct f
     return SHD_OK;
 }
 
-/* Go down from the tops of two ladders, first one, then the other, as far as the step still
+/* Go down from the tops of two ladders, first the second, then the first, as far as the step still
  * fits. */
 static int descend(struct search *s, const struct pair *pair)
 {
-    const struct ladder *la = &s->ladders[pair->a], *lb = &s->ladders[pair->b];
-    uint32_t a = la->nrungs - 1, b = lb->nrungs - 1;
+    const struct fit_change *rungs[] = {s->ladders[pair->a].rungs, s->ladders[pair->b].rungs};
+    uint32_t at[] = {s->ladders[pair->a].nrungs - 1, s->ladders[pair->b].nrungs - 1};
     struct fit_change best, next;
     bool good;
-    int status = try_both(s, &la->rungs[a], &lb->rungs[b], &best, &good);
+    int status = try_both(s, &rungs[0][at[0]], &rungs[1][at[1]], &best, &good);
 
     if (status != SHD_OK || !good)
         return status;
-    while (status == SHD_OK && good && b > 0) {
-        status = try_both(s, &la->rungs[a], &lb->rungs[b - 1], &next, &good);
-        if (status == SHD_OK && good) {
-            best = next;
-            b--;
+    for (int side = 1; side >= 0; side--)
+        for (good = true; status == SHD_OK && good && at[side] > 0;) {
+            at[side]--;
+            status = try_both(s, &rungs[0][at[0]], &rungs[1][at[1]], &next, &good);
+            if (status == SHD_OK && good)
+                best = next;
+            else
+                at[side]++;
         }
-    }
-    for (good = true; status == SHD_OK && good && a > 0;) {
-        status = try_both(s, &la->rungs[a - 1], &lb->rungs[b], &next, &good);
-        if (status == SHD_OK && good) {
-            best = next;
-            a--;
-        }
-    }
     keep(s, &best);
     return status;
 }
