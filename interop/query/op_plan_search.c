@@ -9,7 +9,6 @@
 
 #include "query/query.h"
 #include "question/read_field.h"
-#include "scenario/scenario.h"
 #include "search/outcome.h"
 
 #define TOP 10
@@ -89,21 +88,23 @@ static int search_subject(const struct subject *subject, const struct asked *ask
     return status;
 }
 
-static int search_scenario(const struct scenario *scenario, const struct asked *asked,
-                           struct diag *diag, struct json_out *out, struct shd_error *err)
+static int search_variant(const struct variant *v, const struct asked *asked, struct json_out *out,
+                          struct shd_error *err)
 {
+    const struct diag_message *first = v->errors.messages;
     struct subject subject;
-    struct trial trial;
-    int status = trial_init(&trial, scenario, diag);
+    int status;
 
-    if (status != SHD_OK)
-        return status;
+    if (v->file && v->file->nscenarios != 1)
+        return shd_error_set(err, SHD_EINVAL, "the scenario has %zu strategies; expected one",
+                             v->file->nscenarios);
+    if (v->status != SHD_OK)
+        return shd_error_set(err, v->status, "%d:%d: %s", first->line, first->column, first->text);
     status =
-        subject_init(&subject, &trial, asked->devices, asked->ranges, asked->nranges, NULL, err);
+        subject_init(&subject, &v->trial, asked->devices, asked->ranges, asked->nranges, NULL, err);
     if (status == SHD_OK)
         status = search_subject(&subject, asked, out, err);
     subject_fini(&subject);
-    trial_fini(&trial);
     return status;
 }
 
@@ -111,8 +112,9 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     const json_t *yaml = json_object_get(in, "yaml");
     struct asked asked = {.nranges = 0};
-    struct diag diag = DIAG_INIT;
-    struct scenario_file *file = NULL;
+    struct text text = TEXT_INIT;
+    struct variant_ask ask = {.name = "<yaml>", .text = &text, .extent = VARIANT_BUILT};
+    struct variant v;
     int status;
 
     if (!json_is_string(yaml))
@@ -120,23 +122,13 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
     status = read_asked(&asked, in, err);
     if (status != SHD_OK)
         return status;
-    status = scenario_parse(&file, "<yaml>", json_string_value(yaml), json_string_length(yaml),
-                            NULL, 0, &diag);
-    if (status == SHD_OK && file->nscenarios != 1)
-        status = shd_error_set(err, SHD_EINVAL, "the scenario has %zu strategies; expected one",
-                               file->nscenarios);
-    if (status == SHD_OK)
-        scenario_file_plan(file);
-    if (status == SHD_OK)
-        status = search_scenario(&file->scenarios[0], &asked, &diag, out, err);
-    if (diag.no_memory)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");
-    else if (diag.nmessages > 0)
-        status =
-            shd_error_set(err, status == SHD_OK ? SHD_EINVAL : status, "%d:%d: %s",
-                          diag.messages[0].line, diag.messages[0].column, diag.messages[0].text);
-    scenario_file_destroy(file);
-    diag_fini(&diag);
+    text_add_bytes(&text, json_string_value(yaml), json_string_length(yaml));
+    status = variant_init(&v, &ask, err);
+    text_fini(&text);
+    if (status != SHD_OK)
+        return status;
+    status = search_variant(&v, &asked, out, err);
+    variant_fini(&v);
     return status;
 }
 
