@@ -92,6 +92,17 @@ if ! small_size; then
     by_hand mlp 400000 dp,tp mlp/up ', [kernel, [dp, tp]]' /up/ "one kind, two axes"
 fi
 
+# Without a limit the memory of the cluster's devices decides: whole kernels of 36 GiB do not fit into
+# 24 GiB, and shards of 9 GiB do.
+shardsim search "$tmp/line.yaml" --tensors=mlp --json -s hardware=rtx4090 -s model.d_model=49152 \
+    -s model.d_ff=196608 -s model.layers=1 -s model.dtype=bfloat16
+is 0 "no limit, a large model: searched"
+holds "no limit: what does not fit the devices is too big" <<'PY'
+states = {name: way["state"] for name, way in r["textbook"].items()}
+assert 0 < r["fit"] < r["planned"] and r["fit"] + r["too_big"] + r["refused"] == r["planned"], r
+assert states["data"] == "too big" and states["tensor"] == "fits", states
+PY
+
 for n in 1 2; do
     shardsim search "$tmp/mlp.yaml" --tensors --json --memory 240000B --threads $n
     cp "$tmp/out" "$tmp/by$n"

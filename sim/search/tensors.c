@@ -341,14 +341,13 @@ static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct s
     struct variant v;
     int status = make_way(&v, t, &plan->way, VARIANT_PLANNED, err);
 
-    plan->state = VARIANT_REFUSED;
+    plan->state = status == SHD_OK ? v.outcome : VARIANT_REFUSED;
     if (status != SHD_OK)
         return status;
     if (v.outcome != VARIANT_REFUSED) {
         modelled_figures_of(&figures, v.trial.record, 0);
         plan->step_s = figures.step_s;
         plan->peak_bytes = program_peak_bytes(v.trial.program);
-        plan->state = trial_fits(&v.trial) ? VARIANT_FITS : VARIANT_TOO_BIG;
     }
     variant_fini(&v);
     return SHD_OK;

@@ -48,7 +48,7 @@ struct tensors_way {
 };
 
 struct tensors_plan {
-    enum variant_outcome state; /* too big: its peak is over the limit */
+    enum variant_outcome state; /* too big: over the limit, or for the cluster */
     double step_s;
     uint64_t peak_bytes;
     uint64_t number; /* of the way */
