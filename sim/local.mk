@@ -196,6 +196,7 @@ libsim_la_SOURCES = \
 	%D%/cost/op_codes.h \
 	%D%/cost/op_experts.c \
 	%D%/cost/op_experts.h \
+	%D%/cost/op_groups.c \
 	%D%/cost/op_seconds.c \
 	%D%/cost/op_seconds.h \
 	%D%/cost/op_work.c \

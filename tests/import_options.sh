@@ -412,6 +412,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
         --sequence-parallel --disable-bias-linear --global-batch-size 16 --moe-token-dispatcher-type flex
     becomes '  node_axis: en' --nnodes 4 --num-experts 16 --expert-model-parallel-size 16 --sequence-parallel --disable-bias-linear \
         --global-batch-size 16 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep
+    becomes '  by_node: false' --nnodes 4 --num-experts 16 --expert-model-parallel-size 16 --sequence-parallel --disable-bias-linear \
+        --global-batch-size 16 --moe-token-dispatcher-type alltoall
     becomes 'axes: {batch: [dp, ep]}' --nnodes 2 --num-experts 8 --expert-model-parallel-size 4 --sequence-parallel --disable-bias-linear \
         --global-batch-size 16 --moe-token-dispatcher-type flex --moe-enable-deepep
     becomes '  mtp_weight: 0.1' --mtp-num-layers 1

@@ -81,7 +81,8 @@ struct import_job {
     bool latent; /* keys and values come from one short vector a token; its widths, 0: not given */
     int64_t kv_rank, q_rank, rope_dim, value_dim, latent_head;
     const char *position, *norm;
-    bool once_a_node; /* a token's row goes once to each node that has experts of it */
+    bool once_a_node; /* a token's row goes once to each node that has experts of it, ... */
+    bool directly;    /* ... or to each of its experts */
     int64_t mtp; /* modules that predict further tokens */
     bool scaled; /* positions, as of Llama 3.1 */
     double theta, rope_factor, norm_eps, mtp_weight;

@@ -191,6 +191,8 @@ static void add_experts(const struct import_job *j, const struct import_shape *s
         add_fraction(out, "z_loss", j->z_loss);
     if (s->nodes > 1)
         text_add(out, "  node_axis: en\n");
+    if (j->directly && s->experts * j->tensor * j->context > j->node_devices && j->node_devices > 0)
+        text_add(out, "  by_node: false\n");
     if (j->capacity > 0)
         add_fraction(out, "capacity", j->capacity);
     if (j->kept_routing)

@@ -324,6 +324,7 @@ static void find_dispatcher(struct import_job *job, struct diag *diag)
         diag_error(diag, import_job_place_named(job, "--moe-enable-deepep"),
                    "--moe-enable-deepep: expected --moe-token-dispatcher-type flex beside it");
     job->once_a_node = flexible;
+    job->directly = !flexible;
 }
 
 /* PyTorch's FSDP gathers and sums on streams of its own, and Megatron-FSDP does where it shards

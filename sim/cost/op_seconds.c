@@ -258,32 +258,6 @@ enum hardware_bound op_seconds_bound(const struct op_seconds *s, uint32_t i, int
 
 /* ---- collectives ---- */
 
-/* Axes of the program's mesh as those of the mesh that counts. */
-static void find_axes(const struct op_seconds *s, uint8_t *axes, size_t naxes)
-{
-    if (s->mesh == s->program->mesh)
-        return;
-    for (size_t a = 0; a < naxes; a++)
-        axes[a] =
-            (uint8_t)shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
-}
-
-/* The group along axes of the program's mesh, as laid out by `s->mesh`. */
-static void group_along(struct hardware_group *out, const struct op_seconds *s, uint8_t *axes,
-                        size_t naxes)
-{
-    find_axes(s, axes, naxes);
-    hardware_group_of(out, s->hardware, s->mesh, axes, naxes);
-}
-
-void op_seconds_group(struct hardware_group *out, const struct op_seconds *s, uint32_t i)
-{
-    uint8_t axes[SHD_MESH_AXES_MAX];
-    size_t naxes = program_op_axes(&s->program->ops[i], axes);
-
-    group_along(out, s, axes, naxes);
-}
-
 static double operand_bytes(const struct op_seconds *s, const struct program_op *op)
 {
     double bytes = 0;
@@ -338,6 +312,7 @@ void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds 
     if (out->operand_bytes > 0)
         return;
     out->kind = COLL_ALL_TO_ALL;
+    out->group.crossing = s->moves[i].crossing;
     n = (double)out->group.members;
     out->operand_bytes = n > 1 ? received * n / (n - 1) : 0;
 }
@@ -355,7 +330,7 @@ static bool asks(struct op_schedule *out, const struct op_seconds *s, const stru
         return false;
     out->algo = program_algo(s->program, op, &shape);
     memcpy(axes, op->reshard.axes, op->reshard.naxes * sizeof *axes);
-    find_axes(s, axes, op->reshard.naxes);
+    op_seconds_find_axes(s, axes, op->reshard.naxes);
     return out->algo == s->program->algos[kind] &&
            shd_groups_init(&out->groups, s->mesh, axes, op->reshard.naxes, NULL) == SHD_OK;
 }
@@ -375,6 +350,7 @@ void op_seconds_lay(struct op_seconds *s, const struct shd_mesh *mesh)
 {
     s->mesh = mesh;
     find_sizes(s);
+    op_seconds_cross(s);
     s->nschedules = 0;
     for (uint32_t i = 0; i < s->program->nops && s->nschedules < OP_SCHEDULES_MAX; i++) {
         struct op_schedule *next = &s->schedules[s->nschedules];
@@ -489,7 +465,7 @@ static void group_of_copies(struct hardware_group *out, const struct op_seconds 
     for (size_t a = 0; a < shd_mesh_naxes(s->program->mesh); a++)
         if (along >> a & 1 && !(cut >> a & 1))
             axes[naxes++] = (uint8_t)a;
-    group_along(out, s, axes, naxes);
+    op_seconds_group_along(out, s, axes, naxes);
 }
 
 /* Seconds of a message.  If several devices of a node would send equal messages over a slower tier,

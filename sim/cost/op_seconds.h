@@ -39,6 +39,7 @@ struct op_moves {
     enum kernel_type type; /* of models of measured kernels, if `coded` */
     bool coded;            /* operands are codes that the kernel reads itself */
     bool hidden; /* the op takes no time of the step: it runs beside others that take longer */
+    double crossing; /* of an exchange of experts' rows, as in struct hardware_group */
     double columns, beside_flops, beside_bytes; /* of other products that the kernel makes, too */
 };
 #define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */
@@ -68,6 +69,26 @@ void op_seconds_fini(struct op_seconds *seconds);
  * and chains of ops, then take what the program of that mesh takes at least, if the axes have no
  * more devices than in this program. */
 void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
+
+/* ---- op_groups.c ---- */
+
+/* Axes of the program's mesh as those of the mesh that op_seconds_lay() has set. */
+void op_seconds_find_axes(const struct op_seconds *seconds, uint8_t *axes, size_t naxes);
+
+/* The group along axes of the program's mesh; `axes` become those of the other mesh. */
+void op_seconds_group_along(struct hardware_group *out, const struct op_seconds *seconds,
+                            uint8_t *axes, size_t naxes);
+
+/* The group of an op that communicates in groups. */
+void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
+
+/* Find what crosses in each exchange of experts' rows, as groups are laid out, where the software
+ * dispatches by node.  DeepEP and HybridEP, Megatron's dispatcher `flex`, send a token's row once to
+ * each node that has experts of it, and from there to the devices of these; results are added up in
+ * their node on the way back.  The program has rows sent directly, and its bytes are counted so:
+ * the time alone is that of an exchange by nodes.  Where a scenario has moe.node_axis the program
+ * itself goes by nodes. */
+void op_seconds_cross(struct op_seconds *seconds);
 
 /* ---- op_work.c ---- */
 
@@ -108,9 +129,6 @@ enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t 
  * all-to-all of the same bytes, or as the sum that engines of serving make of them. */
 void op_seconds_transfer(struct hardware_transfer *out, const struct op_seconds *seconds,
                          uint32_t op, int32_t position);
-
-/* The group of an op that communicates in groups. */
-void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
 
 /* The stream of an op beside the computations (cost/events.h).  Of transfers between devices: one
  * stream a tier.  On a torus one stream for each axis, which has links of its own; a transfer along

@@ -63,6 +63,18 @@ static void finish(struct hardware_part *part, const struct asked *asked, double
 
 /* ---- one ring through all members ---- */
 
+/* Bytes of an all-to-all that enter a device over tier `t`: directly from its members there.  By
+ * domains, the first tier hands on what has crossed, too, but to the device that it came to. */
+static double direct_bytes(const struct hardware_group *group, int t, double array_bytes)
+{
+    double n = (double)group->members, inner = (double)below(group, t);
+    double part = ((double)group->inside[t] - inner) / n;
+
+    if (group->crossing == 0)
+        return array_bytes * part;
+    return array_bytes * (t > 0 ? group->crossing * part : 1 - 1 / (double)group->inside[0]);
+}
+
 /* Bytes that enter a device over tier `t`.  A ring enters each domain of the next inner tier once;
  * the library builds as many rings as the domain has members, each through another member's link,
  * so that they share the bytes.  Other collectives send directly. */
@@ -81,7 +93,7 @@ static double ring_bytes(enum coll_kind kind, const struct hardware_group *group
         return array_bytes / inner;
     case COLL_ALL_TO_ALL:
     case COLL_SCATTER:
-        return array_bytes * ((double)group->inside[t] - inner) / n;
+        return direct_bytes(group, t, array_bytes);
     case COLL_GATHER:
         return array_bytes * ((double)group->inside[t] - inner);
     case COLL_BARRIER:

@@ -106,6 +106,8 @@ struct hardware_software {
                                    collective, needed or not */
     bool overlaps_pairs;        /* experts' rows of an overlapped pair's forward travel beside the
                                    computation of its backward, and the other way round */
+    bool dispatches_by_node;    /* in training a token's row goes once to each domain of the first
+                                   tier, and from there to the devices of its experts */
     bool overlaps_regathers;    /* except for gathers repeated in the backward phase */
     bool
         half_gradients; /* gradients of bfloat16 models are kept and summed in bfloat16, not in
@@ -354,6 +356,9 @@ struct hardware_group {
     int64_t inside[HARDWARE_TIERS_MAX]; /* members in one domain of each tier */
     int64_t along[HARDWARE_TORUS_MAX];  /* on the torus: members along each axis, and */
     int64_t step[HARDWARE_TORUS_MAX];   /* the distance of neighbours among them */
+    double crossing; /* all-to-all by domains of the first tier: a row for several members of
+                        another domain crosses once; the fraction of such rows that cross.  0: each
+                        member's row is sent to it directly */
 };
 
 /* Set the innermost tier, if it is a torus, to the slice for `devices` in `slices` equal slices:

@@ -141,6 +141,9 @@ const struct key software_keys[] = {
     {"overlaps_pairs", KEY_YES_NO, false, AT(hardware_software, overlaps_pairs),
      "experts' rows of one microbatch travel beside the computation of another, in the pairs of "
      "schedules that have them (DualPipe)"},
+    {"dispatches_by_node", KEY_YES_NO, false, AT(hardware_software, dispatches_by_node),
+     "in training, a token's row goes once to each node, and from there to the devices of its "
+     "experts"},
     {"overlaps_sends", KEY_YES_NO, false, AT(hardware_software, overlaps_sends),
      "messages between stages travel beside computation, where a rank has several stages"},
     {"overlaps_products", KEY_YES_NO, false, AT(hardware_software, overlaps_products),

@@ -16,12 +16,14 @@ static const struct hardware_software table[] = {
     /* Megatron Core and Transformer Engine with the options of NeMo's and Megatron Bridge's
      * performance recipes: overlap_p2p_comm, tp_comm_overlap, overlap_grad_reduce and
      * overlap_param_gather; their recipes of FP8 and NVFP4 have grad_reduce_in_fp32 false, while
-     * Megatron-LM's --bf16 reduces in float32. */
+     * Megatron-LM's --bf16 reduces in float32.  Recipes with experts on several nodes have the
+     * dispatcher flex (DeepEP, HybridEP). */
     {.name = "megatron",
      .overlaps_gradients = true,
      .overlaps_weights = true,
      .overlaps_sends = true,
      .overlaps_products = true,
+     .dispatches_by_node = true,
      .fuses_elementwise = true,
      .fuses_loss = true,
      .fuses_activation = true,

@@ -265,3 +265,38 @@ bool program_nodes_move_alike(const struct program *program, const struct progra
            !memcmp(cut_tokens(program, a)->sharding.dims, cut_tokens(program, b)->sharding.dims,
                    2 * sizeof x.from->sharding.dims[0]);
 }
+
+/* ---- nodes of choices ---- */
+
+#define SAMPLE 1024 /* tokens of a routing whose nodes are counted */
+
+static int64_t node_of(const struct kern_routing *r, int32_t id, int64_t nnodes)
+{
+    return (int64_t)id * nnodes / r->experts;
+}
+
+/* Add the nodes that have experts of a token to *nodes, and its choices to *choices. */
+static void count_nodes(const struct kern_routing *r, const int32_t *ids, int64_t nnodes,
+                        int64_t *nodes, int64_t *choices)
+{
+    for (uint32_t c = 0; c < r->choices; c++) {
+        uint32_t first = 0;
+
+        if (ids[c] < 0)
+            continue;
+        while (ids[first] < 0 || node_of(r, ids[first], nnodes) != node_of(r, ids[c], nnodes))
+            first++;
+        *nodes += first == c;
+        ++*choices;
+    }
+}
+
+double program_nodes_of_choices(const struct program_op *op, int64_t nnodes)
+{
+    const struct kern_routing *r = op->rows.routing;
+    int64_t step = r->tokens / SAMPLE + 1, nodes = 0, choices = 0;
+
+    for (int64_t t = 0; t < r->tokens; t += step)
+        count_nodes(r, r->ids + t * r->choices, nnodes, &nodes, &choices);
+    return choices > 0 ? (double)nodes / (double)choices : 1;
+}

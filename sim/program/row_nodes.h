@@ -34,6 +34,11 @@ bool program_rows_takes(const struct program_rows_walk *walk, const struct progr
 int32_t program_nodes_peer(const struct program *program, const struct program_op *op,
                            int32_t position, int32_t node);
 
+/* Nodes that have experts of a token, for each of its choices, 0..1: the part of rows that cross
+ * where each node gets a token's row once.  Of a sample of the routing's tokens; experts are in
+ * equal blocks on the nodes. */
+double program_nodes_of_choices(const struct program_op *op, int64_t nnodes);
+
 /* As program_rows_moved(), program_rows_received_by_all(), program_rows_transfers() and
  * program_rows_moves_alike(). */
 uint128 program_nodes_received_by_all(const struct program *program, const struct program_op *op);

@@ -182,6 +182,14 @@ enum scenario_routing {
     SCENARIO_NROUTINGS
 };
 
+/* Whether software does something with transfers: mostly, whether they run beside computation. */
+enum scenario_beside {
+    SCENARIO_EXPOSED,    /* it does not: computation waits for them */
+    SCENARIO_BESIDE_WORK,
+    SCENARIO_AS_CLUSTER, /* as the software of the cluster does */
+    SCENARIO_NBESIDES
+};
+
 /* Experts instead of an mlp; graph/layers/moe.h. */
 struct scenario_moe {
     int64_t experts; /* 0: none, and the other fields are unused */
@@ -212,6 +220,7 @@ struct scenario_moe {
     enum scenario_routing routing;
     double skew;   /* the workload's parameter: zipf's exponent, or the hot share; 0: its default */
     int64_t ranks; /* ranks of the workload; 0: the shards of experts in the mesh */
+    enum scenario_beside by_node; /* for times on `hardware`: overrides dispatches_by_node */
     char *node_axis; /* mesh axis that numbers nodes, to each of which a token's row goes once;
                         NULL: a row goes straight to each of its experts */
 };

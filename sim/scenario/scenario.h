@@ -198,14 +198,6 @@ enum scenario_software {
     SCENARIO_SOFTWARE_NAMED /* this one and those behind it */
 };
 
-/* Whether a kind of transfer runs beside computation. */
-enum scenario_beside {
-    SCENARIO_EXPOSED,    /* computation waits for it */
-    SCENARIO_BESIDE_WORK,
-    SCENARIO_AS_CLUSTER, /* as the software of the cluster does */
-    SCENARIO_NBESIDES
-};
-
 /* Whether software makes values inside one kernel. */
 enum scenario_fusion {
     SCENARIO_APART, /* each op is a kernel, and leaves its result in memory */

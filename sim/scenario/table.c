@@ -568,6 +568,10 @@ const struct option option_table[] = {
              "results are added up in the node before they go back. It must be the last of the "
              "axes that shard the batch. null: a row goes straight to each of its experts, and "
              "each result back."},
+    {WORD(moe, by_node, besides), .kinds = OF_BLOCKS, .standard = "cluster",
+     .help = "Whether the time of an exchange of experts' rows is of rows that go once to each node "
+             "and from there to experts, though no mesh axis numbers nodes (dispatches_by_node): "
+             "true for DeepEP and HybridEP, false for Megatron-LM's dispatcher alltoall."},
     {FIELD(moe, capacity, amount), .kinds = OF_BLOCKS, .max = 65536, .standard = "0",
      .help = "The capacity factor: the tokens that an expert takes, relative to an even share; "
              "the rest are dropped. 0 means no limit."},

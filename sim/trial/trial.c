@@ -324,6 +324,7 @@ static int choose_software(struct trial *t, struct diag *diag)
     if (s->software >= SCENARIO_SOFTWARE_NAMED)
         (void)hardware_run_software(t->hardware, scenario_software_name(s->software));
     choose_overlaps(&t->hardware->software, &s->overlap);
+    choose(&t->hardware->software.dispatches_by_node, s->model.moe.by_node);
     return resolve(t, &t->hardware->software, diag);
 }
 
