@@ -128,6 +128,86 @@ sys.exit(not (hidden > 0 and both["step_seconds"] < one["step_seconds"]
 PY
 ok $? "overlapped pairs hide rows of experts, and nothing else changes"
 
+# ---- by node without an axis of nodes, and the host's starts ----
+cat >"$tmp/exchange.yaml" <<'YAML'
+version: 1
+hardware: h100-sxm
+mesh: {ep: 16}
+model: {kind: transformer, layers: 1, d_model: 1024, d_ff: 512, heads: 8, vocab: 512, dtype: bfloat16,
+        activation: swiglu}
+moe: {experts: 256, top_k: 8, routing: uniform}
+batch: {size: 64, seq: 2048}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+products: {recipe: tensorwise, amax: local}
+params:
+  - [moe/(up|gate|down)/kernel, [ep]]
+  - [.*, []]
+axes: {batch: ep}
+YAML
+# roofline NAME OPTION...: what each op takes, in $tmp/NAME.json
+roofline() {
+    name=$1
+    shift
+    shardsim explain --roofline --json "$@" "$tmp/exchange.yaml"
+    cp "$tmp/out" "$tmp/$name.json"
+}
+roofline default
+roofline by_node -s moe.by_node=true
+roofline directly -s moe.by_node=false
+roofline fsdp2 -s software=fsdp2
+roofline grouped -s moe.groups=2 -s moe.kept=1
+roofline node -s 'mesh={dp: 2, ep: 8}' -s 'axes={batch: [dp, ep]}'
+roofline node_directly -s moe.by_node=false -s 'mesh={dp: 2, ep: 8}' -s 'axes={batch: [dp, ep]}'
+roofline numbers -s batch.size=16 -s products.recipe=none
+roofline many -s batch.size=1024
+roofline idle -s batch.size=1024 -s hardware.software.expert_coding=0us -s hardware.software.expert_launch=0us
+roofline few -s batch.size=16
+roofline starts -s batch.size=16 -s hardware.software.expert_coding=0us
+cat >"$tmp/times.py" <<'PY'
+import json
+import re
+import sys
+
+
+def ops(name):
+    return json.load(open(f"{sys.argv[1]}/{name}.json", encoding="utf-8"))["ops"]
+
+
+def exchange(name):
+    """Seconds of the dispatch, of which latency has 20 us, 8 steps of 5 us between nodes and 7 of 2 us inside."""
+    return max(o["seconds"] for o in ops(name) if o["name"] == "layers/*/moe/dispatch" and o["bound_by"] == "network")
+
+
+def forward(name):
+    """Seconds of the experts' ops from a dispatch to its combine."""
+    return sum(o["seconds"] for o in ops(name)
+               if o["phase"] == "forward" and re.search("moe/(rows|up|gate|gated|down)(/|$)", o["name"]))
+
+
+bound = {o["bound_by"] for o in ops("few") if o["name"] == "layers/*/moe/down"}
+tests = {
+    # 8 choices of a token are on 2 nodes but for 2 in 256: (2 - 2/256)/8 of the rows cross.
+    "crossing": abs((exchange("by_node") - 74e-6) / (exchange("directly") - 74e-6) - 0.249) < 0.01,
+    "default": exchange("default") == exchange("by_node") and exchange("fsdp2") == exchange("directly"),
+    # Groups of a node each: each token's 8 rows are for one node.
+    "groups": exchange("grouped") < exchange("by_node") and exchange("grouped") < exchange("directly") / 4,
+    "inside": exchange("node") == exchange("node_directly"),
+    "busy": forward("many") > 16 * (3 * 8 + 2 * 60) * 1e-6 and forward("many") == forward("idle"),
+    # 16 experts: 3 products of 8 us and 2 arrays to round of 60 us.
+    "starts": abs(forward("few") - 16 * (3 * 8 + 2 * 60) * 1e-6) < 6e-6 and "launch" in bound,
+    "products": abs(forward("starts") - 16 * 3 * 8e-6) < 6e-6,
+    "numbers": abs(forward("numbers") - 16 * 3 * 8e-6) < 6e-6,
+}
+print({k: exchange(k) for k in "default by_node directly fsdp2 grouped node".split()},
+      {k: forward(k) for k in "few starts numbers many".split()}, bound)
+print("wrong:", [k for k in tests if not tests[k]])
+sys.exit(not all(tests.values()))
+PY
+python3 "$tmp/times.py" "$tmp" >"$tmp/times"
+ok $? "rows cross once to a node where the software sends them so, and the host starts each expert's kernels"
+diag <"$tmp/times"
+
 # ---- experts that are whole beside tensor parallelism ----
 cat >"$tmp/job.sh" <<'JOB'
 torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 2 --hidden-size 64 \

@@ -110,3 +110,76 @@ void op_experts_hide(struct op_seconds *s)
                 s->moves[k].hidden = true;
     }
 }
+
+/* ---- starts of kernels ---- */
+
+/* Experts of a device whose rows an op reads; 0: it reads none. */
+static int64_t experts_of(const struct program *program, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &program->buffers[op->inputs[k]];
+
+        if (b->routing)
+            return b->local[b->expert_dim];
+    }
+    return 0;
+}
+
+static bool is_expert_product(const struct program_op *op)
+{
+    return op->kernel == &kern_kernel_grouped || op->kernel == &kern_kernel_coded_grouped;
+}
+
+/* Whether an op of first..i-1 rounds the array that op i rounds: one kernel makes the codes of
+ * rows and of columns. */
+static bool is_rounded_before(const struct program *program, uint32_t first, uint32_t i)
+{
+    const struct program_op *ops = program->ops;
+
+    while (first < i && (ops[first].kind != PROGRAM_KERNEL ||
+                         ops[first].kernel != &kern_kernel_encode ||
+                         ops[first].inputs[0] != ops[i].inputs[0]))
+        first++;
+    return first < i;
+}
+
+/* The host's time to start the kernels of op i, one for each expert, behind those of first..i-1; 0:
+ * it has none. */
+static double starts_of(const struct op_seconds *s, uint32_t first, uint32_t i)
+{
+    const struct hardware_software *software = &s->hardware->software;
+    const struct program_op *op = &s->program->ops[i];
+
+    if (op->kind != PROGRAM_KERNEL || op->on_host)
+        return 0;
+    if (is_expert_product(op))
+        return software->expert_launch_s * (double)experts_of(s->program, op);
+    if (op->kernel == &kern_kernel_encode && !is_rounded_before(s->program, first, i))
+        return software->expert_coding_s * (double)experts_of(s->program, op);
+    return 0;
+}
+
+void op_experts_start(struct op_seconds *s)
+{
+    uint32_t first = PROGRAM_NONE, last = PROGRAM_NONE;
+    double starts = 0;
+
+    for (uint32_t i = s->program->first_op; i < s->program->nops && !s->served; i++) {
+        const struct program_op *op = &s->program->ops[i];
+
+        if (op->kind == PROGRAM_ROWS && !op->rows.beside) {
+            if (op->rows.combines && last != PROGRAM_NONE) {
+                s->moves[last].first = first;
+                s->moves[last].starts_s = starts;
+            }
+            first = op->rows.combines ? PROGRAM_NONE : i + 1;
+            last = PROGRAM_NONE;
+            starts = 0;
+        } else if (first != PROGRAM_NONE) {
+            double more = starts_of(s, first, i);
+
+            starts += more;
+            last = more > 0 && is_expert_product(op) ? i : last;
+        }
+    }
+}

@@ -187,6 +187,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         op_products_find(out);
     }
     op_chains_find(out);
+    op_experts_start(out);
     if (program_serves(program))
         wait_for_host(out);
     return SHD_OK;
@@ -237,7 +238,8 @@ bool op_seconds_timed(struct hardware_work *out, const struct op_seconds *s, uin
     return timed_work(out, s, i, position) && !s->program->ops[i].on_host;
 }
 
-static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
+/* Seconds of an op's kernel, started before. */
+static double own_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     struct hardware_work work;
 
@@ -248,10 +250,27 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
                : hardware_kernel_seconds(s->hardware, &work);
 }
 
+/* Seconds that a device waits for the host to start the kernels of its experts. */
+static double waits_for_starts(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    double waits = s->moves[i].starts_s;
+
+    for (uint32_t k = s->moves[i].first; k <= i && waits > 0; k++)
+        waits -= own_seconds(s, k, position);
+    return fmax(waits, 0);
+}
+
+static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    return own_seconds(s, i, position) + waits_for_starts(s, i, position);
+}
+
 enum hardware_bound op_seconds_bound(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     struct hardware_work work;
 
+    if (waits_for_starts(s, i, position) > own_seconds(s, i, position))
+        return HARDWARE_BY_LAUNCH;
     return timed_work(&work, s, i, position) ? hardware_kernel_bound(s->hardware, &work)
                                              : HARDWARE_BY_MEMORY;
 }

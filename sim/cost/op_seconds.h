@@ -39,6 +39,8 @@ struct op_moves {
     enum kernel_type type; /* of models of measured kernels, if `coded` */
     bool coded;            /* operands are codes that the kernel reads itself */
     bool hidden; /* the op takes no time of the step: it runs beside others that take longer */
+    uint32_t first;   /* an expert's product: the first of the ops of experts that end with it, ... */
+    double starts_s;  /* ... and the host's time to start these; 0: the op has to wait for none */
     double crossing; /* of an exchange of experts' rows, as in struct hardware_group */
     double columns, beside_flops, beside_bytes; /* of other products that the kernel makes, too */
 };

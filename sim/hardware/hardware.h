@@ -115,6 +115,8 @@ struct hardware_software {
     bool coded_half_gradients; /* the same, only where products are rounded to 8 bits or fewer */
     bool scatters_sends; /* if several devices of a node would send the same data, each sends a
                             part, which is gathered at the destination */
+    double expert_launch_s; /* host's time to start a product of one expert, in training, ... */
+    double expert_coding_s; /* ... and to start rounding one expert's rows to 8 bits or fewer */
     double bucket_bytes; /* parameters and gradients are communicated in buckets of this size; 0:
                             each array separately */
     bool fuses_elementwise; /* a chain of elementwise ops is one kernel */

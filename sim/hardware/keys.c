@@ -161,6 +161,11 @@ const struct key software_keys[] = {
      "the same, only where products are rounded to 8 bits or fewer"},
     {"scatters_sends", KEY_YES_NO, false, AT(hardware_software, scatters_sends),
      "what devices of a node would send alike to the next stage, each sends a part of"},
+    {"expert_launch", KEY_SECONDS, false, AT(hardware_software, expert_launch_s),
+     "of the host to start a product of one expert, in training; devices wait where this takes "
+     "longer than the work of their experts"},
+    {"expert_coding", KEY_SECONDS, false, AT(hardware_software, expert_coding_s),
+     "the same to start rounding one expert's rows to 8 bits or fewer"},
     {"bucket", KEY_BYTES, false, AT(hardware_software, bucket_bytes),
      "of parameters or gradients that travel together; 0: each array by itself"},
     {"fuses_elementwise", KEY_YES_NO, false, AT(hardware_software, fuses_elementwise),
