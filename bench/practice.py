@@ -165,7 +165,7 @@ def main():
             print(q["in"].get("yaml") or json.dumps(q["in"]))
             print(json.dumps(a, indent=1))
         if "out" not in a:
-            print(r["id"], "refused:", a["error"])
+            print(r["id"], "refused:", a["err"]["message"])
             continue
         error, claim, fits, memory = judged(r, a["out"])
         kinds[kind_of(r)].append((error, claim, fits, memory))
