@@ -111,6 +111,34 @@ libsim_la_SOURCES = \
 	%D%/calibrate/scenarios.h \
 	%D%/calibrate/write.c \
 	%D%/calibrate/write.h \
+	%D%/check/baseline.c \
+	%D%/check/baseline.h \
+	%D%/check/baseline_diff.c \
+	%D%/check/baseline_fields.h \
+	%D%/check/baseline_folder.c \
+	%D%/check/baseline_folder.h \
+	%D%/check/baseline_given.c \
+	%D%/check/baseline_given.h \
+	%D%/check/baseline_lines.c \
+	%D%/check/baseline_lines.h \
+	%D%/check/baseline_text.c \
+	%D%/check/baseline_verdict.c \
+	%D%/check/file.c \
+	%D%/check/file.h \
+	%D%/check/folder.c \
+	%D%/check/folder.h \
+	%D%/check/folder_files.c \
+	%D%/check/folder_files.h \
+	%D%/check/list.c \
+	%D%/check/list.h \
+	%D%/check/script.c \
+	%D%/check/script.h \
+	%D%/check/stored.c \
+	%D%/check/stored.h \
+	%D%/check/strategy.c \
+	%D%/check/strategy.h \
+	%D%/check/tell.c \
+	%D%/check/tell.h \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
 	%D%/cmd/args_values.c \
@@ -412,20 +440,6 @@ libsim_la_SOURCES = \
 	%D%/jobs/calibration.h \
 	%D%/jobs/canvas.c \
 	%D%/jobs/canvas.h \
-	%D%/jobs/check_file.c \
-	%D%/jobs/check_file.h \
-	%D%/jobs/check_folder.c \
-	%D%/jobs/check_folder.h \
-	%D%/jobs/check_list.c \
-	%D%/jobs/check_list.h \
-	%D%/jobs/check_script.c \
-	%D%/jobs/check_script.h \
-	%D%/jobs/check_stored.c \
-	%D%/jobs/check_stored.h \
-	%D%/jobs/check_strategy.c \
-	%D%/jobs/check_strategy.h \
-	%D%/jobs/check_tell.c \
-	%D%/jobs/check_tell.h \
 	%D%/jobs/chosen.c \
 	%D%/jobs/chosen.h \
 	%D%/jobs/cluster.c \
@@ -1084,20 +1098,6 @@ libsim_la_SOURCES = \
 	%D%/serving/trace_jsonl.c \
 	%D%/serving/trace_times.c \
 	%D%/serving/trace_times.h \
-	%D%/store/baseline.c \
-	%D%/store/baseline.h \
-	%D%/store/baseline_diff.c \
-	%D%/store/baseline_fields.h \
-	%D%/store/baseline_folder.c \
-	%D%/store/baseline_folder.h \
-	%D%/store/baseline_given.c \
-	%D%/store/baseline_given.h \
-	%D%/store/baseline_lines.c \
-	%D%/store/baseline_lines.h \
-	%D%/store/baseline_text.c \
-	%D%/store/baseline_verdict.c \
-	%D%/store/folder.c \
-	%D%/store/folder.h \
 	%D%/store/runs.c \
 	%D%/store/runs.h \
 	%D%/store/runs_table.c \

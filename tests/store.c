@@ -1,4 +1,4 @@
-/* Tests store/write.h, store/folder.h and store/baseline.h: complete files, listed folders, and
+/* Tests store/write.h, check/folder_files.h and check/baseline.h: complete files, listed folders, and
  * baselines with their differences and verdicts.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -18,8 +18,8 @@
 
 #include "base/system.h"
 #include "base/file.h"
-#include "store/baseline.h"
-#include "store/folder.h"
+#include "check/baseline.h"
+#include "check/folder_files.h"
 #include "store/write.h"
 #include "tap.h"
 

@@ -10,7 +10,7 @@
 
 #include "report/result.h"
 #include "report/traffic.h"
-#include "store/baseline.h"
+#include "check/baseline.h"
 #include "tap.h"
 #include "trial/variant.h"
 

@@ -8,7 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/check_folder.h"
+#include "check/folder.h"
 
 /* A weight of so much that is replicated over several devices is warned of, if not told otherwise:
  * a float32 matrix of 4096 x 4096, the size of one of a model of 7B. */

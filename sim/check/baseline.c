@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "report/result.h"
 #include "report/traffic.h"
-#include "store/baseline_fields.h"
+#include "check/baseline_fields.h"
 
 #define ARRAY(key, is_text)                                 \
     {                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "jobs/check_script.h"
+#include "check/script.h"
 
 #include <errno.h>
 #include <stdlib.h>

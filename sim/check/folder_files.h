@@ -1,11 +1,11 @@
-/* folder.h - the files below a folder, in sorted order.
+/* folder_files.h - the files below a folder, in sorted order.
  *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_FOLDER_H
-#define STORE_FOLDER_H
+#ifndef CHECK_FOLDER_FILES_H
+#define CHECK_FOLDER_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,4 +34,4 @@ bool folder_ends_in(const char *name, const char *const *endings);
 /* Whether `paths` has the path. */
 int folder_has(const struct folder *folder, const char *path);
 
-#endif /* STORE_FOLDER_H */
+#endif /* CHECK_FOLDER_FILES_H */

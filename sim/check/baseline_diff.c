@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "store/baseline.h"
-#include "store/baseline_given.h"
-#include "store/baseline_lines.h"
+#include "check/baseline.h"
+#include "check/baseline_given.h"
+#include "check/baseline_lines.h"
 
 #define AXES_MAX 256
 

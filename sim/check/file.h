@@ -1,19 +1,19 @@
-/* check_file.h - one file of `shardsim check`: all its strategies against its baseline.
+/* file.h - one file of `shardsim check`: all its strategies against its baseline.
  *
  * A file is a task of the farm, done by any rank; the answer is a list of notes, each of which
  * begins with its kind.  Rank 0 prints them and writes the baselines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_FILE_H
-#define JOBS_CHECK_FILE_H
+#ifndef CHECK_FILE_H
+#define CHECK_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/text.h"
-#include "jobs/check_list.h"
-#include "jobs/check_strategy.h"
+#include "check/list.h"
+#include "check/strategy.h"
 
 enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */
@@ -32,4 +32,4 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
 /* Print that there is no memory; returns CMD_CANNOT. */
 int check_no_memory(void);
 
-#endif /* JOBS_CHECK_FILE_H */
+#endif /* CHECK_FILE_H */

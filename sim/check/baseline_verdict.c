@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/baseline.h"
-#include "store/baseline_given.h"
+#include "check/baseline.h"
+#include "check/baseline_given.h"
 
 /* The figures on which the verdict rests, the step first: the number of them. */
 static size_t judged_figures(enum figure_id out[NFIGURES])

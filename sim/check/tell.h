@@ -1,12 +1,12 @@
-/* check_tell.h - printing the outcomes of `shardsim check` as they arrive: TAP, annotations for
+/* tell.h - printing the outcomes of `shardsim check` as they arrive: TAP, annotations for
  * GitHub; and JUnit at the end.
  *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_TELL_H
-#define JOBS_CHECK_TELL_H
+#ifndef CHECK_TELL_H
+#define CHECK_TELL_H
 
 #include <shd/error.h>
 
@@ -37,4 +37,4 @@ int check_tell_end(struct check_tell *tell, int exit);
 /* Whether an environment variable is set to something that means yes. */
 bool check_is_on(const char *name);
 
-#endif /* JOBS_CHECK_TELL_H */
+#endif /* CHECK_TELL_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "jobs/check_tell.h"
+#include "check/tell.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/escape.h"
-#include "jobs/check_file.h"
+#include "check/file.h"
 #include "jobs/command.h"
 #include "store/write.h"
 

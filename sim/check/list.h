@@ -1,4 +1,4 @@
-/* check_list.h - the files that a check of a folder takes, each with the folder of its baseline,
+/* list.h - the files that a check of a folder takes, each with the folder of its baseline,
  * and the baselines whose files are gone.
  *
  * A scenario is known by its name.  A script is taken if it has a baseline, or if its name ends as
@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_LIST_H
-#define JOBS_CHECK_LIST_H
+#ifndef CHECK_LIST_H
+#define CHECK_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,4 +66,4 @@ void check_list_fini(struct check_list *list);
 /* Whether a name ends as a scenario does. */
 bool check_list_is_scenario(const char *name);
 
-#endif /* JOBS_CHECK_LIST_H */
+#endif /* CHECK_LIST_H */

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_BASELINE_H
-#define STORE_BASELINE_H
+#ifndef CHECK_BASELINE_H
+#define CHECK_BASELINE_H
 
 #include <stdbool.h>
 
@@ -150,4 +150,4 @@ bool baseline_has_same(const struct baseline *a, const struct baseline *b, enum 
  * worse nor better; if only the number of sequences did, modelled steps are judged by token. */
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
 
-#endif /* STORE_BASELINE_H */
+#endif /* CHECK_BASELINE_H */

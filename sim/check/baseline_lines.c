@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "store/baseline_lines.h"
+#include "check/baseline_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

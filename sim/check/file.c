@@ -4,15 +4,15 @@
  */
 #include "config.h"
 
-#include "jobs/check_file.h"
+#include "check/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/pack.h"
 #include "base/wait.h"
-#include "jobs/check_script.h"
-#include "jobs/check_stored.h"
+#include "check/script.h"
+#include "check/stored.h"
 #include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "jobs/check_strategy.h"
+#include "check/strategy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

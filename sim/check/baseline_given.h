@@ -5,10 +5,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_BASELINE_GIVEN_H
-#define STORE_BASELINE_GIVEN_H
+#ifndef CHECK_BASELINE_GIVEN_H
+#define CHECK_BASELINE_GIVEN_H
 
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 struct baseline_change {
     const char *key;
@@ -36,4 +36,4 @@ bool baseline_given_tokens(double *was_tokens, double *is_tokens, const struct b
 /* Add "model.layers is 1, was 2". */
 void baseline_given_print(struct text *out, const struct baseline_change *change);
 
-#endif /* STORE_BASELINE_GIVEN_H */
+#endif /* CHECK_BASELINE_GIVEN_H */

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_BASELINE_FIELDS_H
-#define STORE_BASELINE_FIELDS_H
+#ifndef CHECK_BASELINE_FIELDS_H
+#define CHECK_BASELINE_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,4 +20,4 @@ extern const struct baseline_field baseline_array_fields[];
 extern const struct baseline_field baseline_line_fields[];
 extern const struct baseline_field baseline_collective_fields[];
 
-#endif /* STORE_BASELINE_FIELDS_H */
+#endif /* CHECK_BASELINE_FIELDS_H */

@@ -1,14 +1,14 @@
-/* check_strategy.h - one strategy of `shardsim check`: its new baseline, its errors and its
+/* strategy.h - one strategy of `shardsim check`: its new baseline, its errors and its
  * changes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_STRATEGY_H
-#define JOBS_CHECK_STRATEGY_H
+#ifndef CHECK_STRATEGY_H
+#define CHECK_STRATEGY_H
 
 #include "jobs/work.h"
 #include "report/outcome.h"
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 #define CHECK_WORDS_MAX 100
 
@@ -49,4 +49,4 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
                         const struct check_before *before);
 void check_strategy_fini(struct check_strategy *strategy);
 
-#endif /* JOBS_CHECK_STRATEGY_H */
+#endif /* CHECK_STRATEGY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "store/folder.h"
+#include "check/folder_files.h"
 
 #include <dirent.h>
 #include <errno.h>

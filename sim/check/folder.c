@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "jobs/check_folder.h"
+#include "check/folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "jobs/check_file.h"
-#include "jobs/check_script.h"
-#include "jobs/check_stored.h"
+#include "check/file.h"
+#include "check/script.h"
+#include "check/stored.h"
 #include "jobs/command.h"
 #include "ranks/farm.h"
 #include "ranks/ranks.h"
-#include "store/baseline_folder.h"
-#include "store/folder.h"
+#include "check/baseline_folder.h"
+#include "check/folder_files.h"
 #include "store/write.h"
 
 #define LEFT_OUT_MAX 20 /* files named in a message */

@@ -10,8 +10,8 @@
 
 #include "base/escape.h"
 #include "base/yaml.h"
-#include "store/baseline.h"
-#include "store/baseline_fields.h"
+#include "check/baseline.h"
+#include "check/baseline_fields.h"
 
 #define FINDINGS "accepted"
 #define GIVEN "given"

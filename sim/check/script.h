@@ -1,4 +1,4 @@
-/* check_script.h - a launch script, or another file of options of a training job, checked as the
+/* script.h - a launch script, or another file of options of a training job, checked as the
  * scenario that `shardsim import` makes of it.
  *
  * What the file leaves open (its devices, variables, the cluster) is given as words, "devices=64",
@@ -8,15 +8,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_SCRIPT_H
-#define JOBS_CHECK_SCRIPT_H
+#ifndef CHECK_SCRIPT_H
+#define CHECK_SCRIPT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 #define CHECK_BASELINE_ENDING ".yaml" /* of the baseline of a script, behind the script's name */
 
@@ -53,4 +53,4 @@ void check_script_init(struct check_script *out, const char *path, const char *c
                        size_t nwords, struct diag *diag);
 void check_script_fini(struct check_script *script);
 
-#endif /* JOBS_CHECK_SCRIPT_H */
+#endif /* CHECK_SCRIPT_H */

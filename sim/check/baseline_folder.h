@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_BASELINE_FOLDER_H
-#define STORE_BASELINE_FOLDER_H
+#ifndef CHECK_BASELINE_FOLDER_H
+#define CHECK_BASELINE_FOLDER_H
 
 #include <shd/error.h>
 
@@ -23,4 +23,4 @@
 SHD_MUST_CHECK int baseline_folder_find(char **out, const char *scenarios, const char *root,
                                         struct shd_error *err);
 
-#endif /* STORE_BASELINE_FOLDER_H */
+#endif /* CHECK_BASELINE_FOLDER_H */

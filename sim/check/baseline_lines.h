@@ -8,10 +8,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef STORE_BASELINE_LINES_H
-#define STORE_BASELINE_LINES_H
+#ifndef CHECK_BASELINE_LINES_H
+#define CHECK_BASELINE_LINES_H
 
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 /* Report each difference at the line where it is: a changed value at the value, a new line at its
  * key, one that is gone at the line before it, of those that are still there.  `place` is for
@@ -22,4 +22,4 @@ void baseline_lines_diff(struct diag *causes, const struct baseline *was, const 
 /* Whether any line differs; false if either has no lines. */
 bool baseline_lines_differ(const struct baseline *was, const struct baseline *is);
 
-#endif /* STORE_BASELINE_LINES_H */
+#endif /* CHECK_BASELINE_LINES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "jobs/check_list.h"
+#include "check/list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "jobs/check_script.h"
-#include "jobs/check_stored.h"
-#include "store/baseline_folder.h"
-#include "store/folder.h"
+#include "check/script.h"
+#include "check/stored.h"
+#include "check/baseline_folder.h"
+#include "check/folder_files.h"
 
 static const char *const scenario_endings[] = {".yaml", ".yml", NULL};
 static const char *const script_endings[] = {".bash",  ".json", ".sbatch", ".sh",

@@ -1,16 +1,16 @@
-/* check_stored.h - the baselines of `shardsim check` as they are stored: their paths, and read.
+/* stored.h - the baselines of `shardsim check` as they are stored: their paths, and read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_STORED_H
-#define JOBS_CHECK_STORED_H
+#ifndef CHECK_STORED_H
+#define CHECK_STORED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "store/baseline.h"
+#include "check/baseline.h"
 
 #define CHECK_FOREIGN \
     "the first line is not that of a baseline, so this is left as it is; move it away"
@@ -42,4 +42,4 @@ char *check_join(const char *dir, const char *name);
 /* The path of a file's baseline, of the file's path below its folder.  As check_join(). */
 char *check_join_baseline(const char *folder, const char *suite);
 
-#endif /* JOBS_CHECK_STORED_H */
+#endif /* CHECK_STORED_H */

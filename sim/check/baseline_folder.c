@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "store/baseline_folder.h"
+#include "check/baseline_folder.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,14 +4,14 @@
  */
 #include "config.h"
 
-#include "jobs/check_stored.h"
+#include "check/stored.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "jobs/check_script.h"
+#include "check/script.h"
 
 #define BASELINE_BYTES_MAX ((size_t)16 << 20) /* largest file read; as YAML_DOC_BYTES_MAX */
 

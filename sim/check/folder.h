@@ -1,15 +1,15 @@
-/* check_folder.h - every scenario below a folder, or one of them, against its baseline.
+/* folder.h - every scenario below a folder, or one of them, against its baseline.
  *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef JOBS_CHECK_FOLDER_H
-#define JOBS_CHECK_FOLDER_H
+#ifndef CHECK_FOLDER_H
+#define CHECK_FOLDER_H
 
-#include "jobs/check_list.h"
-#include "jobs/check_strategy.h"
-#include "jobs/check_tell.h"
+#include "check/list.h"
+#include "check/strategy.h"
+#include "check/tell.h"
 
 struct check {
     struct check_wish wish;
@@ -34,4 +34,4 @@ struct check {
 /* Check, as rank 0 with the help of the others, and print the outcomes; returns the exit status. */
 int check_run(struct check *check);
 
-#endif /* JOBS_CHECK_FOLDER_H */
+#endif /* CHECK_FOLDER_H */
