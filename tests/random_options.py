@@ -178,6 +178,7 @@ MOE = (
     ("moe.kept", 0.6, of_groups([1, 2])),
     ("moe.group_score", 0.6, of_groups(["top2", "max"])),
     ("moe.node_axis", 0.25, node_axis),
+    ("moe.by_node", 0.25, [True, False, "cluster"]),
     ("moe.capacity", 0.3, [0.5, 1, 1.25, 4]),
     ("moe.drop", 0.3, ["tokens", "choices"]),
     ("moe.token_groups", 0.2, lambda d: d.choice([0, 1, d.size("batch", "expert")])),
