@@ -35,14 +35,6 @@ static void test_names(void)
     ok(kern_order_find("backwards") == -1, "another name is none");
 }
 
-static void test_orders(void)
-{
-    ok(lies(&zigzag, (int64_t[]){0, 1, 6, 7, 2, 3, 4, 5}), "zigzag: head and tail");
-    ok(lies(&striped, (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}), "striped: every second");
-    ok(lies(&(struct kern_order){KERN_CONTIGUOUS, 4, 8}, (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}),
-       "contiguous: tokens stay in place");
-}
-
 /* Whether each position occurs once, and runs cover the positions and end only where the distance
  * of positions changes. */
 static bool is_permutation(const struct kern_order *order)
@@ -74,6 +66,17 @@ static bool is_inverted(const struct kern_order *order)
         if (kern_order_index(order, kern_order_position(order, i)) != i)
             return false;
     return true;
+}
+
+static void test_orders(void)
+{
+    ok(lies(&zigzag, (int64_t[]){0, 1, 6, 7, 2, 3, 4, 5}), "zigzag: head and tail");
+    ok(lies(&striped, (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}), "striped: every second");
+    ok(lies(&(struct kern_order){KERN_CONTIGUOUS, 4, 8}, (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}),
+       "contiguous: tokens stay in place");
+    ok(is_inverted(&(struct kern_order){KERN_CONTIGUOUS, 4, 3}) &&
+           is_permutation(&(struct kern_order){KERN_CONTIGUOUS, 4, 3}),
+       "contiguous: tokens may be fewer than parts");
 }
 
 static void test_each_order(bool (*holds)(const struct kern_order *), const char *what)

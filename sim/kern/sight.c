@@ -30,9 +30,17 @@ int64_t kern_order_unit(enum kern_order_kind kind, int64_t parts)
     return kind == KERN_ZIGZAG ? 2 * parts : parts;
 }
 
+/* Tokens of a piece.  Tokens in their own order need no pieces, and may be fewer than the parts. */
+static int64_t piece_of(const struct kern_order *order)
+{
+    return order->kind == KERN_CONTIGUOUS
+               ? order->extent
+               : order->extent / kern_order_unit(order->kind, order->parts);
+}
+
 struct kern_run kern_order_run(const struct kern_order *order, int64_t index)
 {
-    int64_t parts = order->parts, piece = order->extent / kern_order_unit(order->kind, parts);
+    int64_t parts = order->parts, piece = piece_of(order);
     int64_t n = index / piece, at = index % piece;
 
     switch (order->kind) {
@@ -53,7 +61,7 @@ int64_t kern_order_position(const struct kern_order *order, int64_t index)
 
 int64_t kern_order_index(const struct kern_order *order, int64_t position)
 {
-    int64_t parts = order->parts, piece = order->extent / kern_order_unit(order->kind, parts);
+    int64_t parts = order->parts, piece = piece_of(order);
     int64_t n = position / piece, at = position % piece;
 
     switch (order->kind) {
