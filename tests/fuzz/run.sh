@@ -93,7 +93,7 @@ PY
 fuzz() {
     # shellcheck disable=SC2086  # the compiler and libs are words
     $CLANG -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-        -I"$src/lib" -I"$src/sim/run" -I"$src/sim/trial" -I"$src/sim" \
+        -I"$src/lib" -I"$src/sim/run" -I"$src/sim/trial" -I"$src/sim" -I"$src/interop" \
         "$src/tests/fuzz/${1}_fuzz.c" .libs/libsim.a .libs/libshd.a $libs -lm -pthread \
         -o "${1}_fuzz"
     mkdir -p "corpus/$1"
