@@ -83,22 +83,22 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     return answer(in, RECORD_PLANNED, out, err);
 }
 
-#define YAML_FIELD                                                            \
-    {                                                                         \
-        "yaml", "text", NULL, "The text of a scenario; shardsim-scenario(5)." \
-    }
+/* What both ops are asked, and how they answer. */
+#define OF_SCENARIO                                                                               \
+    .in = QUERY_FIELDS({"yaml", "text", NULL, "The text of a scenario; shardsim-scenario(5)."}),  \
+    .gives = "object or list",                                                                    \
+    .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),      \
+    .question =                                                                                   \
+        "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "         \
+        "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, tp]], " \
+        "[down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}"
 
 const struct query_op query_scenario_ops[] = {
     {.name = "scenario.plan",
      .answer = answer_plan,
      .about = "Plans a scenario on paper: the object of 'shardsim plan --json'; of a file of "
               "several strategies a list of them.",
-     .in = QUERY_FIELDS(YAML_FIELD),
-     .gives = "object or list",
-     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),
-     .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "
-                 "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, "
-                 "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
+     OF_SCENARIO,
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'plan','mesh':[['tp',2]],'devices'"
               ":2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'total':"
@@ -107,12 +107,7 @@ const struct query_op query_scenario_ops[] = {
      .answer = answer_run,
      .about = "Executes a scenario with real bytes: the object of 'shardsim run --json'; of a file "
               "of several strategies a list of them.",
-     .in = QUERY_FIELDS(YAML_FIELD),
-     .gives = "object or list",
-     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),
-     .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "
-                 "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, "
-                 "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
+     OF_SCENARIO,
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'execute','mesh':[['tp',2]],'"
               "devices':2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'"

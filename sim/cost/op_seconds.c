@@ -39,7 +39,7 @@ static bool reads_same(const struct program_op *a, const struct program_op *b)
 
 /* Give the first of such products the columns of all, and the others no time, in the chains of
  * `seconds`. */
-static void op_products_find(struct op_seconds *s)
+static void join_products(struct op_seconds *s)
 {
     const struct program *program = s->program;
 
@@ -184,7 +184,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
     if (program_serves(program)) {
         op_codes_find(out);
         op_experts_hide(out);
-        op_products_find(out);
+        join_products(out);
     }
     op_chains_find(out);
     op_experts_start(out);

@@ -12,10 +12,6 @@
 #include "scenario/mesh_value.h"
 #include "scenario/table.h"
 
-/* Report a fault of an option. */
-#define WRONG(reader, option, ...) \
-    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
-
 /* Heads must have an integral width, and each key head must serve the same number of query
  * heads. */
 static void check_heads(struct reader *r)

@@ -127,10 +127,6 @@ static void check_dependents(struct reader *r)
     }
 }
 
-/* Report a fault of an option. */
-#define WRONG(reader, option, ...) \
-    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
-
 #define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message; further axes are left out */
 
 /* The place to report a missing option: its section, or the scenario. */

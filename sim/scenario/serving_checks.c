@@ -11,9 +11,6 @@
 
 #include "scenario/table.h"
 
-#define WRONG(reader, option, ...) \
-    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
-
 static bool is_given(const struct scenario *s, const char *section, const char *key)
 {
     return s->places[option_id(option_find(section, key))].file &&

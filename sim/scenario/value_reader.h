@@ -28,6 +28,10 @@ struct reader {
                                          it, so that it is not reported as missing */
 };
 
+/* Report a fault of an option, by its path, at the option's place. */
+#define WRONG(reader, option, ...) \
+    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
+
 /* Report "model.d_ff is 'x'; expected a whole number from 1 to 10", with a suggestion if a word is
  * near. */
 void value_error(struct reader *r, const struct option *option, const struct yaml_node *node);

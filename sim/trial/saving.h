@@ -10,10 +10,12 @@
 #include "report/saving.h"
 #include "trial/trial.h"
 
+/* What a step comes to, of its record. */
 struct saving_totals trial_totals(const struct record *record);
 
 /* Fill in `out` for a trial that is planned or executed; `known` stays false if the trial itself
- * was placed by search, its price is time, its mesh has too many axes, or its program too many ops.  SHD_ENOMEM. */
+ * was placed by search, its price is time, its mesh has too many axes, or its program too many
+ * ops.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_saving(struct saving *out, const struct trial *trial,
                                 struct shd_error *err);
 
