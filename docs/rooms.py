@@ -4,7 +4,7 @@
     rooms.py LAYERS ARCHITECTURE.md > docs/rooms.svg
 
 An arrow is left out if a longer path of arrows leads to the same room.  The words in a room are the begin of its
-row in ARCHITECTURE.md; rooms of interop have a colour of their own.  tests/readme.sh compares docs/rooms.svg with this script's output.
+row in ARCHITECTURE.md; rooms of interop have a colour of their own.  tests/pages/readme.sh compares docs/rooms.svg with this script's output.
 
 SPDX-License-Identifier: Apache-2.0
 """

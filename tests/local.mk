@@ -1,144 +1,145 @@
-# tests/local.mk - the tests that `make check` runs, one file per line, sorted.
+# tests/local.mk - the tests that `make check` runs, one file per line, sorted: a folder for each room;
+# `steps` for tests over several rooms, `support` for what tests share.
 #
 # SPDX-License-Identifier: Apache-2.0
 check_LTLIBRARIES += libtap.la
 libtap_la_SOURCES = \
-	%D%/tap.c \
-	%D%/tap.h
+	%D%/support/tap.c \
+	%D%/support/tap.h
 
 # Tests of lib link the shared library, with its public names only, like other programs.  Tests of sim
 # link sim's archive with all its names, and the program's allocator for device memory.
 check_PROGRAMS += \
-	%D%/alternatives \
-	%D%/analyze \
-	%D%/arena \
-	%D%/array \
-	%D%/arguments \
-	%D%/attention_specs \
-	%D%/auto_shard \
-	%D%/block \
-	%D%/bucket \
-	%D%/capture \
-	%D%/chunk \
-	%D%/channel \
-	%D%/classes \
-	%D%/coded \
-	%D%/coll \
-	%D%/collective_time \
-	%D%/comparison \
-	%D%/contexts \
-	%D%/create_mesh \
-	%D%/decisions \
-	%D%/diag \
-	%D%/dtype \
-	%D%/error \
-	%D%/escape \
-	%D%/events \
-	%D%/experts_read \
-	%D%/failure \
-	%D%/failures \
-	%D%/farm \
-	%D%/faults \
-	%D%/figure \
-	%D%/gradient \
-	%D%/gradient_layers \
-	%D%/graph \
-	%D%/graph_attention \
-	%D%/graph_builder \
-	%D%/graph_text \
-	%D%/group \
-	%D%/hardware \
-	%D%/heap \
-	%D%/import \
-	%D%/json_out \
-	%D%/json_text \
-	%D%/literals \
-	%D%/kern_attention \
-	%D%/kern_cut \
-	%D%/kern_einsum \
-	%D%/kern_experts \
-	%D%/kern_map \
-	%D%/kern_move \
-	%D%/kern_reduce \
-	%D%/kern_ring \
-	%D%/kern_select \
-	%D%/kern_sight \
-	%D%/layouts \
-	%D%/log \
-	%D%/logical \
-	%D%/loss_scale \
-	%D%/machine \
-	%D%/map \
-	%D%/match \
-	%D%/mesh \
-	%D%/mesh_axes \
-	%D%/microbatches \
-	%D%/models \
-	%D%/model \
-	%D%/op_seconds \
-	%D%/optimizer \
-	%D%/optimum \
-	%D%/overlap \
-	%D%/outcome \
-	%D%/pack \
-	%D%/palette \
-	%D%/parallel_groups \
-	%D%/params \
-	%D%/parity \
-	%D%/partition \
-	%D%/partition_axis \
-	%D%/partitioner \
-	%D%/pattern \
-	%D%/pipelines \
-	%D%/program \
-	%D%/random_blocks \
-	%D%/quant \
-	%D%/random_layers \
-	%D%/random_padding \
-	%D%/random_programs \
-	%D%/random_training \
-	%D%/rank_order \
-	%D%/reach \
-	%D%/record \
-	%D%/regex \
-	%D%/repeat \
-	%D%/replay \
-	%D%/requests \
-	%D%/reshard \
-	%D%/ranks_calls \
-	%D%/ranks_programs \
-	%D%/reshard_random \
-	%D%/result \
-	%D%/rules \
-	%D%/rotation \
-	%D%/rows \
-	%D%/run \
-	%D%/scenario \
-	%D%/schedule \
-	%D%/serving_trace \
-	%D%/shape \
-	%D%/sharding \
-	%D%/shell \
-	%D%/shift \
-	%D%/spec \
-	%D%/split \
-	%D%/steady \
-	%D%/store \
-	%D%/sums \
-	%D%/tally \
-	%D%/text \
-	%D%/timetable \
-	%D%/topology \
-	%D%/tpu_mesh \
-	%D%/tree \
-	%D%/turns \
-	%D%/uint128 \
-	%D%/units \
-	%D%/valid \
-	%D%/variant \
-	%D%/wait \
-	%D%/walk \
-	%D%/yaml
+	%D%/base/array \
+	%D%/base/diag \
+	%D%/base/escape \
+	%D%/base/json_out \
+	%D%/base/json_text \
+	%D%/base/literals \
+	%D%/base/log \
+	%D%/base/map \
+	%D%/base/pack \
+	%D%/base/text \
+	%D%/base/turns \
+	%D%/base/uint128 \
+	%D%/base/units \
+	%D%/base/wait \
+	%D%/base/yaml \
+	%D%/calibrate/machine \
+	%D%/capture/capture \
+	%D%/cmd/failures \
+	%D%/coll/coll \
+	%D%/cost/events \
+	%D%/cost/experts_read \
+	%D%/cost/op_seconds \
+	%D%/cost/replay \
+	%D%/cost/steady \
+	%D%/draw/figure \
+	%D%/draw/palette \
+	%D%/explain/schedule \
+	%D%/graph/gradient \
+	%D%/graph/gradient_layers \
+	%D%/graph/graph \
+	%D%/graph/graph_attention \
+	%D%/graph/graph_builder \
+	%D%/graph/loss_scale \
+	%D%/graph/microbatches \
+	%D%/graph/optimizer \
+	%D%/hardware/collective_time \
+	%D%/hardware/hardware \
+	%D%/kern/coded \
+	%D%/kern/kern_attention \
+	%D%/kern/kern_cut \
+	%D%/kern/kern_einsum \
+	%D%/kern/kern_experts \
+	%D%/kern/kern_map \
+	%D%/kern/kern_move \
+	%D%/kern/kern_reduce \
+	%D%/kern/kern_ring \
+	%D%/kern/kern_select \
+	%D%/kern/kern_sight \
+	%D%/kern/quant \
+	%D%/layouts/analyze \
+	%D%/layouts/attention_specs \
+	%D%/layouts/auto_shard \
+	%D%/layouts/chunk \
+	%D%/layouts/create_mesh \
+	%D%/layouts/logical \
+	%D%/layouts/match \
+	%D%/layouts/mesh_axes \
+	%D%/layouts/parallel_groups \
+	%D%/layouts/partition_axis \
+	%D%/layouts/partitioner \
+	%D%/layouts/pattern \
+	%D%/layouts/rank_order \
+	%D%/layouts/split \
+	%D%/layouts/topology \
+	%D%/layouts/tpu_mesh \
+	%D%/lib/arguments \
+	%D%/lib/dtype \
+	%D%/lib/error \
+	%D%/lib/group \
+	%D%/lib/mesh \
+	%D%/lib/regex \
+	%D%/lib/rules \
+	%D%/lib/shape \
+	%D%/lib/sharding \
+	%D%/lib/spec \
+	%D%/lib/tree \
+	%D%/model/graph_text \
+	%D%/model/model \
+	%D%/model/models \
+	%D%/model/rotation \
+	%D%/partition/alternatives \
+	%D%/partition/block \
+	%D%/partition/bucket \
+	%D%/partition/optimum \
+	%D%/partition/overlap \
+	%D%/partition/partition \
+	%D%/partition/tally \
+	%D%/program/classes \
+	%D%/program/program \
+	%D%/program/record \
+	%D%/program/valid \
+	%D%/ranks/farm \
+	%D%/ranks/ranks_calls \
+	%D%/ranks/ranks_programs \
+	%D%/report/comparison \
+	%D%/report/outcome \
+	%D%/report/result \
+	%D%/report/sums \
+	%D%/reshard/reach \
+	%D%/reshard/reshard \
+	%D%/reshard/reshard_random \
+	%D%/reshard/shift \
+	%D%/run/arena \
+	%D%/run/channel \
+	%D%/run/failure \
+	%D%/run/heap \
+	%D%/run/params \
+	%D%/run/run \
+	%D%/scenario/scenario \
+	%D%/search/layouts \
+	%D%/serving/requests \
+	%D%/serving/serving_trace \
+	%D%/shell/shell \
+	%D%/steps/contexts \
+	%D%/steps/parity \
+	%D%/steps/pipelines \
+	%D%/steps/random_blocks \
+	%D%/steps/random_layers \
+	%D%/steps/random_padding \
+	%D%/steps/random_programs \
+	%D%/steps/random_training \
+	%D%/steps/rows \
+	%D%/store/store \
+	%D%/timetable/timetable \
+	%D%/trees/import \
+	%D%/trial/decisions \
+	%D%/trial/faults \
+	%D%/trial/repeat \
+	%D%/trial/variant \
+	%D%/walk/walk
 
 libtap_la_LINK = $(INSTALLED_LINK)
 
@@ -149,336 +150,333 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 .libs/libsim.a: libsim.la
 	@touch $@
 
-%C%_analyze_SOURCES = \
-	%D%/analyze.c \
-	%D%/layout.h
-%C%_auto_shard_SOURCES = \
-	%D%/auto_shard.c \
-	%D%/layout.h
-%C%_failures_SOURCES = \
-	%D%/failing.c \
-	%D%/failing.h \
-	%D%/failures.c \
-	%D%/failures_cases.c \
-	%D%/failures_cases.h \
-	%D%/failures_try.c \
-	%D%/failures_try.h
-%C%_match_SOURCES = \
-	%D%/match.c \
-	%D%/layout.h
-%C%_mesh_axes_SOURCES = \
-	%D%/mesh_axes.c \
-	%D%/layout.h
-%C%_reshard_SOURCES = \
-	%D%/reshard.c \
-	%D%/reshard_case.h
-%C%_reshard_random_SOURCES = \
-	%D%/reshard_case.h \
-	%D%/reshard_random.c
-%C%_params_SOURCES = \
-	%D%/layout.h \
-	%D%/params.c
-%C%_partition_axis_SOURCES = \
-	%D%/partition_axis.c \
-	%D%/layout.h
-%C%_pattern_SOURCES = \
-	%D%/pattern.c \
-	%D%/layout.h
-%C%_contexts_SOURCES = \
-	%D%/contexts.c \
-	%D%/step.c \
-	%D%/step.h \
-	%D%/tried.c \
-	%D%/tried.h
-%C%_create_mesh_SOURCES = \
-	%D%/create_mesh.c \
-	%D%/layout.h
-%C%_kern_attention_SOURCES = \
-	%D%/kern_attention.c \
-	%D%/kern_data.h
-%C%_gradient_SOURCES = \
-	%D%/gradient.c \
-	%D%/gradient_check.c \
-	%D%/gradient_check.h \
-	%D%/step.c \
-	%D%/step.h
-%C%_gradient_layers_SOURCES = \
-	%D%/gradient_check.c \
-	%D%/gradient_check.h \
-	%D%/gradient_layers.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_kern_einsum_SOURCES = \
-	%D%/kern_einsum.c \
-	%D%/kern_data.h
-%C%_kern_experts_SOURCES = \
-	%D%/kern_experts.c \
-	%D%/kern_data.h
-%C%_kern_map_SOURCES = \
-	%D%/kern_map.c \
-	%D%/kern_data.h
-%C%_kern_move_SOURCES = \
-	%D%/kern_move.c \
-	%D%/kern_data.h
-%C%_kern_reduce_SOURCES = \
-	%D%/kern_reduce.c \
-	%D%/kern_data.h
-%C%_kern_ring_SOURCES = \
-	%D%/kern_ring.c \
-	%D%/kern_data.h
-%C%_kern_select_SOURCES = \
-	%D%/kern_select.c \
-	%D%/kern_data.h
-
-%C%_block_SOURCES = \
-	%D%/block.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_faults_SOURCES = \
-	%D%/faults.c \
-	%D%/random_layer_ops.c \
-	%D%/random_ops.c \
-	%D%/random_preset.c \
-	%D%/random_preset.h \
-	%D%/random_program.c \
-	%D%/random_program.h
-%C%_microbatches_SOURCES = \
-	%D%/microbatches.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_pipelines_SOURCES = \
-	%D%/pipelines.c \
-	%D%/step.c \
-	%D%/step.h \
-	%D%/tried.c \
-	%D%/tried.h
-%C%_random_blocks_SOURCES = \
-	%D%/random_blocks.c \
-	%D%/step.c \
-	%D%/step.h \
-	%D%/tried.c \
-	%D%/tried.h
-%C%_random_training_SOURCES = \
-	%D%/random_training.c \
-	%D%/step.c \
-	%D%/step.h \
-	%D%/tried.c \
-	%D%/tried.h
-%C%_models_SOURCES = \
-	%D%/models.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_parity_SOURCES = \
-	%D%/parity.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_overlap_SOURCES = \
-	%D%/overlap.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_partition_SOURCES = \
-	%D%/partition.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_optimum_SOURCES = \
-	%D%/optimum.c \
-	%D%/random_layer_ops.c \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h
-%C%_random_layers_SOURCES = \
-	%D%/random_check.c \
-	%D%/random_check.h \
-	%D%/random_layer_ops.c \
-	%D%/random_layers.c \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h \
-	%D%/step.c \
-	%D%/step.h
-%C%_random_padding_SOURCES = \
-	%D%/random_check.c \
-	%D%/random_check.h \
-	%D%/random_layer_ops.c \
-	%D%/random_padding.c \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h \
-	%D%/step.c \
-	%D%/step.h
-%C%_random_programs_SOURCES = \
-	%D%/random_check.c \
-	%D%/random_check.h \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h \
-	%D%/random_programs.c \
-	%D%/step.c \
-	%D%/step.h
-%C%_kern_cut_SOURCES = \
-	%D%/kern_cut.c \
-	%D%/random_layer_ops.c \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h
-%C%_ranks_programs_SOURCES = \
-	%D%/random_layer_ops.c \
-	%D%/random_ops.c \
-	%D%/random_program.c \
-	%D%/random_program.h \
-	%D%/ranks_programs.c
-%C%_rows_SOURCES = \
-	%D%/random_program.c \
-	%D%/random_program.h \
-	%D%/rows.c \
-	%D%/step.c \
-	%D%/step.h
-
-%C%_chunk_SOURCES = \
-	%D%/chunk.c \
-	%D%/layout_text.h
-%C%_logical_SOURCES = \
-	%D%/logical.c \
-	%D%/layout_text.h
-%C%_parallel_groups_SOURCES = \
-	%D%/parallel_groups.c \
-	%D%/layout_text.h
-%C%_partitioner_SOURCES = \
-	%D%/partitioner.c \
-	%D%/layout_text.h
-%C%_rank_order_SOURCES = \
-	%D%/rank_order.c \
-	%D%/layout_text.h
-%C%_tpu_mesh_SOURCES = \
-	%D%/tpu_mesh.c \
-	%D%/layout_text.h
+%C%_cmd_failures_SOURCES = \
+	%D%/cmd/failing.c \
+	%D%/cmd/failing.h \
+	%D%/cmd/failures.c \
+	%D%/cmd/failures_cases.c \
+	%D%/cmd/failures_cases.h \
+	%D%/cmd/failures_try.c \
+	%D%/cmd/failures_try.h
+%C%_graph_gradient_SOURCES = \
+	%D%/graph/gradient.c \
+	%D%/graph/gradient_check.c \
+	%D%/graph/gradient_check.h \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_graph_gradient_layers_SOURCES = \
+	%D%/graph/gradient_check.c \
+	%D%/graph/gradient_check.h \
+	%D%/graph/gradient_layers.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_graph_microbatches_SOURCES = \
+	%D%/graph/microbatches.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_kern_kern_attention_SOURCES = \
+	%D%/kern/kern_attention.c \
+	%D%/kern/kern_data.h
+%C%_kern_kern_cut_SOURCES = \
+	%D%/kern/kern_cut.c \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h
+%C%_kern_kern_einsum_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_einsum.c
+%C%_kern_kern_experts_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_experts.c
+%C%_kern_kern_map_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_map.c
+%C%_kern_kern_move_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_move.c
+%C%_kern_kern_reduce_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_reduce.c
+%C%_kern_kern_ring_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_ring.c
+%C%_kern_kern_select_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_select.c
+%C%_layouts_analyze_SOURCES = \
+	%D%/layouts/analyze.c \
+	%D%/support/layout.h
+%C%_layouts_auto_shard_SOURCES = \
+	%D%/layouts/auto_shard.c \
+	%D%/support/layout.h
+%C%_layouts_chunk_SOURCES = \
+	%D%/layouts/chunk.c \
+	%D%/support/layout_text.h
+%C%_layouts_create_mesh_SOURCES = \
+	%D%/layouts/create_mesh.c \
+	%D%/support/layout.h
+%C%_layouts_logical_SOURCES = \
+	%D%/layouts/logical.c \
+	%D%/support/layout_text.h
+%C%_layouts_match_SOURCES = \
+	%D%/layouts/match.c \
+	%D%/support/layout.h
+%C%_layouts_mesh_axes_SOURCES = \
+	%D%/layouts/mesh_axes.c \
+	%D%/support/layout.h
+%C%_layouts_parallel_groups_SOURCES = \
+	%D%/layouts/parallel_groups.c \
+	%D%/support/layout_text.h
+%C%_layouts_partition_axis_SOURCES = \
+	%D%/layouts/partition_axis.c \
+	%D%/support/layout.h
+%C%_layouts_partitioner_SOURCES = \
+	%D%/layouts/partitioner.c \
+	%D%/support/layout_text.h
+%C%_layouts_pattern_SOURCES = \
+	%D%/layouts/pattern.c \
+	%D%/support/layout.h
+%C%_layouts_rank_order_SOURCES = \
+	%D%/layouts/rank_order.c \
+	%D%/support/layout_text.h
+%C%_layouts_tpu_mesh_SOURCES = \
+	%D%/layouts/tpu_mesh.c \
+	%D%/support/layout_text.h
+%C%_model_models_SOURCES = \
+	%D%/model/models.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_partition_block_SOURCES = \
+	%D%/partition/block.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_partition_optimum_SOURCES = \
+	%D%/partition/optimum.c \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h
+%C%_partition_overlap_SOURCES = \
+	%D%/partition/overlap.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_partition_partition_SOURCES = \
+	%D%/partition/partition.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_ranks_ranks_programs_SOURCES = \
+	%D%/ranks/ranks_programs.c \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h
+%C%_reshard_reshard_SOURCES = \
+	%D%/reshard/reshard.c \
+	%D%/support/reshard_case.h
+%C%_reshard_reshard_random_SOURCES = \
+	%D%/reshard/reshard_random.c \
+	%D%/support/reshard_case.h
+%C%_run_params_SOURCES = \
+	%D%/run/params.c \
+	%D%/support/layout.h
+%C%_steps_contexts_SOURCES = \
+	%D%/steps/contexts.c \
+	%D%/support/step.c \
+	%D%/support/step.h \
+	%D%/support/tried.c \
+	%D%/support/tried.h
+%C%_steps_parity_SOURCES = \
+	%D%/steps/parity.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_steps_pipelines_SOURCES = \
+	%D%/steps/pipelines.c \
+	%D%/support/step.c \
+	%D%/support/step.h \
+	%D%/support/tried.c \
+	%D%/support/tried.h
+%C%_steps_random_blocks_SOURCES = \
+	%D%/steps/random_blocks.c \
+	%D%/support/step.c \
+	%D%/support/step.h \
+	%D%/support/tried.c \
+	%D%/support/tried.h
+%C%_steps_random_layers_SOURCES = \
+	%D%/steps/random_layers.c \
+	%D%/support/random_check.c \
+	%D%/support/random_check.h \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_steps_random_padding_SOURCES = \
+	%D%/steps/random_padding.c \
+	%D%/support/random_check.c \
+	%D%/support/random_check.h \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_steps_random_programs_SOURCES = \
+	%D%/steps/random_programs.c \
+	%D%/support/random_check.c \
+	%D%/support/random_check.h \
+	%D%/support/random_ops.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_steps_random_training_SOURCES = \
+	%D%/steps/random_training.c \
+	%D%/support/step.c \
+	%D%/support/step.h \
+	%D%/support/tried.c \
+	%D%/support/tried.h
+%C%_steps_rows_SOURCES = \
+	%D%/steps/rows.c \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_trial_faults_SOURCES = \
+	%D%/support/random_layer_ops.c \
+	%D%/support/random_ops.c \
+	%D%/support/random_preset.c \
+	%D%/support/random_preset.h \
+	%D%/support/random_program.c \
+	%D%/support/random_program.h \
+	%D%/trial/faults.c
 
 # No script has the name of a program above: the two would share a log, and only the program would run.
 test_scripts = \
-	%D%/activations.sh \
-	%D%/adapters.sh \
-	%D%/banned.sh \
-	%D%/bench_hardware.sh \
-	%D%/book.sh \
-	%D%/breakdown.sh \
-	%D%/calibrate.sh \
-	%D%/check.sh \
-	%D%/check_lines.sh \
-	%D%/cli_bench.sh \
-	%D%/circles.sh \
-	%D%/cli_errors.sh \
-	%D%/cli_query.sh \
-	%D%/cli_replay.sh \
-	%D%/cli_run.sh \
-	%D%/clusters.sh \
-	%D%/columns.sh \
-	%D%/compare.sh \
-	%D%/completion.sh \
-	%D%/context.sh \
-	%D%/course.sh \
-	%D%/dearest.sh \
-	%D%/dimensions.sh \
-	%D%/examples.sh \
-	%D%/experts.sh \
-	%D%/experts_grid.sh \
-	%D%/experts_nodes.sh \
-	%D%/explain.sh \
-	%D%/estimators.sh \
-	%D%/export.sh \
-	%D%/exports.sh \
-	%D%/fit.sh \
-	%D%/fsdp.sh \
-	%D%/fused.sh \
-	%D%/golden.sh \
-	%D%/headers.sh \
-	%D%/hostile.sh \
-	%D%/killed.sh \
-	%D%/kernels.sh \
-	%D%/layers.sh \
-	%D%/links.sh \
-	%D%/foreign_names.sh \
-	%D%/import_options.sh \
-	%D%/import_rules.sh \
-	%D%/import_serving.sh \
-	%D%/init.sh \
-	%D%/lint.sh \
-	%D%/lora.sh \
-	%D%/manual.sh \
-	%D%/memory_formulas.sh \
-	%D%/memory_kinds.sh \
-	%D%/mistakes.sh \
-	%D%/misuse.sh \
-	%D%/modelled.sh \
-	%D%/monotone.sh \
-	%D%/neighbours.sh \
-	%D%/notebooks.sh \
-	%D%/offload.sh \
-	%D%/pipeline.sh \
-	%D%/pipeline_splits.sh \
-	%D%/products.sh \
-	%D%/placement.sh \
-	%D%/price.sh \
-	%D%/program.sh \
-	%D%/query_kernels.sh \
-	%D%/query_manual.sh \
-	%D%/query_moe.sh \
-	%D%/query_mutated.sh \
-	%D%/query_ring.sh \
-	%D%/published.sh \
-	%D%/python.sh \
-	%D%/random_graphs.sh \
-	%D%/query_train.sh \
-	%D%/random_scenarios.sh \
-	%D%/random_serving.sh \
-	%D%/ranks.sh \
-	%D%/ranks_ends.sh \
-	%D%/ranks_farm.sh \
-	%D%/readme.sh \
-	%D%/replay_torch.sh \
-	%D%/recompute.sh \
-	%D%/release.sh \
-	%D%/recompute_policies.sh \
-	%D%/report.sh \
-	%D%/runs.sh \
-	%D%/scenarios.sh \
-	%D%/result_schema.sh \
-	%D%/schema.sh \
-	%D%/serving_plan.sh \
-	%D%/screenful.sh \
-	%D%/search.sh \
-	%D%/search_for.sh \
-	%D%/search_outcome.sh \
-	%D%/search_resume.sh \
-	%D%/search_saving.sh \
-	%D%/search_tensors.sh \
-	%D%/serving.sh \
-	%D%/serve.sh \
-	%D%/serving_times.sh \
-	%D%/show.sh \
-	%D%/show_memory.sh \
-	%D%/show_timetable.sh \
-	%D%/padding.sh \
-	%D%/pictures.sh \
-	%D%/portable.sh \
-	%D%/show_names.sh \
-	%D%/show_tree.sh \
-	%D%/stop.sh \
-	%D%/supposed.sh \
-	%D%/told.sh \
-	%D%/trace.sh \
-	%D%/train_step.sh \
-	%D%/twenty_steps.sh \
-	%D%/types.sh \
-	%D%/uneven.sh \
-	%D%/values.sh \
-	%D%/volumes.sh \
-	%D%/whole_models.sh \
-	%D%/zero.sh
+	%D%/calibrate/bench_hardware.sh \
+	%D%/calibrate/calibrate.sh \
+	%D%/calibrate/kernels.sh \
+	%D%/capture/cli_replay.sh \
+	%D%/capture/replay_torch.sh \
+	%D%/check/check.sh \
+	%D%/check/check_lines.sh \
+	%D%/check/lint.sh \
+	%D%/cmd/cli_errors.sh \
+	%D%/cmd/cli_run.sh \
+	%D%/cmd/completion.sh \
+	%D%/cmd/foreign_names.sh \
+	%D%/cmd/hostile.sh \
+	%D%/cmd/killed.sh \
+	%D%/cmd/manual.sh \
+	%D%/cmd/mistakes.sh \
+	%D%/cmd/stop.sh \
+	%D%/cost/estimators.sh \
+	%D%/cost/modelled.sh \
+	%D%/cost/published.sh \
+	%D%/draw/pictures.sh \
+	%D%/explain/explain.sh \
+	%D%/explain/links.sh \
+	%D%/explain/uneven.sh \
+	%D%/export/export.sh \
+	%D%/hardware/clusters.sh \
+	%D%/hardware/supposed.sh \
+	%D%/house/banned.sh \
+	%D%/house/circles.sh \
+	%D%/house/dearest.sh \
+	%D%/house/examples.sh \
+	%D%/house/headers.sh \
+	%D%/house/layers.sh \
+	%D%/house/portable.sh \
+	%D%/house/release.sh \
+	%D%/jobs/cli_bench.sh \
+	%D%/jobs/init.sh \
+	%D%/jobs/show.sh \
+	%D%/jobs/show_memory.sh \
+	%D%/jobs/show_names.sh \
+	%D%/jobs/show_timetable.sh \
+	%D%/jobs/trace.sh \
+	%D%/lib/exports.sh \
+	%D%/lib/misuse.sh \
+	%D%/model/activations.sh \
+	%D%/model/breakdown.sh \
+	%D%/model/fused.sh \
+	%D%/model/lora.sh \
+	%D%/model/memory_formulas.sh \
+	%D%/model/memory_kinds.sh \
+	%D%/model/offload.sh \
+	%D%/model/pipeline_splits.sh \
+	%D%/model/recompute.sh \
+	%D%/model/recompute_policies.sh \
+	%D%/model/types.sh \
+	%D%/model/whole_models.sh \
+	%D%/pages/book.sh \
+	%D%/pages/course.sh \
+	%D%/pages/notebooks.sh \
+	%D%/pages/readme.sh \
+	%D%/partition/neighbours.sh \
+	%D%/partition/placement.sh \
+	%D%/partition/price.sh \
+	%D%/partition/search_saving.sh \
+	%D%/partition/volumes.sh \
+	%D%/python/python.sh \
+	%D%/query/cli_query.sh \
+	%D%/query/golden.sh \
+	%D%/query/query_kernels.sh \
+	%D%/query/query_manual.sh \
+	%D%/query/query_moe.sh \
+	%D%/query/query_mutated.sh \
+	%D%/query/query_ring.sh \
+	%D%/query/query_train.sh \
+	%D%/query/train_step.sh \
+	%D%/ranks/ranks.sh \
+	%D%/ranks/ranks_ends.sh \
+	%D%/ranks/ranks_farm.sh \
+	%D%/report/columns.sh \
+	%D%/report/compare.sh \
+	%D%/report/report.sh \
+	%D%/report/result_schema.sh \
+	%D%/report/screenful.sh \
+	%D%/report/told.sh \
+	%D%/rules/import_rules.sh \
+	%D%/scenario/schema.sh \
+	%D%/search/search.sh \
+	%D%/search/search_for.sh \
+	%D%/search/search_outcome.sh \
+	%D%/search/search_resume.sh \
+	%D%/search/search_tensors.sh \
+	%D%/servers/import_serving.sh \
+	%D%/serving/serve.sh \
+	%D%/serving/serving_plan.sh \
+	%D%/serving/serving_times.sh \
+	%D%/steps/adapters.sh \
+	%D%/steps/context.sh \
+	%D%/steps/dimensions.sh \
+	%D%/steps/experts.sh \
+	%D%/steps/experts_grid.sh \
+	%D%/steps/experts_nodes.sh \
+	%D%/steps/fsdp.sh \
+	%D%/steps/monotone.sh \
+	%D%/steps/padding.sh \
+	%D%/steps/pipeline.sh \
+	%D%/steps/products.sh \
+	%D%/steps/random_graphs.sh \
+	%D%/steps/random_scenarios.sh \
+	%D%/steps/random_serving.sh \
+	%D%/steps/scenarios.sh \
+	%D%/steps/serving.sh \
+	%D%/steps/twenty_steps.sh \
+	%D%/steps/values.sh \
+	%D%/steps/zero.sh \
+	%D%/store/runs.sh \
+	%D%/training/import_options.sh \
+	%D%/trees/show_tree.sh \
+	%D%/trial/fit.sh
 
 # The checks that .ci/run has no time for, see nightly.sh.
-EXTRA_PROGRAMS += %D%/stress
-stress: %D%/stress %D%/failures %D%/faults shardsim
-	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%D%/nightly.sh
+EXTRA_PROGRAMS += %D%/coll/stress
+stress: %D%/coll/stress %D%/cmd/failures %D%/trial/faults shardsim
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%D%/house/nightly.sh
 CLEANFILES += failures.md faults.md
 .PHONY: stress
 
@@ -487,10 +485,10 @@ CLEANFILES += failures.md faults.md
 EXTRA_PROGRAMS += %D%/shardsim
 %C%_shardsim_SOURCES = sim/main.c
 mutants:
-	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py coverage
-	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py draw $${SHD_MUTANTS:-300} $${SHD_TEST_TURN:-1}
-	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py run
-	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py table
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/house/mutants.py coverage
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/house/mutants.py draw $${SHD_MUTANTS:-300} $${SHD_TEST_TURN:-1}
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/house/mutants.py run
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/house/mutants.py table
 .PHONY: mutants
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
@@ -509,47 +507,47 @@ EXTRA_DIST += \
 	%D%/fuzz/run.sh \
 	%D%/fuzz/safetensors_fuzz.c \
 	%D%/fuzz/scenario_fuzz.c \
-	%D%/failures.jsonl \
+	%D%/query/failures.jsonl \
 	%D%/fuzz/spec_fuzz.c \
 	%D%/fuzz/torch_fuzz.c \
 	%D%/fuzz/trace_fuzz.c \
-	%D%/golden.list \
-	%D%/junit.xsd \
-	%D%/adapters.py \
-	%D%/book.py \
-	%D%/console_page.py \
-	%D%/experts_grid.py \
-	%D%/experts_nodes.py \
-	%D%/import_rules.py \
-	%D%/page.py \
-	%D%/page_links.py \
-	%D%/picture.py \
-	%D%/pipeline.py \
-	%D%/products.py \
-	%D%/misuse.h \
-	%D%/misuse.py \
-	%D%/told.py \
-	%D%/placement.py \
-	%D%/mpi.supp \
-	%D%/installed.sh \
-	%D%/mutants.py \
-	%D%/nightly.sh \
-	%D%/notebook.py \
-	%D%/mpirun.sh \
-	%D%/program.sh \
-	%D%/query_manual.py \
-	%D%/query_mutate.py \
+	%D%/query/golden.list \
+	%D%/check/junit.xsd \
+	%D%/steps/adapters.py \
+	%D%/pages/book.py \
+	%D%/support/console_page.py \
+	%D%/steps/experts_grid.py \
+	%D%/steps/experts_nodes.py \
+	%D%/rules/import_rules.py \
+	%D%/support/page.py \
+	%D%/pages/page_links.py \
+	%D%/support/picture.py \
+	%D%/steps/pipeline.py \
+	%D%/steps/products.py \
+	%D%/lib/misuse.h \
+	%D%/lib/misuse.py \
+	%D%/report/told.py \
+	%D%/partition/placement.py \
+	%D%/support/mpi.supp \
+	%D%/house/installed.sh \
+	%D%/house/mutants.py \
+	%D%/house/nightly.sh \
+	%D%/pages/notebook.py \
+	%D%/support/mpirun.sh \
+	%D%/support/program.sh \
+	%D%/query/query_manual.py \
+	%D%/query/query_mutate.py \
 	%D%/one.sh \
-	%D%/random_draw.py \
-	%D%/random_drawn.py \
-	%D%/random_graphs.py \
-	%D%/random_kernels.py \
-	%D%/random_monotone.py \
-	%D%/random_options.py \
-	%D%/random_scenarios.py \
-	%D%/random_serving.py \
-	%D%/serving.py \
-	%D%/tap.sh \
+	%D%/steps/random_draw.py \
+	%D%/steps/random_drawn.py \
+	%D%/steps/random_graphs.py \
+	%D%/steps/random_kernels.py \
+	%D%/steps/random_monotone.py \
+	%D%/steps/random_options.py \
+	%D%/steps/random_scenarios.py \
+	%D%/steps/random_serving.py \
+	%D%/steps/serving.py \
+	%D%/support/tap.sh \
 	%D%/tiers \
 	%D%/tiers.sh
 
@@ -564,9 +562,13 @@ AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' SHD_TERMINAL=9; \
 	export CC CXX NM AWK SHD_SANITIZER top_srcdir top_builddir SHD_TERMINAL;
 AM_TESTS_FD_REDIRECT = 9>&2
+# Scripts that run other tests' programs.
+%D%/cmd/foreign_names.log: %D%/base/literals$(EXEEXT)
+%D%/ranks/ranks.log: %D%/ranks/ranks_calls$(EXEEXT) %D%/ranks/ranks_programs$(EXEEXT)
+%D%/ranks/ranks_farm.log: %D%/ranks/farm$(EXEEXT)
 # dearest.sh adds up the seconds of all other tests.
-%D%/dearest.log: $(filter-out %D%/dearest.log,$(TEST_LOGS))
-CLEANFILES += %D%/*.cpu
+%D%/house/dearest.log: $(filter-out %D%/house/dearest.log,$(TEST_LOGS))
+CLEANFILES += %D%/*/*.cpu
 
 # `make check TESTS=...` builds the test programs that it runs, and no other.
 tests_asked := $(if $(findstring command,$(origin TESTS)),$(eval check_PROGRAMS := $(filter $(TESTS),$(check_PROGRAMS))))

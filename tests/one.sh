@@ -1,14 +1,14 @@
 #!/bin/sh
 # one.sh TEST [ARGUMENT...] - run one test as `make check` does: only if tests/tiers assigns the
-# test to this build, with a time limit, and with its CPU seconds written to tests/NAME.cpu of the
-# build.
+# test to this build, with a time limit, and with its CPU seconds written to tests/ROOM/NAME.cpu of
+# the build.
 #
 #   SHD_TEST_TIER  change (default): the tests that tests/tiers gives to this build; nightly: every test,
 #                  with all of its cases
 #   SHD_TEST_TURN  a number that selects the sampled cases; by default the commit determines it
 #
 # SPDX-License-Identifier: Apache-2.0
-name=${1##*/}
+name=${1##*tests/}
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
 : "${SHD_TEST_TIER:=change}"

@@ -27,7 +27,7 @@ struct query_field {
     (const struct query_field[]){__VA_ARGS__, {NULL, NULL, NULL, NULL}}
 
 /* An op with its documentation, which `query --list OP` prints and shardsim-query(7) contains.
- * tests/query_manual.sh asks the example. */
+ * tests/query/query_manual.sh asks the example. */
 struct query_op {
     const char *name;
     /* Write the answer's `out` value, or return a status and the reason; what was written is

@@ -1,7 +1,7 @@
 /* colour.h - the palettes of all pictures, and shades of one hue.
  *
  * The first COLOURS colours of a palette can be told apart by eyes of every kind and without any
- * colour, on light and dark pages; tests/palette.c holds the table to that.  Numbers above repeat
+ * colour, on light and dark pages; tests/draw/palette.c holds the table to that.  Numbers above repeat
  * lighter, so a picture never says by colour alone what a box or line is: it has a label, a pattern
  * or a marker too (svg.h).
  *

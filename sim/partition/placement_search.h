@@ -3,7 +3,7 @@
  * The search starts from an initial placement and descends: one op at a time, then all readers of a
  * value together.  Since the end depends on the start and on the moves allowed, the search runs
  * once for each of several named tactics (placement_search.c), and the best end is kept.  That end
- * is mended in windows of several ops (mend.h).  A better placement may exist (tests/optimum
+ * is mended in windows of several ops (mend.h).  A better placement may exist (tests/partition/optimum
  * measures how much better, by optimum.h), and limit.h tells what the search left out.
  *
  * Thread class: owned by one thread.

@@ -58,7 +58,7 @@ struct option {
     const char *help;
 };
 
-/* Room for the longest "section.key" and a NUL; tests/scenario.c checks the table against it. */
+/* Room for the longest "section.key" and a NUL; tests/scenario/scenario.c checks the table against it. */
 #define OPTION_PATH_MAX 64
 
 /* The path of an option: "model.d_ff". */

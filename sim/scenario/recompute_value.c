@@ -19,7 +19,7 @@ static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
                                     [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",
                                     [SCENARIO_RECOMPUTE_FULL] = "full"};
 
-/* The rows of recompute_policies.c, as the schema has them; tests/schema.sh tries each. */
+/* The rows of recompute_policies.c, as the schema has them; tests/scenario/schema.sh tries each. */
 #define POLICY_WORDS                                                                             \
     "\"selective_op\", \"minimal\", \"minimal_with_context\", "                                  \
     "\"save_dot_with_context_except_mlp\", \"save_dot_except_mlp\", \"save_dot_except_mlpwi\", " \

@@ -105,7 +105,7 @@ fuzz() {
         >corpus/trace/csv
     [ "$1" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
     [ "$1" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
-    [ "$1" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
+    [ "$1" != query ] || split -l 1 "$src/tests/query/failures.jsonl" "corpus/query/op-"
     echo "fuzz: $1, $seconds s"
     "./${1}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
         -print_final_stats=1 "corpus/$1" >"$1.log" 2>&1 || {

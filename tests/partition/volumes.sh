@@ -1,0 +1,332 @@
+#!/bin/sh
+# Tests the bytes that all devices receive in a step against the closed forms of docs/training.md,
+# planned for several sizes, and executed for the smallest.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/../support/tap.sh"
+. "${0%/*}/../support/program.sh"
+
+# The formulas hold for all sizes; under a sanitizer the smallest size runs the same code.
+SIZES="2 4 8"
+small_size && SIZES=2
+
+# ---- replicas: data parallel, ZeRO, hybrid ----
+
+# The formulas leave out the loss, and under ZeRO the gradient norm: numbers of 4 bytes.
+cat >"$tmp/replicas.yaml" <<'YAML'
+version: 1
+mesh: {outer: 1, inner: 2}
+model: {kind: mlp, d_model: 32, d_ff: 64, layers: 2}
+batch: {size: 32, seq: 2}
+step: [forward, backward, update]
+steps: 2
+optimizer: {kind: adamw, lr: 0.01, clip: 1.0}
+params: [[.*, []]]
+axes: {batch: [outer, inner]}
+strategies:
+  - {name: dp}
+  - {name: zero-1, zero: {stage: 1, axis: inner}}
+  - {name: zero-2, zero: {stage: 2, axis: inner}}
+  - {name: zero-3, zero: {stage: 3, axis: inner}}
+  - {name: zero-3-kept, zero: {stage: 3, axis: inner, reshard_after_forward: false}}
+  - name: moments-over-both
+    zero: {stage: 3, axis: inner}
+    params:
+      - ['^opt/[mv]/.*/up/', [null, [inner, outer]]]
+      - ['^opt/[mv]/.*/down/', [[inner, outer]]]
+      - [.*, []]
+YAML
+
+# replicas WHAT OUTER INNER MICROBATCHES D_MODEL D_FF LAYERS: the answer in $tmp/out equals the
+# formulas.
+replicas() {
+    holds "$1: $2 groups of $3, $4 microbatches, d_model $5, d_ff $6, $7 layers" <<PY
+o, i, m, layers = $2, $3, $4, $7
+kernel = 4 * $5 * $6
+psi = layers * 2 * kernel
+gather = o * (i - 1) * psi              # in every group of the inner axis; a scatter costs the same
+again = gather - o * (i - 1) * kernel   # the first kernel is not read in the backward phase
+reduce = 2 * (o - 1) * psi              # in every group of the outer axis, of psi / i
+loss = 2 * (o * i - 1) * 4
+norm = o * 2 * (i - 1) * 4
+all = "outer,inner" if o > 1 else "inner"
+want = {"dp": {all: 2 * (o * i - 1) * psi},
+        "zero-1": {"inner": 2 * gather, "outer": reduce},
+        "zero-2": {"inner": (m + 1) * gather, "outer": reduce},
+        "zero-3": {"inner": m * (2 * gather + again), "outer": reduce},
+        "zero-3-kept": {"inner": 2 * m * gather, "outer": reduce},
+        # after the update, parameters are gathered over the outer axis
+        "moments-over-both": {"inner": m * (2 * gather + again), "outer": reduce + (o - 1) * psi}}
+for s in r:
+    expected = want[s["strategy"]]
+    expected[all] = expected.get(all, 0) + loss
+    if s["strategy"] != "dp":
+        expected["inner"] += norm
+    expected = {axes: bytes for axes, bytes in expected.items() if bytes}
+    assert s["received_bytes"]["by_axis"] == expected, (s["strategy"], s["received_bytes"], expected)
+PY
+}
+
+# plan_replicas OUTER INNER D_MODEL D_FF LAYERS: plan with one and two microbatches, and compare.
+plan_replicas() {
+    for m in 1 2; do
+        shardsim plan --json -s mesh.outer="$1" -s mesh.inner="$2" -s batch.microbatches=$m \
+            -s model.d_model="$3" -s model.d_ff="$4" -s model.layers="$5" "$tmp/replicas.yaml"
+        replicas planned "$1" "$2" $m "$3" "$4" "$5"
+    done
+}
+
+for n in $SIZES; do
+    plan_replicas 1 "$n" 32 64 2
+    plan_replicas 1 "$n" 1024 4096 4
+    plan_replicas "$n" 2 64 256 3
+    plan_replicas 2 "$n" 256 512 1
+done
+for m in 1 2; do
+    shardsim run -q --json -s mesh.outer=2 -s mesh.inner=4 -s batch.microbatches=$m \
+        "$tmp/replicas.yaml"
+    is 0 "executed, $m microbatches: hybrid sharding computes the same"
+    replicas executed 2 4 $m 32 64 2
+done
+
+# ---- layers cut: Megatron's tensor parallelism, with and without sequence parallelism ----
+
+cat >"$tmp/layers.yaml" <<'YAML'
+version: 1
+mesh: {tp: 2}
+model: {kind: block, d_model: 32, d_ff: 64, heads: 8, layers: 2}
+batch: {size: 2, seq: 8}
+step: [forward, backward]
+params:
+  - [attn/(q|k|v)/kernel, [null, tp, null]]
+  - [attn/o/kernel, [tp, null, null]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp, null]]
+  - [norm, []]
+strategies:
+  - name: tp
+    constraints:
+      - [(attn|mlp)/in, []]
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, []]
+  - name: tp-sp
+    axes: {seq: tp}
+    constraints:
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
+  - name: tp-sp-in # inputs of products are asked for whole, and so are their gradients
+    axes: {seq: tp}
+    constraints:
+      - [(attn|mlp)/in, []]
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
+  - name: tp-sp-kept
+    gathered: keep
+    axes: {seq: tp}
+    constraints:
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
+YAML
+
+# layers WHAT TP BATCH SEQ D_MODEL LAYERS: the answer in $tmp/out equals the formulas.
+layers() {
+    holds "$1: tp $2, batch $3x$4, d_model $5, $6 layers" <<PY
+t, layers = $2, $6
+activation = 4 * $3 * $4 * $5
+norms = 4 * 2 * $5 * layers
+tp = r[0]
+ops = tp["received_bytes"]["by_op"]
+assert ops == {"all-reduce": 4 * layers * 2 * (t - 1) * activation}, ops
+# Both inputs of products are gathered again in the backward phase, unless they are kept.
+for s, gathers, scatters, reduces in zip(r[1:], (6, 6, 4), (4, 2, 4), (0, 2, 0)):
+    ops = s["received_bytes"]["by_op"]
+    assert ops["all-gather"] == gathers * layers * (t - 1) * activation, (s["strategy"], ops)
+    assert ops["reduce-scatter"] == scatters * layers * (t - 1) * activation, (s["strategy"], ops)
+    assert ops["all-reduce"] == 2 * (t - 1) * (reduces * layers * activation + norms + 4), ops
+PY
+}
+
+for t in $SIZES; do
+    for size in "2 8 32 2" "1 64 64 3" "4 2048 4096 8"; do
+        # shellcheck disable=SC2086
+        set -- $size
+        shardsim plan --json -s mesh.tp="$t" -s batch.size="$1" -s batch.seq="$2" \
+            -s model.d_model="$3" -s model.layers="$4" "$tmp/layers.yaml"
+        layers planned "$t" "$1" "$2" "$3" "$4"
+    done
+    shardsim run -q --json -s mesh.tp="$t" "$tmp/layers.yaml"
+    is 0 "executed: tp $t computes the same"
+    layers executed "$t" 2 8 32 2
+done
+
+# ---- FSDP in a pipeline: parameters gathered once a step, gradients scattered once ----
+
+cat >"$tmp/fsdp_stages.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2, dp: 4}
+model: {kind: transformer, d_model: 32, d_ff: 64, layers: 4, heads: 2, vocab: 64, dtype: bfloat16}
+batch: {size: 16, seq: 8, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+axes: {batch: dp}
+params: [[.*, []]]
+pipeline: {axis: pp, schedule: 1F1B}
+zero: {stage: 3, axis: dp}
+strategies:
+  - {name: default}
+  - {name: never, zero: {reshard_after_forward: never}}
+  - {name: always, zero: {reshard_after_forward: always}}
+  - {name: neighbours, zero: {reshard_after_forward: 2}}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zb, pipeline: {schedule: ZBH1}}
+  - {name: one-stage, pipeline: {axis: null}, mesh: {pp: 1, dp: 4}}
+  - {name: one-stage-neighbours, pipeline: {axis: null}, mesh: {pp: 1, dp: 4},
+     zero: {reshard_after_forward: 2}}
+YAML
+
+# fsdp_stages WHAT: bytes gathered of P parameters of 2 bytes on n devices in m microbatches, and
+# scattered of their gradients of 4 bytes; N devices are neighbours.  The backward phase does not
+# read the embedding.
+fsdp_stages() {
+    holds "$1: FSDP in a pipeline, by phase" <<'PY'
+n, m, N, narrays = 4, 4, 2, 4 * 8 + 3
+P = 4 * (4 * 32 * 32 + 2 * 32 * 64 + 2 * 32) + 2 * 64 * 32 + 32
+back = P - 64 * 32
+once, each = (n - 1) * 2 * P, n * (N - 1) // N * 2
+kept = {("all-gather", "forward"): once, ("reduce-scatter", "optimizer"): 2 * once}
+want = {"default": kept, "never": kept, "interleaved": kept, "zb": kept,
+        "always": {**kept, ("all-gather", "forward"): m * once,
+                   ("all-gather", "backward"): m * (n - 1) * 2 * back},
+        "neighbours": {**kept, ("all-gather", "forward"): once + m * each * P,
+                       ("all-gather", "backward"): m * each * back},
+        "one-stage": {("all-gather", "forward"): m * once,
+                      ("all-gather", "backward"): m * (n - 1) * 2 * back,
+                      ("reduce-scatter", "backward"): m * 2 * once},
+        "one-stage-neighbours": {("all-gather", "forward"): m * once,
+                                 ("all-gather", "backward"): m * each * back,
+                                 ("reduce-scatter", "backward"): m * 2 * once}}
+for s in r:
+    rows = [row for row in s["collectives"] if row["op"] in ("all-gather", "reduce-scatter")]
+    got = {}
+    for row in rows:
+        key = row["op"], row["phase"]
+        got[key] = got.get(key, 0) + row["received_bytes"]
+    assert got == want[s["strategy"]], (s["strategy"], got, want[s["strategy"]])
+    count = sum(row["count"] for row in rows if row["op"] == "all-gather")
+    assert want[s["strategy"]] is not kept or count == narrays, count
+    # A rank holds one gathered copy and one unsharded sum of gradients, however many microbatches
+    # are alive.
+    ranks = s["memory"].get("by_rank", [])
+    held = sum(rank["by_kind"]["gathered"] for rank in ranks)
+    assert want[s["strategy"]] is not kept or held == 2 * P, (s["strategy"], held, P)
+PY
+}
+shardsim plan --json "$tmp/fsdp_stages.yaml"
+fsdp_stages planned
+grep -vE 'name: (never|always|zb|one-stage),' "$tmp/fsdp_stages.yaml" >"$tmp/fsdp_run.yaml"
+shardsim run -q --json "$tmp/fsdp_run.yaml"
+is 0 "executed: FSDP in a pipeline computes the same"
+fsdp_stages executed
+
+# ---- between the stages of a pipeline ----
+
+cat >"$tmp/stages.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1, pp: 2, tp: 1}
+model: {kind: transformer, d_model: 16, d_ff: 32, layers: 4, heads: 2, vocab: 32}
+batch: {size: 8, seq: 8, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+axes: {batch: dp}
+params:
+  - [(q|k|v)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [mlp/up/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp]]
+  - [.*, []]
+pipeline: {axis: pp}
+strategies:
+  - {name: 1f1b}
+  - {name: gpipe, pipeline: {schedule: GPipe}}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zb-h1, pipeline: {schedule: ZBH1}}
+  - {name: zbv, pipeline: {schedule: ZBVZeroBubble}}
+  - {name: sequence-parallel, constraints: [['(embed/out|out)$', [dp, tp]]]}
+YAML
+
+# stages WHAT PP TP DP MICROBATCHES BATCH SEQ D_MODEL: each activation between two ranks is sent
+# once forward and once backward.  A tensor-parallel device sends its copy of the activation, or with
+# sequence parallelism its part.
+stages() {
+    holds "$1: pp $2, tp $3, dp $4, $5 microbatches, batch $6x$7, d_model $8" <<PY
+p, t = $2, $3
+activations = 4 * $6 * $7 * $8
+passes = {"1f1b": p - 1, "gpipe": p - 1, "interleaved": 2 * p - 1, "zb-h1": p - 1,
+          "zbv": 2 * (p - 1), "sequence-parallel": p - 1}
+for s in r:
+    copies = 1 if s["strategy"] == "sequence-parallel" else t
+    rows = [row for row in s["collectives"] if row["op"] == "send-recv"]
+    for phase in "forward", "backward":
+        got = sum(row["received_bytes"] for row in rows if row["phase"] == phase)
+        assert got == passes[s["strategy"]] * copies * activations, (s["strategy"], phase, got)
+    # the gradient norm is a number that passes from stage to stage
+    assert sum(row["received_bytes"] for row in rows if row["phase"] == "optimizer") <= 64 * p * t * $4
+    ranks = s["memory"]["by_rank"]
+    assert max(rank["peak_bytes"] for rank in ranks) == max(s["memory"]["peak_bytes"])
+    assert all(sum(rank["by_kind"].values()) == rank["peak_bytes"] for rank in ranks)
+    alive = {"1f1b": min(p, $5), "gpipe": $5}.get(s["strategy"])
+    assert alive is None or ranks[0]["microbatches_alive"] == alive, ranks
+PY
+}
+
+for p in $SIZES; do
+    for size in "1 1 8 8 8 16" "2 2 16 32 16 64"; do
+        # shellcheck disable=SC2086
+        set -- $size
+        shardsim plan --json -s mesh.pp="$p" -s mesh.tp="$1" -s mesh.dp="$2" \
+            -s batch.microbatches="$3" -s batch.size="$4" -s batch.seq="$5" -s model.d_model="$6" \
+            -s model.layers=$((2 * p)) "$tmp/stages.yaml"
+        stages planned "$p" "$@"
+    done
+done
+shardsim run -q --json -s mesh.tp=2 "$tmp/stages.yaml"
+is 0 "executed: stages compute the same"
+stages executed 2 2 1 4 8 8 16
+
+# A tied embedding is read by the head too: once per step a copy goes to the head's rank and a sum
+# of gradients comes back, however many microbatches; nothing moves if both are on one rank.
+cat >"$tmp/tied.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2}
+model: {kind: gpt2, d_model: 16, d_ff: 32, layers: 8, heads: 2, vocab: 48, positions: 8}
+batch: {size: 8, seq: 8, microbatches: 8}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+params: [[.*, []]]
+pipeline: {axis: pp}
+strategies:
+  - {name: 1f1b}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zbv, pipeline: {schedule: ZBVZeroBubble}}
+YAML
+tied() {
+    holds "$1: tied embeddings, pp $2" <<PY
+table = 4 * 48 * 16
+for s in r:
+    rows = [row for row in s["collectives"] if row["operand_bytes"] == table]
+    assert [row["count"] for row in rows] == [1, 1], (s["strategy"], rows)
+    want = 0 if s["strategy"] == "zbv" else 2 * table
+    assert sum(row["received_bytes"] for row in rows) == want, (s["strategy"], rows)
+PY
+}
+for p in 2 4; do
+    shardsim plan --json -s mesh.pp="$p" "$tmp/tied.yaml"
+    tied planned $p
+done
+done_testing

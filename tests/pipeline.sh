@@ -1,9 +1,0 @@
-#!/bin/sh
-# Tests the table of bubbles in docs/pipeline.md, see pipeline.py; PIPELINE_UPDATE=1 writes the
-# table.
-#
-# SPDX-License-Identifier: Apache-2.0
-# shellcheck source-path=SCRIPTDIR
-. "${0%/*}/tap.sh"
-. "${0%/*}/program.sh"
-exec python3 "$top_srcdir/tests/pipeline.py" --program "$shardsim" "$top_srcdir/docs/pipeline.md"

@@ -1,9 +1,0 @@
-#!/bin/sh
-# Tests placement: follow - layouts given by rules for weights move the bytes of the textbook, see
-# placement.py.
-#
-# SPDX-License-Identifier: Apache-2.0
-# shellcheck source-path=SCRIPTDIR
-. "${0%/*}/tap.sh"
-. "${0%/*}/program.sh"
-exec python3 "$top_srcdir/tests/placement.py" --program "$shardsim"

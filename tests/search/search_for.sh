@@ -1,0 +1,69 @@
+#!/bin/sh
+# Tests search: layouts that another system can say are exported to it; the written scenario has what
+# differs from defaults alone; what a proof is of is told.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/../support/tap.sh"
+. "${0%/*}/../support/program.sh"
+
+cat >"$tmp/small.yaml" <<'YAML'
+version: 1
+name: small
+hardware: h100-sxm
+mesh: {dp: 8}
+model: {kind: llama3, d_model: 1024, d_ff: 4096, layers: 4, heads: 16, kv_heads: 8, vocab: 51200, dtype: bfloat16}
+batch: {size: 16, seq: 8192, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, clip: 1.0}
+types: {parameters: float32, gradients: float32}
+params: [['.*', []]]
+axes: {batch: dp}
+YAML
+# More than one device has to share a replica, so that what the systems cannot say would be the best.
+few='--range order=pp-dp-cp-tp --range dp=1..4 --range microbatch=1 --range virtual=1'
+
+# The ranges are meant to be split into words.
+# shellcheck disable=SC2086
+for system in megatron torchtitan deepspeed jax pytorch; do
+    shardsim search "$tmp/small.yaml" -q --json --for $system $few --top 2 -o "$tmp/$system.yaml"
+    is 0 "$system: found"
+    python3 - "$tmp/out" $system <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["for"] == sys.argv[2] and r["exact"] and len(r["best"]) == 2
+assert all("refused" != p["state"] for p in r["best"])
+PY
+    ok $? "$system: a proof of what it can say"
+    shardsim export --to $system "$tmp/$system.yaml"
+    is 0 "$system: the best is exported"
+    [ "$(grep -c . "$tmp/$system.yaml")" -le 26 ]
+    ok $? "$system: what is written has few lines"
+done
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q --json --for torchtitan $few --range zero=1
+is 1 "torchtitan has no ZeRO 1"
+# shellcheck disable=SC2086
+COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
+says out '^best  *none: torchtitan can say none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
+shardsim search "$tmp/small.yaml" -q --for torch
+is 2 "a system without exports"
+says err "no target 'torch'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm" "which there are"
+
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q $few --range tp=2 --range pp=1 --range cp=1 --range recompute=none --forbid zero=2
+is 0 "for people"
+says out '^best          tensor parallelism over 2' "the best in words first"
+says out '^  code        t2 p1 d4' "then its code"
+says out '^  proof       exact over [0-9]* layouts' "how many the proof is of"
+says out '^  searched    .*tp in its range' "of what choices"
+says out 'schedule 1F1B' "of what values"
+says out '^  not         .*schedule InterleavedZeroBubble' "and not of what"
+
+# A batch of one microbatch sums its gradients once: ZeRO 1 and 2 are one program.
+shardsim search "$tmp/small.yaml" -q --range tp=1 --range pp=1 --range cp=1 --range zero=1..2 \
+    --range microbatch=2 --range recompute=none --range shards=8
+is 0 "two names of a layout"
+says out 'the same as 1$' "are said to be one"
+
+done_testing

@@ -1,0 +1,138 @@
+#!/bin/sh
+# Tests shardsim show tree on a small model: output, warnings, exit status and JSON.
+#
+# SPDX-License-Identifier: Apache-2.0
+: "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+. "$top_srcdir/tests/support/tap.sh"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+shardsim=$(cd "$top_builddir" && pwd)/shardsim
+
+cd "$dir" || exit 1
+cat >model.yaml <<'END'
+embed: [1024, 512]
+layers.0.mlp.up: {shape: [512, 2048], dtype: bfloat16}
+layers.0.norm: [512]
+head: [512, 1024]
+END
+cat >rules.yaml <<'END'
+- [embed, [tp, null]]
+- ['mlp\.up', [dp, tp]]
+- [norm, []]
+- [lora, [dp]]
+- [norm$, [dp]]
+- [.*, []]
+END
+
+# has STATUS PATTERN TEXT: the last run had this status, and a line of its output matches.
+has() {
+    [ "$status" -eq "$1" ] && grep -q -e "$2" out
+    result=$?
+    ok $result "$3"
+    [ $result -eq 0 ] || { echo "status $status"; cat out; } | diag
+}
+
+# run ARGUMENT...: run show tree, with all its output in `out`.
+run() {
+    "$shardsim" show tree "$@" >out 2>&1
+    status=$?
+}
+
+run model.yaml --rules rules.yaml --mesh dp=2,tp=4
+has 0 '^embed  *float32  *(1024, 512)  \[tp, null\]  *(256, 512)  *512 KiB  embed$' \
+    "a parameter, its spec, shard, bytes and rule"
+has 0 '^layers.0.mlp.up  *bfloat16  *(512, 2048)  \[dp, tp\]  *(256, 512)  *256 KiB  mlp' \
+    "another type"
+has 0 '^4 arrays, 2.10 M parameters, 6.00 MiB in total$' "totals"
+has 0 '(8 devices): 2.75 MiB on the fullest device, balance 1.000$' "memory and balance"
+has 0 "^warning: rules.yaml:4: rule 'lora' matches no parameter$" "a rule that matches nothing"
+has 0 "^warning: rules.yaml:5: rule 'norm\\$' is never reached" "a rule that others hide"
+has 0 "^warning: 'head' of 2.00 MiB is replicated on every device$" "a large array left whole"
+[ "$(grep -c '^warning' out)" -eq 3 ]
+ok $? "no other warning"
+
+run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --large 4MiB
+! grep -q 'is replicated on every device' out
+ok $? "--large says what large is"
+run model.yaml --rules rules.yaml --mesh dp=1,tp=1
+! grep -q 'is replicated on every device' out
+ok $? "one device: no warning of replicated arrays"
+run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --min-elements 1000000
+has 0 '^embed  *float32  *(1024, 512)  \[\]' "--min-elements keeps smaller arrays whole"
+run model.yaml --rules rules.yaml --mesh dp=3,tp=4
+has 1 "'layers.0.mlp.up' does not divide" "an array that does not divide"
+run model.yaml --auto --mesh fsdp=2,tp=4
+has 0 '^head  .* auto$' "by shapes alone"
+run model.yaml --auto --mesh fsdp=2,tp=4 --json
+cp out auto.json
+printf 'version: 1\nmesh: {dp: 8}\nrules: auto\n' >auto.yaml
+run model.yaml --rules auto.yaml --mesh fsdp=2,tp=4 --json
+[ "$status" -eq 0 ] && cmp -s out auto.json
+ok $? "rules: auto of a scenario is the same"
+printf 'rules: auto\nparams: [[a, []]]\n' >auto.yaml
+run model.yaml --rules auto.yaml --mesh fsdp=2,tp=4
+has 2 '^auto.yaml:1:8: error: rules: auto beside params of 1 rules' "a scenario with both"
+cat >named.yaml <<'END'
+partition_axis: {tensor_parallel: model}
+params:
+  - [embed, [vocab, _]]
+  - ['mlp\.up', [batch, mlp_intermediate]]
+  - [.*, []]
+END
+run model.yaml --rules named.yaml --mesh dp=2,fsdp=2,model=4
+has 0 '^embed  .*\[model, null\]  *(256, 512)  *512 KiB  embed$' "a spec by the meaning of dimensions"
+has 0 '^layers.0.mlp.up  .*\[\[fsdp, dp\], model\]  *(128, 512)' "several axes of one meaning"
+run model.yaml --rules named.yaml --mesh dp=2,model=4
+has 2 "^named.yaml:4:17: error: axis 'fsdp' is not in the mesh" "a meaning that the mesh has no axis for"
+sed 's/tensor_parallel/tensor_paralel/' named.yaml >bad.yaml
+run model.yaml --rules bad.yaml --mesh dp=2,fsdp=2,model=4
+has 2 "^bad.yaml:1:18: error: unknown key .*did you mean 'tensor_parallel'" "a meaning misspelt"
+run model.yaml --rules rules.yaml --mesh dp=2
+has 2 "^rules.yaml:1:11: error: axis 'tp' is not in the mesh" "an axis that is not in the mesh"
+echo '[[embed, [dp]], [mlp, [' >bad.yaml
+run model.yaml --rules bad.yaml --mesh dp=2
+has 2 '^bad.yaml:' "a rules file that is no YAML"
+echo '[[embed, [dp]], ["(", []]]' >bad.yaml
+run model.yaml --rules bad.yaml --mesh dp=2
+has 2 '^bad.yaml:1:18: error: ' "a pattern that does not compile"
+cat >bad.yaml <<'END'
+- [embed, []]
+- ['^([a-z/.]|[^A]|[a-z0-9/.]|.)+\.nor[m]?[^m]$', []]
+- [.*, []]
+END
+echo 'layers.with.a.long.name.0.norm: [512]' >long.yaml
+run long.yaml --rules bad.yaml --mesh dp=2
+has 2 "^bad.yaml:2:4: error: .* in 'layers.with.*: the pattern went over its match limit" \
+    "a pattern without end"
+{ echo '- [.*, []]' && sed -n 2p bad.yaml; } >late.yaml
+run long.yaml --rules late.yaml --mesh dp=2
+has 2 '^late.yaml:2:4: error: .*the pattern went over its match limit' \
+    "a pattern without end behind the rule that wins"
+echo '[[embed, [dp]]]' >bad.yaml
+run model.yaml --rules bad.yaml --mesh dp=2
+has 2 "no rule matches 'head'" "a parameter without a rule"
+run nowhere --rules rules.yaml --mesh dp=2,tp=4
+has 2 '^nowhere' "a model that is not there"
+run model.yaml --mesh dp=2,tp=4
+has 2 'either --rules FILE or --auto' "neither rules nor --auto"
+run model.yaml --rules rules.yaml --mesh dp=0
+has 2 'at least 1' "a bad mesh"
+
+echo '{"model_type": "gpt2"}' >config.json
+run . --auto --mesh dp=2,tp=4
+has 0 '^148 arrays, 124 M parameters' "a directory with a config.json"
+
+run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --json
+has 0 '"device_bytes": 2885632' "JSON has the exact bytes"
+has 0 '"spec": \["dp", "tp"\]' "JSON has specs"
+if command -v python3 >/dev/null; then
+    python3 -c 'import json; d = json.load(open("out")); w = d["parameters"]
+assert sum(p["device_bytes"] for p in w) == d["totals"]["device_bytes"]
+assert sum(r["parameters"] for r in d["rules"]) == len(w) == 4 and len(d["warnings"]) == 3'
+    ok $? "JSON adds up"
+else
+    skip "JSON adds up" "no python3"
+fi
+
+done_testing
