@@ -143,6 +143,34 @@ static double untaken_bytes(const struct program_buffer *b, int32_t position)
     return b->routing ? (double)b->bytes * (1 - program_rows_taken(b, position)) : 0;
 }
 
+/* Bytes that a program has and a device has not of an array of codes: each code of 4 bits has a byte
+ * where steps learn or round activations, each scale of a group the array's type. */
+static double room_of_codes(const struct kern_grid *grid, enum shd_dtype dtype)
+{
+    double scales = (double)grid->count * ((double)shd_dtype_size(dtype) - 1);
+
+    if (grid->code != SHD_F4E2M1 || grid->pairs)
+        return 0;
+    return (double)kern_grid_elements(grid) / 2 + scales;
+}
+
+/* The same of all arrays of codes that an op reads and writes.  Constants of steps that learn are
+ * fitted to the bytes that the program has. */
+static double room_of_op(const struct op_seconds *s, const struct program_op *op, int32_t position)
+{
+    const struct kern_coded *c = &op->desc->coded;
+    double taken = program_rows_taken(&s->program->buffers[op->inputs[0]], position);
+
+    if (!s->hardware->by_models)
+        return 0;
+    if (op->kernel == &kern_kernel_encode)
+        return taken * room_of_codes(&op->desc->encode.grid, op->desc->encode.dtype);
+    if (!kern_multiplies_codes(op->kernel))
+        return 0;
+    return taken * room_of_codes(&c->a, c->dtype) +
+           (c->product.routing ? 0 : room_of_codes(&c->b, c->dtype));
+}
+
 /* Bytes that a kernel moves.  Products of experts know the rows that are taken; of the arrays of
  * other kernels the rows that are not are left out. */
 static double kernel_bytes(const struct program *program, const struct program_op *op,
@@ -200,7 +228,7 @@ bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *sec
     }
     set_kind(out, op);
     out->flops = (double)program_op_flops(seconds->program, op, position);
-    out->bytes = kernel_bytes(seconds->program, op, position);
+    out->bytes = kernel_bytes(seconds->program, op, position) - room_of_op(seconds, op, position);
     out->experts = op_seconds_experts(seconds->program, op, position);
     return true;
 }

@@ -340,6 +340,40 @@ PY
 ok $? "experts of mxfp4 take the model of mxfp4"
 diag <"$tmp/why"
 
+# A device has two codes of 4 bits in a byte and a scale of 8 for 16 of them, whatever room a program gives them.
+cat >"$tmp/halves.yaml" <<END
+version: 1
+name: h
+mesh: {x: 1}
+hardware: b200
+model: {dtype: bfloat16}
+products: {recipe: nvfp4}
+graph:
+  dims: {m: 24, wide: 24576, deep: 6144, many: 12288, few: 96}
+  inputs: {x: [m, deep], y: [many, few]}
+  params: {w: [deep, wide], v: [few, deep]}
+  outputs: [a, b]
+  ops:
+    - a[m,wide] = einsum(x[m,deep], w[deep,wide])
+    - b[many,deep] = einsum(y[many,few], v[few,deep])
+step: [forward]
+params: [[.*, []]]
+END
+step halves
+is 0 "products of codes of 4 bits"
+for sizes in '"m":24,"n":24576,"k":6144' '"m":12288,"n":6144,"k":96'; do
+    printf '{"id":1,"op":"kernel.time","in":{"cluster":"b200","op":"product","type":"nvfp4","sizes":{%s}}}\n' "$sizes"
+done | "$shardsim" query >"$tmp/alone"
+python3 - "$tmp" <<'PY' 2>"$tmp/why"
+import json, sys
+us = {o["name"]: 1e6 * o["seconds"] for o in json.load(open(f"{sys.argv[1]}/out"))["ops"]}
+alone = [1e6 * json.loads(line)["out"]["seconds"] for line in open(f"{sys.argv[1]}/alone")]
+for made, expected in zip((us["a/einsum"] + us["x/codes"], us["b/einsum"] + us["y/codes"]), alone):
+    assert abs(made / expected - 1) < 0.02, (made, expected)
+PY
+ok $? "they take what such take alone, the making of the input's codes included"
+diag <"$tmp/why"
+
 # The host starts the kernels of a prompt one by one, those of a decode from a captured graph.
 sed '/^measured_kernels:/i serving: {host_launch: 100us}' "$tmp/fitted.yaml" >"$tmp/slow.yaml"
 for prompts in prefill decode; do
