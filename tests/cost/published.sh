@@ -23,7 +23,7 @@ if [ "${SHD_TEST_TIER:-}" = change ]; then
     for set in $sets; do
         case $set in
             torchtitan) chosen="$chosen $set" ;;
-            *) sampled 6 && chosen="$chosen $set" ;;
+            *) sampled 12 && chosen="$chosen $set" ;;
         esac
     done
     sets=$chosen

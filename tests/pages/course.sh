@@ -41,7 +41,7 @@ for scenario in docs/course/*.yaml; do
         is 0 "course: $scenario can be planned"
         continue
     fi
-    sampled 4 || continue # the lessons run most scenarios, too
+    sampled 8 || continue # the lessons run most scenarios, too
     shardsim run -q "$scenario"
     is 0 "course: $scenario runs and is right"
     says out '^verified  *ok' "course: $scenario is verified"

@@ -66,11 +66,11 @@ test_scenarios() {
         return
     fi
     for name in tensor_parallel fsdp_tp train_pipeline train_mixed experts ring bad_layout block_64_devices; do
-        sampled 8 || [ $name = train_pipeline ] || continue # the only one with stages on several ranks
+        sampled 16 || [ $name = train_pipeline ] || continue # the only one with stages on several ranks
         one $name
         same 3 $name
     done
-    sampled 2 || return
+    sampled 4 || return
     one block_64_devices
     for n in 2 4; do
         same $n block_64_devices

@@ -87,7 +87,7 @@ json pipeline plan -q -s hardware=a100-80g-selene "$scenarios/train_pipeline.yam
 valid "planned: on a cluster, with a slow device, and where memory does not suffice" "$tmp/clustered.json" \
     "$tmp/hard.json" "$tmp/pipeline.json"
 for scenario in dp_tp experts ring train_mixed; do
-    [ "$scenario" = dp_tp ] || sampled 3 || continue
+    [ "$scenario" = dp_tp ] || sampled 6 || continue
     json "run_$scenario" run -q "$scenarios/$scenario.yaml"
 done
 valid "executed: MLPs, experts, a ring, training in 16 bits" "$tmp"/run_*.json

@@ -271,7 +271,7 @@ def leaves(node, path):
 
 nloose, first, every = 0, 0, 29
 if os.environ.get("SHD_TEST_TIER") == "change":
-    first, every = int(os.environ.get("SHD_TEST_TURN", "0")) % 4 * every, 4 * every
+    first, every = int(os.environ.get("SHD_TEST_TURN", "0")) % 8 * every, 8 * every
 for path, document in shipped.items():
     for at in list(leaves(document, []))[first::every]:
         for value in (..., None, [], {}, "nothing", 3):

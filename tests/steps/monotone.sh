@@ -9,7 +9,7 @@
 . "${0%/*}/../support/program.sh"
 
 python3 "$top_srcdir/tests/steps/random_monotone.py" "$shardsim" "$tmp" "${SHD_TEST_SEED:-20261128}" \
-    "${SHD_TEST_COUNT:-240}" >"$tmp/wrong" 2>&1
+    "${SHD_TEST_COUNT:-120}" >"$tmp/wrong" 2>&1
 ok $? "better devices are never slower"
 diag <"$tmp/wrong"
 

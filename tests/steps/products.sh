@@ -84,7 +84,7 @@ strategies:
   - {name: pp, mesh: {pp: 2, dp: 2}, batch: {microbatches: 2}, pipeline: {axis: pp, schedule: 1f1b}}
 END
 for recipe in $recipes; do
-    sampled 3 || continue
+    sampled 5 || continue
     shardsim run -q --json --set products.recipe="$recipe" --set products.block=8 \
         --set products.amax=all "$tmp/decoder.yaml"
     is 0 "$recipe: sharded steps, each op verified"
@@ -110,7 +110,7 @@ done
 # Magnitudes of each device's shards, the default: no collective has one, and every step is that of a reference
 # with the same groups, up to single roundings.
 for recipe in $recipes; do
-    sampled 3 || continue
+    sampled 5 || continue
     shardsim run -q --json --set products.recipe="$recipe" --set products.block=8 --set tolerance=2e-5 \
         "$tmp/decoder.yaml"
     is 0 "$recipe, local: sharded steps, each op and the loss verified"
@@ -195,7 +195,7 @@ assert abs(losses["ep"] - losses["one"]) < 2e-3 * losses["one"], losses
 assert losses["ep"] == losses["recompute"], losses
 '
 for recipe in $recipes blockwise:sent mxfp8:sent; do
-    sampled 3 || continue
+    sampled 5 || continue
     sent=false
     [ "${recipe#*:}" = "$recipe" ] || sent=true
     set -- --json --set products.recipe="${recipe%:*}" --set products.block=8 --set products.dispatch=$sent

@@ -31,7 +31,7 @@ for file in "$scenarios"/*.yaml; do
     if small_size; then
         sampled 2 || continue
     else
-        sampled 6 || continue
+        sampled 12 || continue
     fi
     shardsim plan --json "$file"
     is 0 "$name: planned"
@@ -72,7 +72,7 @@ PY
     # Under a sanitizer one kind of memory is enough: each run takes a minute there.
     small_size && continue
     # The default kind is jemalloc, and malloc under sanitizers.
-    sampled 2 $((tap_cases / 6)) || continue
+    sampled 2 $((tap_cases / 12)) || continue
     cp "$tmp/out" "$tmp/run"
     kind=$(sed -n 's/.*"device_memory": {"kind": "\([a-z]*\)".*/\1/p' "$tmp/run" | head -n 1)
     other=mmap

@@ -21,6 +21,7 @@ END
 there_and_back() {
     target=$1 scenario=$2 strategy=$3
     shift 3
+    sampled 3 || return
     "$shardsim" export --to "$target" "$scenarios/$scenario" --strategy "$strategy" "$@" \
         --force -o "$tmp/options" &&
         "$shardsim" import --from "$target" "$tmp/options" --force -o "$tmp/back.yaml" &&
@@ -1176,7 +1177,7 @@ gives '# Left out, as it says nothing of the layout: float8.emulate' '[float8]' 
 # Llama 3 405B on 512 H100, from torchtitan's benchmark page of December 2024: peak memory within 8
 # %.
 while read -r schedule measured; do
-    sampled 2 || continue
+    sampled 4 || continue
     printf '%s\n' '[model]' 'name = "llama3"' 'flavor = "405B"' '[training]' 'batch_size = 32' 'seq_len = 8192' \
         'data_parallel_shard_degree = 8' 'tensor_parallel_degree = 8' '[experimental]' \
         'pipeline_parallel_degree = 8' "pipeline_parallel_schedule = '$schedule'" \
