@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/wait.h"
-#include "ranks/over_ranks.h"
-#include "ranks/ranks.h"
-#include "ranks/spread.h"
+#include "run/ranks/over_ranks.h"
+#include "run/ranks/ranks.h"
+#include "run/ranks/spread.h"
 #include "run/device.h"
 
 #define SAMPLES 5

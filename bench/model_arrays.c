@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "model/model.h"
 #include "partition/partition.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 #include "scenario/published.h"
 #include "scenario/scenario.h"
 #include "trial/reference.h"

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/text.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 #include "scenario/scenario.h"
 #include "trial/trial.h"
 #include "trial/verify.h"

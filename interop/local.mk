@@ -4,6 +4,36 @@
 # SPDX-License-Identifier: Apache-2.0
 
 libsim_la_SOURCES += \
+	%D%/calibrate/constants.c \
+	%D%/calibrate/constants.h \
+	%D%/calibrate/fit.c \
+	%D%/calibrate/fit.h \
+	%D%/calibrate/kernel_fit.c \
+	%D%/calibrate/kernel_fit.h \
+	%D%/calibrate/kernel_grid.c \
+	%D%/calibrate/kernel_grid.h \
+	%D%/calibrate/kernel_rows.c \
+	%D%/calibrate/kernel_rows.h \
+	%D%/calibrate/kernel_write.c \
+	%D%/calibrate/kernel_write.h \
+	%D%/calibrate/least_squares.c \
+	%D%/calibrate/least_squares.h \
+	%D%/calibrate/machine.c \
+	%D%/calibrate/machine.h \
+	%D%/calibrate/nccl.c \
+	%D%/calibrate/nccl.h \
+	%D%/calibrate/nccl_line.c \
+	%D%/calibrate/nccl_line.h \
+	%D%/calibrate/print.c \
+	%D%/calibrate/probe.c \
+	%D%/calibrate/probe.h \
+	%D%/calibrate/samples.c \
+	%D%/calibrate/samples.h \
+	%D%/calibrate/scenarios.h \
+	%D%/calibrate/steps.c \
+	%D%/calibrate/steps.h \
+	%D%/calibrate/write.c \
+	%D%/calibrate/write.h \
 	%D%/capture/axes.c \
 	%D%/capture/axes.h \
 	%D%/capture/capture.c \
@@ -85,14 +115,6 @@ libsim_la_SOURCES += \
 	%D%/export/torchtitan_command.c \
 	%D%/export/torchtitan_model.c \
 	%D%/export/vllm.c \
-	%D%/measured/kernel_rows.c \
-	%D%/measured/kernel_rows.h \
-	%D%/measured/nccl.c \
-	%D%/measured/nccl.h \
-	%D%/measured/nccl_line.c \
-	%D%/measured/nccl_line.h \
-	%D%/measured/steps.c \
-	%D%/measured/steps.h \
 	%D%/query/kernel_question.c \
 	%D%/query/kernel_question.h \
 	%D%/query/layer.c \

@@ -5,8 +5,8 @@
 shdinclude_HEADERS += \
 	%D%/run/shd/params.h \
 	%D%/run/shd/partition.h \
-	%D%/run/shd/store.h \
 	%D%/run/shd/run.h \
+	%D%/run/shd/store.h \
 	%D%/trial/shd/graph.h
 
 # All of sim but main.c, for the program, for libshdsim and for tests that look inside; lib/layouts/query
@@ -89,28 +89,6 @@ libsim_la_SOURCES = \
 	%D%/base/yaml.c \
 	%D%/base/yaml.h \
 	%D%/base/yaml_text.c \
-	%D%/calibrate/constants.c \
-	%D%/calibrate/constants.h \
-	%D%/calibrate/fit.c \
-	%D%/calibrate/fit.h \
-	%D%/calibrate/kernel_fit.c \
-	%D%/calibrate/kernel_fit.h \
-	%D%/calibrate/kernel_grid.c \
-	%D%/calibrate/kernel_grid.h \
-	%D%/calibrate/kernel_write.c \
-	%D%/calibrate/kernel_write.h \
-	%D%/calibrate/least_squares.c \
-	%D%/calibrate/least_squares.h \
-	%D%/calibrate/machine.c \
-	%D%/calibrate/machine.h \
-	%D%/calibrate/print.c \
-	%D%/calibrate/probe.c \
-	%D%/calibrate/probe.h \
-	%D%/calibrate/samples.c \
-	%D%/calibrate/samples.h \
-	%D%/calibrate/scenarios.h \
-	%D%/calibrate/write.c \
-	%D%/calibrate/write.h \
 	%D%/check/baseline.c \
 	%D%/check/baseline.h \
 	%D%/check/baseline_diff.c \
@@ -143,31 +121,101 @@ libsim_la_SOURCES = \
 	%D%/cmd/args.h \
 	%D%/cmd/args_values.c \
 	%D%/cmd/bench.c \
+	%D%/cmd/bench/bench_collectives.c \
+	%D%/cmd/bench/bench_collectives.h \
+	%D%/cmd/bench/bench_hardware.c \
+	%D%/cmd/bench/bench_hardware.h \
 	%D%/cmd/calibrate.c \
+	%D%/cmd/calibrate/calibration.c \
+	%D%/cmd/calibrate/calibration.h \
 	%D%/cmd/check.c \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/common.c \
 	%D%/cmd/common.h \
 	%D%/cmd/compare.c \
+	%D%/cmd/export/exported.c \
+	%D%/cmd/export/exported.h \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain.h \
+	%D%/cmd/explain/explain_links.c \
+	%D%/cmd/explain/explain_links.h \
+	%D%/cmd/explain/explained.c \
+	%D%/cmd/explain/explained.h \
+	%D%/cmd/explain/fold.c \
+	%D%/cmd/explain/fold.h \
+	%D%/cmd/explain/head.c \
+	%D%/cmd/explain/head.h \
+	%D%/cmd/explain/lesson.c \
+	%D%/cmd/explain/lesson.h \
+	%D%/cmd/explain/links.c \
+	%D%/cmd/explain/links.h \
+	%D%/cmd/explain/links_json.c \
+	%D%/cmd/explain/links_text.c \
+	%D%/cmd/explain/overview.c \
+	%D%/cmd/explain/overview.h \
+	%D%/cmd/explain/reshard_asked.c \
+	%D%/cmd/explain/reshard_asked.h \
+	%D%/cmd/explain/reshard_picture.c \
+	%D%/cmd/explain/reshard_picture.h \
+	%D%/cmd/explain/reshard_steps.c \
+	%D%/cmd/explain/reshard_steps.h \
+	%D%/cmd/explain/reshard_words.c \
+	%D%/cmd/explain/reshard_words.h \
+	%D%/cmd/explain/roofline.c \
+	%D%/cmd/explain/roofline.h \
+	%D%/cmd/explain/roofline_json.c \
+	%D%/cmd/explain/roofline_picture.c \
+	%D%/cmd/explain/roofline_table.c \
+	%D%/cmd/explain/roofline_table.h \
+	%D%/cmd/explain/schedule.c \
+	%D%/cmd/explain/schedule.h \
+	%D%/cmd/explain/values.c \
+	%D%/cmd/explain/values.h \
 	%D%/cmd/explain_collective.c \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/export.c \
 	%D%/cmd/import.c \
 	%D%/cmd/init.c \
+	%D%/cmd/init/ask.c \
+	%D%/cmd/init/ask.h \
+	%D%/cmd/init/first.c \
+	%D%/cmd/init/first.h \
+	%D%/cmd/init/first_scenario.c \
+	%D%/cmd/init/first_scenario.h \
+	%D%/cmd/init/first_serving.c \
+	%D%/cmd/init/first_serving.h \
 	%D%/cmd/main.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/query.c \
 	%D%/cmd/replay.c \
+	%D%/cmd/replay/replay_program.c \
+	%D%/cmd/replay/replay_program.h \
 	%D%/cmd/report.c \
 	%D%/cmd/run.c \
 	%D%/cmd/runs.c \
 	%D%/cmd/search.c \
+	%D%/cmd/search/search_scaling.c \
+	%D%/cmd/search/search_scaling.h \
+	%D%/cmd/search/search_tensors.c \
+	%D%/cmd/search/search_tensors.h \
+	%D%/cmd/search/searched.c \
+	%D%/cmd/search/searched.h \
 	%D%/cmd/serve.c \
+	%D%/cmd/serve/served.c \
+	%D%/cmd/serve/served.h \
+	%D%/cmd/serve/step_plans.c \
+	%D%/cmd/serve/step_plans.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
+	%D%/cmd/show/array_names.c \
+	%D%/cmd/show/array_names.h \
+	%D%/cmd/show/timetables.c \
+	%D%/cmd/show/timetables.h \
+	%D%/cmd/show/tree_layout.c \
+	%D%/cmd/show/tree_layout.h \
+	%D%/cmd/show/tree_picture.c \
+	%D%/cmd/show/tree_picture.h \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_curves.c \
 	%D%/cmd/show_figures.c \
@@ -214,8 +262,46 @@ libsim_la_SOURCES = \
 	%D%/coll/table.c \
 	%D%/coll/table.h \
 	%D%/coll/tree.h \
+	%D%/command/asked.c \
+	%D%/command/asked.h \
+	%D%/command/canvas.c \
+	%D%/command/canvas.h \
+	%D%/command/chosen.c \
+	%D%/command/chosen.h \
+	%D%/command/cluster.c \
+	%D%/command/cluster.h \
+	%D%/command/command.c \
+	%D%/command/command.h \
+	%D%/command/comparison.c \
+	%D%/command/comparison.h \
+	%D%/command/conversion.c \
+	%D%/command/conversion.h \
+	%D%/command/picture.c \
+	%D%/command/picture.h \
+	%D%/command/rounds.c \
+	%D%/command/rounds.h \
+	%D%/command/runs.c \
+	%D%/command/runs.h \
+	%D%/command/runs_table.c \
+	%D%/command/runs_table.h \
+	%D%/command/save.c \
+	%D%/command/save.h \
+	%D%/command/sides.c \
+	%D%/command/sides.h \
+	%D%/command/sweep.c \
+	%D%/command/sweep.h \
+	%D%/command/training.c \
+	%D%/command/training.h \
+	%D%/command/trials.c \
+	%D%/command/trials.h \
+	%D%/command/work.c \
+	%D%/command/work.h \
+	%D%/command/write.c \
+	%D%/command/write.h \
 	%D%/cost/events.c \
 	%D%/cost/events.h \
+	%D%/cost/kernel_trust.c \
+	%D%/cost/kernel_trust.h \
 	%D%/cost/modelled.c \
 	%D%/cost/modelled.h \
 	%D%/cost/op_chains.c \
@@ -236,8 +322,6 @@ libsim_la_SOURCES = \
 	%D%/cost/steady.h \
 	%D%/cost/timeline.c \
 	%D%/cost/timeline.h \
-	%D%/cost/kernel_trust.c \
-	%D%/cost/kernel_trust.h \
 	%D%/cost/traits.c \
 	%D%/cost/traits.h \
 	%D%/cost/works.c \
@@ -266,34 +350,6 @@ libsim_la_SOURCES = \
 	%D%/draw/stack_svg.c \
 	%D%/draw/svg.c \
 	%D%/draw/svg.h \
-	%D%/explain/fold.c \
-	%D%/explain/fold.h \
-	%D%/explain/head.c \
-	%D%/explain/head.h \
-	%D%/explain/lesson.c \
-	%D%/explain/lesson.h \
-	%D%/explain/links.c \
-	%D%/explain/links.h \
-	%D%/explain/links_json.c \
-	%D%/explain/links_text.c \
-	%D%/explain/overview.c \
-	%D%/explain/overview.h \
-	%D%/explain/reshard_picture.c \
-	%D%/explain/reshard_picture.h \
-	%D%/explain/reshard_steps.c \
-	%D%/explain/reshard_steps.h \
-	%D%/explain/reshard_words.c \
-	%D%/explain/reshard_words.h \
-	%D%/explain/roofline.c \
-	%D%/explain/roofline.h \
-	%D%/explain/roofline_json.c \
-	%D%/explain/roofline_picture.c \
-	%D%/explain/roofline_table.c \
-	%D%/explain/roofline_table.h \
-	%D%/explain/schedule.c \
-	%D%/explain/schedule.h \
-	%D%/explain/values.c \
-	%D%/explain/values.h \
 	%D%/graph/arithmetic.c \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
@@ -393,20 +449,18 @@ libsim_la_SOURCES = \
 	%D%/hardware/find.c \
 	%D%/hardware/hardware.c \
 	%D%/hardware/hardware.h \
+	%D%/hardware/host.c \
 	%D%/hardware/kernel_forms.c \
 	%D%/hardware/kernel_model.c \
 	%D%/hardware/kernel_model.h \
 	%D%/hardware/kernel_model_reader.c \
 	%D%/hardware/kernel_model_reader.h \
-	%D%/hardware/shipped_models.c \
-	%D%/hardware/shipped_models.h \
-	%D%/hardware/kernel_time.c \
 	%D%/hardware/kernel_row.c \
 	%D%/hardware/kernel_row.h \
 	%D%/hardware/kernel_row_time.c \
+	%D%/hardware/kernel_time.c \
 	%D%/hardware/kernel_work.c \
 	%D%/hardware/kernel_work.h \
-	%D%/hardware/host.c \
 	%D%/hardware/key_values.c \
 	%D%/hardware/key_values.h \
 	%D%/hardware/keys.c \
@@ -417,6 +471,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \
 	%D%/hardware/shipped.h \
+	%D%/hardware/shipped_models.c \
+	%D%/hardware/shipped_models.h \
 	%D%/hardware/software.c \
 	%D%/hardware/software.h \
 	%D%/hardware/steps.c \
@@ -426,78 +482,6 @@ libsim_la_SOURCES = \
 	%D%/hardware/torus.h \
 	%D%/hardware/traits.c \
 	%D%/hardware/traits.h \
-	%D%/jobs/array_names.c \
-	%D%/jobs/array_names.h \
-	%D%/jobs/ask.c \
-	%D%/jobs/ask.h \
-	%D%/jobs/asked.c \
-	%D%/jobs/asked.h \
-	%D%/jobs/bench_collectives.c \
-	%D%/jobs/bench_collectives.h \
-	%D%/jobs/bench_hardware.c \
-	%D%/jobs/bench_hardware.h \
-	%D%/jobs/calibration.c \
-	%D%/jobs/calibration.h \
-	%D%/jobs/canvas.c \
-	%D%/jobs/canvas.h \
-	%D%/jobs/chosen.c \
-	%D%/jobs/chosen.h \
-	%D%/jobs/cluster.c \
-	%D%/jobs/cluster.h \
-	%D%/jobs/command.c \
-	%D%/jobs/command.h \
-	%D%/jobs/comparison.c \
-	%D%/jobs/comparison.h \
-	%D%/jobs/conversion.c \
-	%D%/jobs/conversion.h \
-	%D%/jobs/explain_links.c \
-	%D%/jobs/explain_links.h \
-	%D%/jobs/explained.c \
-	%D%/jobs/explained.h \
-	%D%/jobs/exported.c \
-	%D%/jobs/exported.h \
-	%D%/jobs/first.c \
-	%D%/jobs/first.h \
-	%D%/jobs/first_scenario.c \
-	%D%/jobs/first_scenario.h \
-	%D%/jobs/first_serving.c \
-	%D%/jobs/first_serving.h \
-	%D%/jobs/picture.c \
-	%D%/jobs/picture.h \
-	%D%/jobs/replay_program.c \
-	%D%/jobs/replay_program.h \
-	%D%/jobs/reshard_asked.c \
-	%D%/jobs/reshard_asked.h \
-	%D%/jobs/rounds.c \
-	%D%/jobs/rounds.h \
-	%D%/jobs/save.c \
-	%D%/jobs/save.h \
-	%D%/jobs/search_scaling.c \
-	%D%/jobs/search_scaling.h \
-	%D%/jobs/search_tensors.c \
-	%D%/jobs/search_tensors.h \
-	%D%/jobs/searched.c \
-	%D%/jobs/searched.h \
-	%D%/jobs/served.c \
-	%D%/jobs/served.h \
-	%D%/jobs/sides.c \
-	%D%/jobs/sides.h \
-	%D%/jobs/step_plans.c \
-	%D%/jobs/step_plans.h \
-	%D%/jobs/sweep.c \
-	%D%/jobs/sweep.h \
-	%D%/jobs/timetables.c \
-	%D%/jobs/timetables.h \
-	%D%/jobs/training.c \
-	%D%/jobs/training.h \
-	%D%/jobs/tree_layout.c \
-	%D%/jobs/tree_layout.h \
-	%D%/jobs/tree_picture.c \
-	%D%/jobs/tree_picture.h \
-	%D%/jobs/trials.c \
-	%D%/jobs/trials.h \
-	%D%/jobs/work.c \
-	%D%/jobs/work.h \
 	%D%/kern/amax.c \
 	%D%/kern/append.c \
 	%D%/kern/attention.c \
@@ -594,10 +578,10 @@ libsim_la_SOURCES = \
 	%D%/model/elementwise.c \
 	%D%/model/expr.c \
 	%D%/model/expr.h \
-	%D%/model/graph_text.c \
-	%D%/model/graph_text.h \
 	%D%/model/fused_marks.c \
 	%D%/model/fused_marks.h \
+	%D%/model/graph_text.c \
+	%D%/model/graph_text.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
 	%D%/model/lint.c \
@@ -680,12 +664,12 @@ libsim_la_SOURCES = \
 	%D%/partition/masks.h \
 	%D%/partition/mend.c \
 	%D%/partition/mend.h \
+	%D%/partition/offload.c \
+	%D%/partition/offload.h \
 	%D%/partition/op_ways.c \
 	%D%/partition/op_ways.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
-	%D%/partition/offload.c \
-	%D%/partition/offload.h \
 	%D%/partition/overlap.c \
 	%D%/partition/overlap.h \
 	%D%/partition/partition.c \
@@ -764,31 +748,6 @@ libsim_la_SOURCES = \
 	%D%/program/step_memory.c \
 	%D%/program/valid.c \
 	%D%/program/valid.h \
-	%D%/ranks/bundle.c \
-	%D%/ranks/bundle.h \
-	%D%/ranks/chain.c \
-	%D%/ranks/chain.h \
-	%D%/ranks/courier.c \
-	%D%/ranks/farm.c \
-	%D%/ranks/farm.h \
-	%D%/ranks/letters.c \
-	%D%/ranks/letters.h \
-	%D%/ranks/meet.c \
-	%D%/ranks/meet.h \
-	%D%/ranks/over_ranks.c \
-	%D%/ranks/over_ranks.h \
-	%D%/ranks/owners.c \
-	%D%/ranks/owners.h \
-	%D%/ranks/pieces.c \
-	%D%/ranks/pieces.h \
-	%D%/ranks/ranks.h \
-	%D%/ranks/remote.c \
-	%D%/ranks/remote.h \
-	%D%/ranks/span.c \
-	%D%/ranks/span.h \
-	%D%/ranks/spread.c \
-	%D%/ranks/spread.h \
-	%D%/ranks/wire.h \
 	%D%/report/attention.c \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
@@ -822,9 +781,9 @@ libsim_la_SOURCES = \
 	%D%/report/files.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/glance.c \
 	%D%/report/hardware_text.c \
 	%D%/report/hardware_text.h \
-	%D%/report/glance.c \
 	%D%/report/heat.c \
 	%D%/report/heat_fold.c \
 	%D%/report/host.c \
@@ -913,6 +872,31 @@ libsim_la_SOURCES = \
 	%D%/run/params.h \
 	%D%/run/partition.c \
 	%D%/run/partition.h \
+	%D%/run/ranks/bundle.c \
+	%D%/run/ranks/bundle.h \
+	%D%/run/ranks/chain.c \
+	%D%/run/ranks/chain.h \
+	%D%/run/ranks/courier.c \
+	%D%/run/ranks/farm.c \
+	%D%/run/ranks/farm.h \
+	%D%/run/ranks/letters.c \
+	%D%/run/ranks/letters.h \
+	%D%/run/ranks/meet.c \
+	%D%/run/ranks/meet.h \
+	%D%/run/ranks/over_ranks.c \
+	%D%/run/ranks/over_ranks.h \
+	%D%/run/ranks/owners.c \
+	%D%/run/ranks/owners.h \
+	%D%/run/ranks/pieces.c \
+	%D%/run/ranks/pieces.h \
+	%D%/run/ranks/ranks.h \
+	%D%/run/ranks/remote.c \
+	%D%/run/ranks/remote.h \
+	%D%/run/ranks/span.c \
+	%D%/run/ranks/span.h \
+	%D%/run/ranks/spread.c \
+	%D%/run/ranks/spread.h \
+	%D%/run/ranks/wire.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
 	%D%/run/run.c \
@@ -926,6 +910,12 @@ libsim_la_SOURCES = \
 	%D%/run/verdict.h \
 	%D%/run/view.c \
 	%D%/run/view.h \
+	%D%/run/walk/inspect.c \
+	%D%/run/walk/moves.c \
+	%D%/run/walk/step_times.c \
+	%D%/run/walk/walk.c \
+	%D%/run/walk/walk.h \
+	%D%/run/walk/walker.h \
 	%D%/scenario/betas.c \
 	%D%/scenario/brief_text.c \
 	%D%/scenario/canonical_text.c \
@@ -1098,12 +1088,6 @@ libsim_la_SOURCES = \
 	%D%/serving/trace_jsonl.c \
 	%D%/serving/trace_times.c \
 	%D%/serving/trace_times.h \
-	%D%/store/runs.c \
-	%D%/store/runs.h \
-	%D%/store/runs_table.c \
-	%D%/store/runs_table.h \
-	%D%/store/write.c \
-	%D%/store/write.h \
 	%D%/timetable/bubble.c \
 	%D%/timetable/bubble.h \
 	%D%/timetable/dualpipev.c \
@@ -1135,9 +1119,9 @@ libsim_la_SOURCES = \
 	%D%/trial/error_bounds.h \
 	%D%/trial/fit.c \
 	%D%/trial/fit.h \
-	%D%/trial/graph_builder.c \
 	%D%/trial/given.c \
 	%D%/trial/given.h \
+	%D%/trial/graph_builder.c \
 	%D%/trial/handoff.c \
 	%D%/trial/handoff.h \
 	%D%/trial/largest.c \
@@ -1169,13 +1153,7 @@ libsim_la_SOURCES = \
 	%D%/trial/variant.c \
 	%D%/trial/variant.h \
 	%D%/trial/verify.c \
-	%D%/trial/verify.h \
-	%D%/walk/inspect.c \
-	%D%/walk/moves.c \
-	%D%/walk/step_times.c \
-	%D%/walk/walk.c \
-	%D%/walk/walk.h \
-	%D%/walk/walker.h
+	%D%/trial/verify.h
 
 # The clusters that are shipped lie in the library as text.
 HARDWARE_FILES = \
@@ -1230,7 +1208,7 @@ endif
 
 # The only file that calls MPI.
 if WITH_MPI
-libsim_la_SOURCES += %D%/ranks/wire_mpi.c
+libsim_la_SOURCES += %D%/run/ranks/wire_mpi.c
 endif
 
 # The same for other programs: only shd_* is visible.

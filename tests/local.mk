@@ -28,7 +28,9 @@ check_PROGRAMS += \
 	%D%/calibrate/machine \
 	%D%/capture/capture \
 	%D%/cmd/failures \
+	%D%/cmd/schedule \
 	%D%/coll/coll \
+	%D%/command/store \
 	%D%/cost/events \
 	%D%/cost/experts_read \
 	%D%/cost/op_seconds \
@@ -36,7 +38,6 @@ check_PROGRAMS += \
 	%D%/cost/steady \
 	%D%/draw/figure \
 	%D%/draw/palette \
-	%D%/explain/schedule \
 	%D%/graph/gradient \
 	%D%/graph/gradient_layers \
 	%D%/graph/graph \
@@ -101,9 +102,6 @@ check_PROGRAMS += \
 	%D%/program/program \
 	%D%/program/record \
 	%D%/program/valid \
-	%D%/ranks/farm \
-	%D%/ranks/ranks_calls \
-	%D%/ranks/ranks_programs \
 	%D%/report/comparison \
 	%D%/report/outcome \
 	%D%/report/result \
@@ -115,9 +113,13 @@ check_PROGRAMS += \
 	%D%/run/arena \
 	%D%/run/channel \
 	%D%/run/failure \
+	%D%/run/farm \
 	%D%/run/heap \
 	%D%/run/params \
+	%D%/run/ranks_calls \
+	%D%/run/ranks_programs \
 	%D%/run/run \
+	%D%/run/walk \
 	%D%/scenario/scenario \
 	%D%/search/layouts \
 	%D%/serving/requests \
@@ -132,14 +134,12 @@ check_PROGRAMS += \
 	%D%/steps/random_programs \
 	%D%/steps/random_training \
 	%D%/steps/rows \
-	%D%/store/store \
 	%D%/timetable/timetable \
 	%D%/trees/import \
 	%D%/trial/decisions \
 	%D%/trial/faults \
 	%D%/trial/repeat \
-	%D%/trial/variant \
-	%D%/walk/walk
+	%D%/trial/variant
 
 libtap_la_LINK = $(INSTALLED_LINK)
 
@@ -265,8 +265,8 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 	%D%/partition/partition.c \
 	%D%/support/step.c \
 	%D%/support/step.h
-%C%_ranks_ranks_programs_SOURCES = \
-	%D%/ranks/ranks_programs.c \
+%C%_run_ranks_programs_SOURCES = \
+	%D%/run/ranks_programs.c \
 	%D%/support/random_layer_ops.c \
 	%D%/support/random_ops.c \
 	%D%/support/random_program.c \
@@ -362,22 +362,30 @@ test_scripts = \
 	%D%/check/check.sh \
 	%D%/check/check_lines.sh \
 	%D%/check/lint.sh \
+	%D%/cmd/cli_bench.sh \
 	%D%/cmd/cli_errors.sh \
 	%D%/cmd/cli_run.sh \
 	%D%/cmd/completion.sh \
+	%D%/cmd/explain.sh \
 	%D%/cmd/foreign_names.sh \
 	%D%/cmd/hostile.sh \
+	%D%/cmd/init.sh \
 	%D%/cmd/killed.sh \
+	%D%/cmd/links.sh \
 	%D%/cmd/manual.sh \
 	%D%/cmd/mistakes.sh \
+	%D%/cmd/show.sh \
+	%D%/cmd/show_memory.sh \
+	%D%/cmd/show_names.sh \
+	%D%/cmd/show_timetable.sh \
 	%D%/cmd/stop.sh \
+	%D%/cmd/trace.sh \
+	%D%/cmd/uneven.sh \
+	%D%/command/runs.sh \
 	%D%/cost/estimators.sh \
 	%D%/cost/modelled.sh \
 	%D%/cost/published.sh \
 	%D%/draw/pictures.sh \
-	%D%/explain/explain.sh \
-	%D%/explain/links.sh \
-	%D%/explain/uneven.sh \
 	%D%/export/export.sh \
 	%D%/hardware/clusters.sh \
 	%D%/hardware/supposed.sh \
@@ -389,13 +397,6 @@ test_scripts = \
 	%D%/house/layers.sh \
 	%D%/house/portable.sh \
 	%D%/house/release.sh \
-	%D%/jobs/cli_bench.sh \
-	%D%/jobs/init.sh \
-	%D%/jobs/show.sh \
-	%D%/jobs/show_memory.sh \
-	%D%/jobs/show_names.sh \
-	%D%/jobs/show_timetable.sh \
-	%D%/jobs/trace.sh \
 	%D%/lib/exports.sh \
 	%D%/lib/misuse.sh \
 	%D%/model/activations.sh \
@@ -429,9 +430,6 @@ test_scripts = \
 	%D%/query/query_ring.sh \
 	%D%/query/query_train.sh \
 	%D%/query/train_step.sh \
-	%D%/ranks/ranks.sh \
-	%D%/ranks/ranks_ends.sh \
-	%D%/ranks/ranks_farm.sh \
 	%D%/report/columns.sh \
 	%D%/report/compare.sh \
 	%D%/report/report.sh \
@@ -439,6 +437,9 @@ test_scripts = \
 	%D%/report/screenful.sh \
 	%D%/report/told.sh \
 	%D%/rules/import_rules.sh \
+	%D%/run/ranks.sh \
+	%D%/run/ranks_ends.sh \
+	%D%/run/ranks_farm.sh \
 	%D%/scenario/schema.sh \
 	%D%/search/search.sh \
 	%D%/search/search_for.sh \
@@ -468,7 +469,6 @@ test_scripts = \
 	%D%/steps/twenty_steps.sh \
 	%D%/steps/values.sh \
 	%D%/steps/zero.sh \
-	%D%/store/runs.sh \
 	%D%/training/import_options.sh \
 	%D%/trees/show_tree.sh \
 	%D%/trial/fit.sh
@@ -564,8 +564,8 @@ AM_TESTS_ENVIRONMENT = \
 AM_TESTS_FD_REDIRECT = 9>&2
 # Scripts that run other tests' programs.
 %D%/cmd/foreign_names.log: %D%/base/literals$(EXEEXT)
-%D%/ranks/ranks.log: %D%/ranks/ranks_calls$(EXEEXT) %D%/ranks/ranks_programs$(EXEEXT)
-%D%/ranks/ranks_farm.log: %D%/ranks/farm$(EXEEXT)
+%D%/run/ranks.log: %D%/run/ranks_calls$(EXEEXT) %D%/run/ranks_programs$(EXEEXT)
+%D%/run/ranks_farm.log: %D%/run/farm$(EXEEXT)
 # dearest.sh adds up the seconds of all other tests.
 %D%/house/dearest.log: $(filter-out %D%/house/dearest.log,$(TEST_LOGS))
 CLEANFILES += %D%/*/*.cpu

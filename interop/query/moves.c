@@ -9,7 +9,7 @@
 #include "cost/plan.h"
 #include "query/limits.h"
 #include "report/traffic.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 static void write_collectives(struct json_out *out, const struct traffic *t)
 {

@@ -11,7 +11,7 @@
 #include "query/query.h"
 #include "question/read_field.h"
 #include "trial/collect.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 /* The question and its run. */
 struct layer_run {

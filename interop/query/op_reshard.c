@@ -17,7 +17,7 @@
 #include "query/moves.h"
 #include "query/query.h"
 #include "question/read_field.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct reshard_question {
     struct shd_mesh *mesh;

@@ -15,7 +15,7 @@
 #include "query/train.h"
 #include "trial/collect.h"
 #include "trial/curve.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct train_run {
     struct train train;

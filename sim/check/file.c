@@ -13,8 +13,8 @@
 #include "base/wait.h"
 #include "check/script.h"
 #include "check/stored.h"
-#include "jobs/command.h"
-#include "ranks/ranks.h"
+#include "command/command.h"
+#include "run/ranks/ranks.h"
 #include "report/outcome.h"
 
 #define OLDER                                                                              \

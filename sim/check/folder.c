@@ -16,12 +16,12 @@
 #include "check/file.h"
 #include "check/script.h"
 #include "check/stored.h"
-#include "jobs/command.h"
-#include "ranks/farm.h"
-#include "ranks/ranks.h"
+#include "command/command.h"
+#include "run/ranks/farm.h"
+#include "run/ranks/ranks.h"
 #include "check/baseline_folder.h"
 #include "check/folder_files.h"
-#include "store/write.h"
+#include "command/write.h"
 
 #define LEFT_OUT_MAX 20 /* files named in a message */
 

@@ -10,7 +10,7 @@
 #include <shd/match.h>
 
 #include "base/file.h"
-#include "jobs/conversion.h"
+#include "command/conversion.h"
 
 #define NUMBER_MAX ((int64_t)1 << 30)
 

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "hardware/hardware.h"
-#include "jobs/command.h"
+#include "command/command.h"
 #include "model/lint.h"
 #include "program/rows.h"
 #include "report/host.h"

@@ -6,7 +6,7 @@
 #ifndef CHECK_STRATEGY_H
 #define CHECK_STRATEGY_H
 
-#include "jobs/work.h"
+#include "command/work.h"
 #include "report/outcome.h"
 #include "check/baseline.h"
 

@@ -15,8 +15,8 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "check/file.h"
-#include "jobs/command.h"
-#include "store/write.h"
+#include "command/command.h"
+#include "command/write.h"
 
 bool check_is_on(const char *name)
 {

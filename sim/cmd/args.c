@@ -16,7 +16,7 @@
 #include "base/escape.h"
 #include "base/foreign.h"
 #include "base/nearest.h"
-#include "jobs/command.h"
+#include "command/command.h"
 #include "scenario/scenario.h"
 #include "search/space.h"
 

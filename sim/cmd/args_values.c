@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/args.h"
-#include "jobs/asked.h"
+#include "command/asked.h"
 #include "run/backend.h"
 
 /* Numbers in a field of some size. */

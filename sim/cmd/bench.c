@@ -11,10 +11,10 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/asked.h"
-#include "jobs/bench_collectives.h"
-#include "jobs/bench_hardware.h"
-#include "jobs/command.h"
+#include "command/asked.h"
+#include "cmd/bench/bench_collectives.h"
+#include "cmd/bench/bench_hardware.h"
+#include "command/command.h"
 
 #define DEVICES_LIMIT 65535 /* each is a thread; hosts have fewer long before */
 #define COUNT_LIMIT 1000000 /* of rounds and of the factor between sizes: more is a slip */

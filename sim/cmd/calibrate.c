@@ -7,7 +7,7 @@
 #include "calibrate/fit.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/calibration.h"
+#include "cmd/calibrate/calibration.h"
 
 #define ROWS_MAX 1000000
 

@@ -12,7 +12,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "jobs/command.h"
+#include "command/command.h"
 
 void cmd_list(FILE *file, const struct cmd *const *table)
 {

@@ -10,9 +10,9 @@
 
 #include "base/nearest.h"
 #include "export/export.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/picture.h"
+#include "command/canvas.h"
+#include "command/chosen.h"
+#include "command/picture.h"
 
 #define NO_SCENARIO "no scenario file given ('-' is standard input)"
 

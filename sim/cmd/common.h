@@ -8,7 +8,7 @@
 #define CMD_COMMON_H
 
 #include "cmd/args.h"
-#include "jobs/trials.h"
+#include "command/trials.h"
 
 /* SCENARIO..., --set, --strategy and --quiet, of a struct work, which args_parse() initializes: end
  * it with work_fini(). */

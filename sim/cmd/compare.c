@@ -9,8 +9,8 @@
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/comparison.h"
-#include "jobs/picture.h"
+#include "command/comparison.h"
+#include "command/picture.h"
 
 /* As long as a user waits for a table.  The time is enough for some fifty rounds of
  * scenarios/strategies.yaml on a quiet host of two cores, and for four rounds where four other

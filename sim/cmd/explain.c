@@ -13,8 +13,8 @@
 #include "cmd/common.h"
 #include "cmd/explain.h"
 #include "coll/coll.h"
-#include "jobs/command.h"
-#include "jobs/explained.h"
+#include "command/command.h"
+#include "cmd/explain/explained.h"
 
 static void check(const struct args_line *line, void *input)
 {

@@ -8,11 +8,11 @@
 
 #include "cmd/common.h"
 #include "cmd/explain.h"
-#include "explain/schedule.h"
-#include "jobs/asked.h"
-#include "jobs/canvas.h"
-#include "jobs/command.h"
-#include "jobs/explain_links.h"
+#include "cmd/explain/schedule.h"
+#include "command/asked.h"
+#include "command/canvas.h"
+#include "command/command.h"
+#include "cmd/explain/explain_links.h"
 
 struct options {
     struct canvas canvas;

@@ -7,10 +7,10 @@
 #include "cmd/explain.h"
 
 #include "cmd/common.h"
-#include "explain/reshard_picture.h"
-#include "jobs/canvas.h"
-#include "jobs/command.h"
-#include "jobs/reshard_asked.h"
+#include "cmd/explain/reshard_picture.h"
+#include "command/canvas.h"
+#include "command/command.h"
+#include "cmd/explain/reshard_asked.h"
 
 struct options {
     struct canvas canvas;

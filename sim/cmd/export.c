@@ -10,9 +10,9 @@
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "export/export.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
-#include "jobs/exported.h"
+#include "command/chosen.h"
+#include "command/command.h"
+#include "cmd/export/exported.h"
 
 struct options {
     struct chosen chosen;

@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/conversion.h"
+#include "command/conversion.h"
 
 #define SOURCES "easydel|eformer|megatron|sglang|t5x|torchtitan|vllm"
 #define NAMES "easydel|easydel-apart|shardsim"

@@ -9,8 +9,8 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/command.h"
-#include "jobs/first_scenario.h"
+#include "command/command.h"
+#include "cmd/init/first_scenario.h"
 
 static void take_model(const struct args_value *v)
 {

@@ -19,8 +19,8 @@
 #include "base/thread.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/command.h"
-#include "ranks/ranks.h"
+#include "command/command.h"
+#include "run/ranks/ranks.h"
 
 static const struct cmd *const cmds[] = {
     /* in the order of --help */

@@ -12,7 +12,7 @@
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/command.h"
+#include "command/command.h"
 #include "query/manual.h"
 #include "report/para.h"
 

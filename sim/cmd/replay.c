@@ -10,8 +10,8 @@
 #include "base/decimal.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/command.h"
-#include "jobs/replay_program.h"
+#include "command/command.h"
+#include "cmd/replay/replay_program.h"
 
 static void take_percent(const struct args_value *v)
 {

@@ -6,8 +6,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/command.h"
-#include "jobs/sides.h"
+#include "command/command.h"
+#include "command/sides.h"
 #include "report/page.h"
 
 /* Time for the rounds of all strategies together; replayed times get as steady as this allows. */

@@ -10,8 +10,8 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "jobs/command.h"
-#include "store/runs_table.h"
+#include "command/command.h"
+#include "command/runs_table.h"
 
 #define IDS_MAX 64 /* that are compared: more fill no screen */
 

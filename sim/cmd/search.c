@@ -11,8 +11,8 @@
 #include "cmd/cmd.h"
 #include "base/units.h"
 #include "cmd/common.h"
-#include "jobs/searched.h"
-#include "ranks/ranks.h"
+#include "cmd/search/searched.h"
+#include "run/ranks/ranks.h"
 #include "timetable/timetable.h"
 
 #define TOP 10 /* layouts listed by default */

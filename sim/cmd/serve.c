@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/served.h"
+#include "cmd/serve/served.h"
 #include "serving/policy.h"
 
 #define REQUESTS 1000

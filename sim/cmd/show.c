@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmd/args.h"
-#include "jobs/command.h"
+#include "command/command.h"
 
 static const struct cmd *const subjects[] = {
     &show_array,      &show_curves,    &show_figures, &show_functions,

@@ -7,9 +7,9 @@
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "draw/layouts.h"
-#include "jobs/asked.h"
-#include "jobs/canvas.h"
-#include "jobs/command.h"
+#include "command/asked.h"
+#include "command/canvas.h"
+#include "command/command.h"
 
 struct request {
     struct canvas canvas;

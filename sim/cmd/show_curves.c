@@ -7,7 +7,7 @@
 #include "cmd/show.h"
 
 #include "cmd/common.h"
-#include "jobs/training.h"
+#include "command/training.h"
 
 static const struct args_row rows[] = {
     {"json", 'j', NULL, args_switch, ARGS_AT(struct training, json), 0, 0,

@@ -9,7 +9,7 @@
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/show.h"
-#include "jobs/command.h"
+#include "command/command.h"
 #include "report/figures.h"
 #include "report/para.h"
 

@@ -7,9 +7,9 @@
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "hardware/shipped.h"
-#include "jobs/canvas.h"
-#include "jobs/cluster.h"
-#include "jobs/command.h"
+#include "command/canvas.h"
+#include "command/cluster.h"
+#include "command/command.h"
 #include "report/hardware_text.h"
 
 struct options {

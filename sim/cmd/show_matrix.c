@@ -8,9 +8,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
+#include "command/canvas.h"
+#include "command/chosen.h"
+#include "command/command.h"
 #include "report/matrix.h"
 
 struct options {

@@ -11,9 +11,9 @@
 
 #include "base/units.h"
 #include "cmd/common.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
+#include "command/canvas.h"
+#include "command/chosen.h"
+#include "command/command.h"
 #include "report/memory_film.h"
 
 struct request {

@@ -8,10 +8,10 @@
 #include "cmd/show.h"
 
 #include "cmd/common.h"
-#include "jobs/array_names.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
+#include "cmd/show/array_names.h"
+#include "command/canvas.h"
+#include "command/chosen.h"
+#include "command/command.h"
 
 struct options {
     struct canvas canvas;

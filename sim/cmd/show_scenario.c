@@ -10,7 +10,7 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
-#include "jobs/command.h"
+#include "command/command.h"
 #include "model/graph_text.h"
 #include "report/para.h"
 #include "scenario/scenario.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "cmd/common.h"
-#include "jobs/timetables.h"
+#include "cmd/show/timetables.h"
 #include "timetable/timetable.h"
 
 /* The names of times, longest first. */

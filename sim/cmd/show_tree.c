@@ -11,11 +11,11 @@
 #include "base/units.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
-#include "jobs/asked.h"
-#include "jobs/command.h"
-#include "jobs/picture.h"
-#include "jobs/tree_layout.h"
-#include "jobs/tree_picture.h"
+#include "command/asked.h"
+#include "command/command.h"
+#include "command/picture.h"
+#include "cmd/show/tree_layout.h"
+#include "cmd/show/tree_picture.h"
 
 struct options {
     const char *model, *rules, *mesh, *picture;

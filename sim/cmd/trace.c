@@ -8,8 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cost/timeline.h"
-#include "jobs/command.h"
-#include "jobs/sides.h"
+#include "command/command.h"
+#include "command/sides.h"
 #include "report/trace.h"
 
 /* The time that a user waits for a trace; rounds within this time make replayed steps steadier. */

@@ -11,7 +11,7 @@
 #ifndef SEARCH_LAYOUT_PIECES_H
 #define SEARCH_LAYOUT_PIECES_H
 
-#include "ranks/farm.h"
+#include "run/ranks/farm.h"
 #include "search/piece_reader.h"
 
 struct pieces; /* opaque */

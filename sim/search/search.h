@@ -19,7 +19,7 @@
 #define SEARCH_SEARCH_H
 
 #include "base/map.h"
-#include "ranks/farm.h"
+#include "run/ranks/farm.h"
 #include "search/journal.h"
 #include "search/layout_pieces.h"
 #include "search/layout_plan.h"

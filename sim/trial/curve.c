@@ -7,7 +7,7 @@
 
 #include "graph/optimizer/optimizer.h"
 #include "kern/convert.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 
 static double number_of(const struct program_buffer *b, const void *shard)
 {

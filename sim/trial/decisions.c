@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "program/record.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 #include "trial/collect.h"
 
 static bool decides(const struct program_op *op)

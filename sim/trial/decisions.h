@@ -17,7 +17,7 @@
 #define TRIAL_DECISIONS_H
 
 #include "program/program.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct decisions {
     const struct program *program; /* of the run; not owned */

@@ -16,7 +16,7 @@
 #include "program/program.h"
 #include "program/record.h"
 #include "trial/verify.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct shd_graph {
     struct graph *graph;

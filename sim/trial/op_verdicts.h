@@ -18,7 +18,7 @@
 #define TRIAL_OP_VERDICTS_H
 
 #include "program/record.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 /* Execute the record's program again, unmeasured, and fill `step`, `step_op` and `nsteps` of the
  * record.  Errors as walk_run(). */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kern/error.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 #include "trial/error_bounds.h"
 #include "trial/reference_rows.h"
 

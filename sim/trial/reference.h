@@ -1,7 +1,7 @@
 /* reference.h - the unsharded computation: a program of one device, computed by all ranks in
  * shares.
  *
- * Every rank has a piece of each array (ranks/pieces.h), and of each op it computes some rows of
+ * Every rank has a piece of each array (run/ranks/pieces.h), and of each op it computes some rows of
  * the results (kern/cut.h) from the operand rows they need: its own, and others that ranks send.
  * Sums are never split, so each element has the same bits as in one process.  Every rank computes
  * small ops whole; one rank computes an op that cannot be cut.
@@ -17,7 +17,7 @@
 #define TRIAL_REFERENCE_H
 
 #include "program/program.h"
-#include "ranks/pieces.h"
+#include "run/ranks/pieces.h"
 #include "trial/decisions.h"
 
 /* This rank's piece of an array: elements of the program's type, and the allowed deviation of each

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "kern/error.h"
-#include "ranks/ranks.h"
+#include "run/ranks/ranks.h"
 
 int reference_no_memory(struct shd_error *err)
 {

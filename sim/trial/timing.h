@@ -18,7 +18,7 @@
 #define TRIAL_TIMING_H
 
 #include "cost/works.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 /* Repeats of a walk in a round: one to warm up, and enough others that creating the thread and the
  * arguments, once per walk, costs little in comparison. */

@@ -18,8 +18,8 @@
 #include "model/pipeline.h"
 #include "model/products.h"
 #include "partition/partition.h"
-#include "ranks/ranks.h"
-#include "ranks/spread.h"
+#include "run/ranks/ranks.h"
+#include "run/ranks/spread.h"
 #include "trial/curve.h"
 #include "trial/verify.h"
 

@@ -23,7 +23,7 @@
 #include "scenario/scenario.h"
 #include "trial/outputs.h"
 #include "trial/timing.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct trial {
     const struct scenario *scenario; /* not owned, or `resolved` */

@@ -10,8 +10,8 @@
 #include "kern/error.h"
 #include "partition/partition.h"
 #include "program/shard.h"
-#include "ranks/ranks.h"
-#include "ranks/spread.h"
+#include "run/ranks/ranks.h"
+#include "run/ranks/spread.h"
 #include "trial/curve.h"
 #include "trial/op_verdicts.h"
 

@@ -11,7 +11,7 @@
 #include "program/record.h"
 #include "trial/decisions.h"
 #include "trial/reference.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 struct verify_reference {
     uint32_t nresults;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/command.h"
+#include "command/command.h"
 #include "failures_cases.h"
 #include "failures_try.h"
 #include "../support/tap.h"

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "measured/nccl.h"
+#include "calibrate/nccl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

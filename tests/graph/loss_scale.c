@@ -15,7 +15,7 @@
 #include "partition/partition.h"
 #include "program/record.h"
 #include "../support/tap.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 enum { N = 4, STEPS = 14, INITIAL = 1024, INTERVAL = 3, RESULTS_MAX = 16 };
 

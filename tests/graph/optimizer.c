@@ -15,7 +15,7 @@
 #include "../support/tap.h"
 #include "trial/collect.h"
 #include "trial/verify.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 enum { BATCH = 8, IN = 12, OUT = 4, NPARAMS = IN * OUT + OUT, STEPS = 5, NODES_MAX = 512 };
 

@@ -15,7 +15,7 @@
 #include "../support/random_program.h"
 #include "../support/tap.h"
 #include "trial/elements.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 #define SEED 2302
 #define NPROGRAMS 60

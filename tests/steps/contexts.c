@@ -17,7 +17,7 @@
 #include "../support/step.h"
 #include "../support/tap.h"
 #include "../support/tried.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 #define TOLERANCE 1e-9 /* error relative to the largest element of an array, in float64 */
 

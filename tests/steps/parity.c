@@ -14,7 +14,7 @@
 #include "../support/step.h"
 #include "../support/tap.h"
 #include "trial/trial.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

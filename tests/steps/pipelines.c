@@ -17,7 +17,7 @@
 #include "../support/tap.h"
 #include "timetable/walk.h"
 #include "../support/tried.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 static const char model[] =
     "version: 1\n"

@@ -19,7 +19,7 @@
 #include "../support/tap.h"
 #include "timetable/timetable.h"
 #include "trial/verify.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 enum { NODES_MAX = 256, NAXES_MAX = 3 };
 

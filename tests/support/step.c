@@ -9,7 +9,7 @@
 #include "cost/plan.h"
 #include "program/rows.h"
 #include "tap.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 bool step_init(struct step *out, const struct partition_request *request)
 {

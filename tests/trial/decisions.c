@@ -15,7 +15,7 @@
 #include "../support/tap.h"
 #include "trial/decisions.h"
 #include "trial/verify.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 enum { BATCH = 48, EMBED = 64, EXPERTS = 32, CHOICES = 3, WIDTH = 4, LEAVES = 2 };
 

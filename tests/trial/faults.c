@@ -27,7 +27,7 @@
 #include "../support/random_program.h"
 #include "../support/tap.h"
 #include "trial/verify.h"
-#include "walk/walk.h"
+#include "run/walk/walk.h"
 
 #define SEED 31000000u         /* seed of the first program, if none is given */
 #define FAULTS_A_PROGRAM 10    /* faults of each kind */

@@ -1,0 +1,21 @@
+/* exported.h - what is laid out, as code of another system.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_EXPORT_EXPORTED_H
+#define CMD_EXPORT_EXPORTED_H
+
+#include "export/export.h"
+#include "trial/trial.h"
+
+/* Append the code of a trial's layout, which needs no program: trial_lay().  Errors as
+ * export_write(). */
+SHD_MUST_CHECK int exported_write(struct text *out, const struct trial *trial,
+                                  const struct export_target *target, struct shd_error *err);
+
+/* Whether a target, `arg`, can say a trial's layout: a subject_check_fn. */
+int exported_check(const void *arg, const struct trial *trial, struct shd_error *err);
+
+#endif /* CMD_EXPORT_EXPORTED_H */

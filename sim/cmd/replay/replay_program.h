@@ -1,0 +1,27 @@
+/* replay_program.h - the collectives of another system's program: counted, along which axes, drawn,
+ * timed, and beside our own program of the same model.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_REPLAY_REPLAY_PROGRAM_H
+#define CMD_REPLAY_REPLAY_PROGRAM_H
+
+#include "capture/reader.h"
+#include "command/canvas.h"
+
+struct replay {
+    struct canvas canvas;
+    const char **files; /* of argv */
+    size_t nfiles;
+    const char *mesh, *hardware, *beside, *strategy;
+    struct reader_request request;
+    double above; /* percent more than --beside moves, from which on it fails; negative: never */
+    bool json, matrix;
+};
+
+/* Read the program and print what was asked of it; returns the exit status. */
+int replay_program_tell(struct replay *replay);
+
+#endif /* CMD_REPLAY_REPLAY_PROGRAM_H */
