@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "cost/op_experts.h"
 #include "cost/op_seconds.h"
 #include "hardware/kernel_work.h"
 
@@ -42,10 +43,14 @@ static const struct kernel_model *collective_model(struct kernel_sizes *out,
                                                    const struct op_seconds *s, uint32_t op,
                                                    int32_t position)
 {
+    const struct kernel_model *exchange;
     struct hardware_transfer t;
     struct hardware_collective c;
 
     op_seconds_transfer(&t, s, op, position);
+    exchange = t.kind == COLL_ALL_TO_ALL ? op_experts_exchange(out, s, op) : NULL;
+    if (exchange)
+        return exchange;
     hardware_collective(&c, s->hardware, t.kind, &t.group, t.operand_bytes);
     if (c.schedule != HARDWARE_MEASURED)
         return NULL;

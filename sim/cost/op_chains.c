@@ -177,6 +177,14 @@ static void find_biases(struct op_seconds *s)
             s->moves[i].elsewhere = true;
 }
 
+/* Models of experts have the time in which a device moves their rows to them and back. */
+static void find_rows(struct op_seconds *s)
+{
+    for (uint32_t i = s->program->first_op; i < s->program->nops; i++)
+        if (s->program->ops[i].kind == PROGRAM_ROWS && !program_communicates(&s->program->ops[i]))
+            s->moves[i].elsewhere = true;
+}
+
 /* Ops of a chain: enough for a norm with its sums.  Longer chains are split, so that searching for
  * operands read twice stays cheap. */
 #define CHAIN_MAX 16
@@ -219,6 +227,8 @@ void op_chains_find(struct op_seconds *s)
 
     if (is_measured(s))
         find_biases(s);
+    if (s->hardware->by_models && s->hardware->models)
+        find_rows(s);
     for (uint32_t k = 0; k < program->nsegments; k++)
         find_chains(s, program->segments[k].first_op, program->segments[k].end_op);
 }

@@ -3,6 +3,8 @@
 
 #include "cost/op_experts.h"
 
+#include "hardware/kernel_work.h"
+
 #define NEAR 24           /* ops among which a layer's dispatch, combine and sum are looked for */
 #define FEW_TOKENS 256.0 /* of a step with both kinds of experts beside each other */
 
@@ -182,4 +184,49 @@ void op_experts_start(struct op_seconds *s)
             last = more > 0 && is_expert_product(op) ? i : last;
         }
     }
+}
+
+/* ---- exchanges of rows ---- */
+
+/* Tokens of a device, where each has as many of those that devices of the group have together. */
+static double tokens_each(const struct op_seconds *s, const struct program_op *op, double devices)
+{
+    uint32_t of = op->rows.combines ? op->outputs[0] : op->inputs[0];
+    const struct program_buffer *b = &s->program->buffers[of];
+    uint32_t cut = shd_sharding_axes(&b->sharding);
+    uint32_t last = b->rank - (op->rows.combines && !op->rows.sums ? 2 : 1);
+    double tokens = 1;
+
+    for (uint32_t d = 0; d < last; d++)
+        tokens *= (double)b->local[d];
+    for (uint8_t a = 0; a < op->rows.naxes; a++)
+        if (cut >> op->rows.axes[a] & 1)
+            tokens *= (double)shd_mesh_axis_size(s->program->mesh, op->rows.axes[a]);
+    return tokens / devices;
+}
+
+const struct kernel_model *op_experts_exchange(struct kernel_sizes *out, const struct op_seconds *s,
+                                               uint32_t i)
+{
+    const struct hardware_software *software = &s->hardware->software;
+    const char *name = s->prompts ? software->prompts_exchange : software->exchange;
+    const struct program_op *op = &s->program->ops[i];
+    const struct program_buffer *rows = &s->program->buffers[op->inputs[0]];
+    const struct kernel_model *model;
+    struct hardware_group group;
+    double devices;
+
+    if (!s->hardware->served || !name || op->kind != PROGRAM_ROWS ||
+        op->rows.way != PROGRAM_ROWS_DIRECT || !op->rows.routing || !program_communicates(op))
+        return NULL;
+    model = kernel_work_find_named(s->hardware,
+                                   op->rows.combines ? KERNEL_COMBINE : KERNEL_DISPATCH, name);
+    op_seconds_group(&group, s, i);
+    devices = (double)group.members;
+    if (!model || group.inside[0] != group.members)
+        return NULL;
+    *out = (struct kernel_sizes){.devices = devices};
+    kernel_work_set_exchange(out, tokens_each(s, op, devices), (double)rows->local[rows->rank - 1],
+                             op->rows.routing->experts, op->rows.routing->choices, devices, 2);
+    return model;
 }

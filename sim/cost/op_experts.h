@@ -1,5 +1,6 @@
 /* op_experts.h - times of experts: shared ones of a step of serving, which engines run beside the
- * routed ones, and those of training, which wait for the host to start their kernels.
+ * routed ones, the exchange of their rows, and those of training, which wait for the host to start
+ * their kernels.
  *
  * With few tokens neither fills the device.  vLLM starts the shared experts on a stream of their own
  * for up to 256 tokens (VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD), SGLang and TensorRT-LLM do
@@ -27,5 +28,11 @@ void op_experts_hide(struct op_seconds *seconds);
 
 /* Find the products of experts that wait in a step of training, and for how long a start. */
 void op_experts_start(struct op_seconds *seconds);
+
+/* The model of the kernel by which the step's engine sends rows to experts on devices of one domain,
+ * or back, and its sizes.  NULL: the op is none such, the software is no engine, or its kernel was
+ * not measured on the cluster. */
+const struct kernel_model *op_experts_exchange(struct kernel_sizes *out,
+                                               const struct op_seconds *seconds, uint32_t op);
 
 #endif /* COST_OP_EXPERTS_H */

@@ -11,6 +11,7 @@
 #include "cost/op_chains.h"
 #include "cost/op_codes.h"
 #include "cost/op_experts.h"
+#include "hardware/kernel_work.h"
 #include "hardware/shipped_models.h"
 #include "program/rows.h"
 
@@ -154,7 +155,7 @@ static void wait_for_host(struct op_seconds *s)
     double starting = 0, busy = 0;
 
     s->host_s = s->hardware->serving.step_s;
-    if (!(s->hardware->serving.host_launch_s > 0) || !takes_prompts(s))
+    if (!(s->hardware->serving.host_launch_s > 0) || !s->prompts)
         return;
     for (uint32_t i = s->program->first_op; i < s->program->nops; i++) {
         double seconds =
@@ -180,6 +181,7 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
         *out = (struct op_seconds){.program = program};
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     }
+    out->prompts = program_serves(program) && takes_prompts(out);
     op_seconds_lay(out, program->mesh);
     if (program_serves(program)) {
         op_codes_find(out);
@@ -403,9 +405,15 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
 {
     const struct program_op *op = &s->program->ops[i];
     double bucket = s->hardware->software.bucket_bytes, bytes;
+    const struct kernel_model *exchange;
     struct hardware_transfer transfer;
+    struct kernel_parts parts;
+    struct kernel_sizes sizes;
 
     op_seconds_transfer(&transfer, s, i, position);
+    exchange = transfer.kind == COLL_ALL_TO_ALL ? op_experts_exchange(&sizes, s, i) : NULL;
+    if (exchange) /* what goes beside rows goes with them */
+        return op->rows.beside ? 0 : kernel_work_model_seconds(&parts, s->hardware, exchange, &sizes);
     bytes = transfer.operand_bytes;
     if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, op))
         return transfer_seconds(s, op, &transfer, bytes);

@@ -50,6 +50,7 @@ struct op_seconds {
     const struct program *program;   /* not owned */
     const struct hardware *hardware; /* not owned, or `served` */
     struct hardware *served;         /* of a step that does not learn; NULL: it does */
+    bool prompts;     /* ... that takes prompts in */
     uint32_t host_op; /* the kernel before which the host prepares such a step; PROGRAM_NONE */
     double host_s;    /* that devices wait for the host there */
     const struct shd_mesh *mesh; /* not owned: the program's, or that of op_seconds_lay() */

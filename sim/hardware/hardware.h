@@ -128,6 +128,10 @@ struct hardware_software {
                   microbatch, and keeps them for its backward phase */
     bool sequence_parallel; /* tensor parallelism always shards values between layers along the
                                sequence */
+    /* Kernels that send experts' rows to other devices and back, as models of measured ones name
+     * them: in steps that decode, and in those that take prompts in; NULL: the collectives' library
+     * does. */
+    const char *exchange, *prompts_exchange;
 };
 
 /* What engines of serving do otherwise than the software that trains; 0: nothing else. */

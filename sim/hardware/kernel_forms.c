@@ -75,6 +75,24 @@ static double product_seconds(const double *c, const struct kernel_sizes *s,
     return parts->start_s + beside(parts, c[P_SHARPNESS]);
 }
 
+enum { P_MOVES = P_SPLIT + 1 };
+
+/* Rows are gathered for experts and brought back to the order of tokens: read and written twice in
+ * 16 bits, which each of three products has a third of. */
+#define MOVED_BYTES (4 * 2 / 3.0)
+
+/* Some engines move rows by kernels of their own, others in those that multiply them: at constant 1
+ * the device's memory moves all of them on their own. */
+static double experts_seconds(const double *c, const struct kernel_sizes *s,
+                              const struct kernel_peaks *p, struct kernel_parts *parts)
+{
+    double moved = c[P_MOVES] * s->groups * s->m * s->k * MOVED_BYTES / p->memory_bytes_per_s;
+    double seconds = product_seconds(c, s, p, parts);
+
+    parts->moving_s += moved;
+    return seconds + moved;
+}
+
 static void place_product(double *out, const struct kernel_sizes *s)
 {
     out[0] = fmax(s->m, 1);
@@ -90,12 +108,10 @@ static void place_experts(double *out, const struct kernel_sizes *s)
 }
 
 #define PRODUCT_CONSTANTS(start)                                                          \
-    {                                                                                     \
-        {"start_us", start, 0.01, 50}, {"memory", 0.8, 0.05, 1}, {"computing", 0.7, 0.02, 1}, \
-            {"operands", 30, 0.1, 1000}, {"sharpness", 1, 0.05, 10}, {"ramp", 1, 0.01, 50},     \
-        {                                                                                 \
-            "split", 1, 0.05, 20                                                          \
-        }                                                                                 \
+    {"start_us", start, 0.01, 50}, {"memory", 0.8, 0.05, 1}, {"computing", 0.7, 0.02, 1},     \
+        {"operands", 30, 0.1, 1000}, {"sharpness", 1, 0.05, 10}, {"ramp", 1, 0.01, 50},       \
+    {                                                                                         \
+        "split", 1, 0.05, 20                                                                  \
     }
 
 /* ---- attention ---- */
@@ -362,10 +378,11 @@ static void place_linear(double *out, const struct kernel_sizes *s)
     }
 
 const struct kernel_form kernel_model_forms[KERNEL_NKERNELS] = {
-    [KERNEL_PRODUCT] = {PRODUCT_CONSTANTS(2.5), {{"m", 2}, {"n", 2}, {"k", 2}}, product_seconds,
+    [KERNEL_PRODUCT] = {{PRODUCT_CONSTANTS(2.5)}, {{"m", 2}, {"n", 2}, {"k", 2}}, product_seconds,
                        place_product, PRODUCT_MEASURES},
-    [KERNEL_EXPERTS] = {PRODUCT_CONSTANTS(4), {{"m", 0}, {"experts", 0}, {"nk", 0}}, product_seconds,
-                       place_experts, EXPERTS_MEASURES},
+    [KERNEL_EXPERTS] = {{PRODUCT_CONSTANTS(4), {"moves", 1, 0.001, 4}},
+                       {{"m", 0}, {"experts", 0}, {"nk", 0}},
+                       experts_seconds, place_experts, EXPERTS_MEASURES},
     [KERNEL_PREFILL] = {ATTENTION_CONSTANTS,
                        {{"queries", 2}, {"heads", 3}, {"head_dim", 1}, {"group", 3}},
                        prefill_seconds,

@@ -126,20 +126,18 @@ static void read_mla_decode(struct kernel_row *out, const struct kernel_columns 
     set_shape(out, 2, (double[]){s->heads, s->pairs});
 }
 
-/* What an engine's experts take besides their products, as a step of serving has it: choosing,
- * gathering rows, activating, rows in the tokens' order, and their sums.  Codes of the rows are
- * made on their own, and those of activations where these are. */
+/* What an engine's experts take besides their products, which move the rows, as a step of serving
+ * has it: choosing, activating, and the sums of a token's rows.  Codes of the rows are made on their
+ * own, and those of activations where these are. */
 static void add_around_experts(struct kernel_row *out, double hidden, double inter, double tokens,
                                double rows, double choices)
 {
     double a_bytes = out->sizes.a_bits / 8;
 
     add_copy(out, tokens * choices * 4);
-    add_copy(out, 2 * rows * hidden * 2);
     if (a_bytes < 2)
         add_copy(out, rows * hidden * (2 + a_bytes));
     add_copy(out, rows * inter * (2 * 2 + a_bytes));
-    add_copy(out, 2 * rows * hidden * 2);
     add_copy(out, (rows + 2 * tokens) * hidden * 2);
 }
 
@@ -213,13 +211,6 @@ static double element_bytes(const char *type)
     return !strcmp(type, "fp8") ? 1 : 2;
 }
 
-/* Devices that a token's experts lie on, expected if each is chosen alike: a row is sent to each of
- * them once. */
-static double devices_of(double devices, double topk)
-{
-    return devices * (1 - pow(1 - 1 / devices, topk));
-}
-
 static void read_a2a(struct kernel_row *out, const struct kernel_columns *c)
 {
     struct kernel_sizes *s = &out->sizes;
@@ -236,14 +227,9 @@ static void read_a2a(struct kernel_row *out, const struct kernel_columns *c)
         out->kernel = KERNEL_PREPARE;
     snprintf(out->name, sizeof out->name, "%s/%s%s%s%s", word(c, "library"), mode,
              low ? "/low_precision" : "", typed ? "/" : "", typed ? type : "");
-    s->m = number(c, "tokens");
-    s->n = number(c, "hidden");
-    s->groups = number(c, "experts");
-    s->devices = fmax(number(c, "ep"), 1);
-    s->bytes = s->m * s->n * devices_of(s->devices, number(c, "topk")) *
-               (out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
-    s->k = s->m * s->devices * number(c, "topk") / s->groups;
-    s->a_bits = 8 * (out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
+    kernel_work_set_exchange(s, number(c, "tokens"), number(c, "hidden"), number(c, "experts"),
+                             number(c, "topk"), fmax(number(c, "ep"), 1),
+                             out->kernel == KERNEL_COMBINE && !low ? 2 : element_bytes(type));
     set_shape(out, 3, (double[]){s->n, number(c, "topk"), s->groups});
 }
 

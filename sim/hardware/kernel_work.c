@@ -52,6 +52,24 @@ void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, do
     kernel_work_set_product(out, type, experts, m, fmin(n, k), fmax(n, k));
 }
 
+/* Devices that a token's experts lie on, expected if each is chosen alike. */
+static double devices_of(double devices, double choices)
+{
+    return devices * (1 - pow(1 - 1 / devices, choices));
+}
+
+void kernel_work_set_exchange(struct kernel_sizes *out, double tokens, double width, double experts,
+                              double choices, double devices, double element_bytes)
+{
+    out->m = tokens;
+    out->n = width;
+    out->groups = experts;
+    out->devices = devices;
+    out->bytes = tokens * width * devices_of(devices, choices) * element_bytes;
+    out->k = tokens * devices * choices / experts;
+    out->a_bits = 8 * element_bytes;
+}
+
 enum shd_dtype kernel_work_rate(enum kernel_type type)
 {
     return operands_of[type].rate;

@@ -21,6 +21,11 @@ void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, do
 void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, double experts,
                              double m, double n, double k);
 
+/* The sizes of an exchange of experts' rows among devices, of which each has so many tokens; a token
+ * names `choices` experts, and goes once to each device that has one. */
+void kernel_work_set_exchange(struct kernel_sizes *out, double tokens, double width, double experts,
+                              double choices, double devices, double element_bytes);
+
 /* The model of a kernel and a type, or of one whose kernels are most like those of the type; NULL:
  * the cluster has none. */
 const struct kernel_model *kernel_work_find(const struct hardware *hardware, enum kernel_kind kind,

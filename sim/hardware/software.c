@@ -61,10 +61,21 @@ static const struct hardware_software table[] = {
      .bucket_bytes = FSDP_BUCKET,
      .fuses_elementwise = true,
      .sequence_parallel = true},
-    /* Engines of serving: all-reduces of tensor parallelism are waited for. */
-    {.name = "vllm", .fuses_elementwise = true},
-    {.name = "sglang", .fuses_elementwise = true},
-    {.name = "trtllm", .fuses_elementwise = true},
+    /* Engines of serving: all-reduces of tensor parallelism are waited for.  Experts' rows go by
+     * DeepEP: vLLM's deepep_low_latency and deepep_high_throughput, SGLang's deepep-mode auto,
+     * TensorRT-LLM's DeepEPLowLatency and DeepEP. */
+    {.name = "vllm",
+     .fuses_elementwise = true,
+     .exchange = "vllm/deepep_ll",
+     .prompts_exchange = "vllm/deepep_ht"},
+    {.name = "sglang",
+     .fuses_elementwise = true,
+     .exchange = "sglang-deepep/low-latency",
+     .prompts_exchange = "sglang-deepep/normal"},
+    {.name = "trtllm",
+     .fuses_elementwise = true,
+     .exchange = "trtllm/trtllm_deepep_ll/bfloat16",
+     .prompts_exchange = "trtllm/trtllm_deepep_ht/bfloat16"},
     /* This program, op by op. */
     {.name = "shardsim", .waits_for_collectives = true},
 };

@@ -325,6 +325,66 @@ holds "and those of many tokens behind them" <<'PY'
 assert [o["name"] for o in r["ops"] if "shared/down" in o["name"]], r["ops"]
 PY
 
+# Kernels of experts move the rows: what such take alone is all that a step with enough tokens for every expert has.
+for recipe in none blockwise; do
+    step experts -s mesh.ep=1 -s moe.shared=0 -s batch.size=1500 -s model.d_ff=1024 -s "products.recipe=$recipe"
+    type=bfloat16
+    [ $recipe = none ] || type=fp8_block
+    printf '{"id":1,"op":"kernel.time","in":{"cluster":"h100-sxm","op":"experts","type":"%s","sizes":{"hidden":1024,"inter":1024,"topk":2,"experts":16,"tokens":1500}}}\n' \
+        $type | "$shardsim" query >"$tmp/alone"
+    python3 - "$tmp" <<'PY' 2>"$tmp/why"
+import json, sys
+ops = json.load(open(f"{sys.argv[1]}/out"))["ops"]
+made = sum(o["seconds"] for o in ops if "moe/" in o["name"] and not o["name"].endswith(("moe/router", "moe/router/codes")))
+alone = json.load(open(f"{sys.argv[1]}/alone"))["out"]["seconds"]
+assert abs(made / alone - 1) < 0.03, (made, alone)
+PY
+    ok $? "experts in $type take in a step what such take alone, rows moved"
+    diag <"$tmp/why"
+done
+
+# Rows of tokens that devices have apart go to experts and back by the engine's kernels, of a decode or of prompts.
+cat >"$tmp/apart.yaml" <<END
+version: 1
+name: a
+mesh: {dp: 8}
+hardware: h100-sxm
+model: {kind: mixtral, layers: 1, d_model: 4096, d_ff: 512, heads: 8, kv_heads: 4, head_dim: 64, vocab: 64, dtype: bfloat16}
+moe: {experts: 128, top_k: 8}
+axes: {batch: dp}
+batch: {size: 256, seq: 64}
+step: [decode]
+params: [["moe/(up|gate|down)/kernel", [dp]], [.*, []]]
+END
+# exchange STEP SOFTWARE TYPE TOKENS: dispatch and combine of a step take what the engine's kernels took.
+exchange() {
+    step apart -s "step=[$1]" -s "hardware.software.name=$2"
+    for op in dispatch combine; do
+        printf '{"id":1,"op":"kernel.time","in":{"cluster":"h100-sxm","op":"%s","type":"%s","sizes":{"hidden":4096,"topk":8,"experts":128,"ep":8,"tokens":%s}}}\n' \
+            $op "$3" "$4"
+    done | "$shardsim" query >"$tmp/alone"
+    python3 - "$tmp" <<'PY' 2>"$tmp/why"
+import json, sys
+us = {o["name"].split("moe/")[-1]: 1e6 * o["seconds"] for o in json.load(open(f"{sys.argv[1]}/out"))["ops"]
+      if o["kind"].startswith("all-to-all")}
+alone = [1e6 * json.loads(line)["out"]["seconds"] for line in open(f"{sys.argv[1]}/alone")]
+assert abs(us["dispatch"] / alone[0] - 1) < 1e-6 and abs(us["combine"] / alone[1] - 1) < 1e-6, (us, alone)
+PY
+    ok $? "a $1 of $2 sends experts' rows by $3"
+    diag <"$tmp/why"
+}
+exchange decode vllm vllm/deepep_ll 32
+exchange prefill vllm vllm/deepep_ht 2048
+exchange decode sglang sglang-deepep/low-latency 32
+exchange prefill trtllm trtllm/trtllm_deepep_ht/bfloat16 2048
+# Over nodes no such was measured: they are the library's, as those of software that is no engine.
+for software in vllm megatron; do
+    step apart -s hardware.software.name=$software -s mesh.dp=16
+    grep -A8 '"name": ".*moe/\(dispatch\|combine\)"' "$tmp/out" | grep -A8 all-to-all | grep '"seconds"' >"$tmp/$software"
+done
+test -s "$tmp/vllm" && cmp -s "$tmp/vllm" "$tmp/megatron"
+ok $? "and over nodes by the collectives' library"
+
 # Weights of mxfp4 and of int4 have models of their own, although both are kept two to a byte: on
 # B200 int4's was measured to take several times as long.
 for type in mxfp4 int4; do
