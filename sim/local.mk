@@ -306,6 +306,8 @@ libsim_la_SOURCES = \
 	%D%/cost/modelled.h \
 	%D%/cost/op_chains.c \
 	%D%/cost/op_chains.h \
+	%D%/cost/op_chunks.c \
+	%D%/cost/op_chunks.h \
 	%D%/cost/op_codes.c \
 	%D%/cost/op_codes.h \
 	%D%/cost/op_experts.c \

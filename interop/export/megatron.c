@@ -144,6 +144,8 @@ static int check_rest(struct export_job *c)
         return megatron_refuse(c, "padding of the vocabulary that tensor parallelism does not "
                                   "divide; expected model.vocab_multiple to be a multiple of it");
 
+    if (s->fused.loss_chunks > 1)
+        return megatron_refuse(c, "a loss in chunks of tokens; expected fused.loss_chunks 1");
     if (c->roles.zero == 3 && s->zero.stage == 3 && s->zero.reshard > SCENARIO_RESHARD_DEFAULT)
         return megatron_refuse(
             c, "sharded parameters that stay gathered; expected zero.reshard_after_forward always");

@@ -135,6 +135,8 @@ static int check_rest(struct export_job *j)
         what = "recomputation of such layers; expected all of them, or {kind: full, every: N, "
                "offset: N - 1}, in a pipeline with count: stage and N that divides the layers of "
                "each stage";
+    else if (s->fused.loss_chunks > 1)
+        what = "loss in chunks in a file of options; expected fused.loss_chunks 1";
     else if (s->lora.rank > 0 || s->frozen.n > 0)
         what = "option for adapters and frozen parameters here; expected no lora and no frozen";
     else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)

@@ -102,6 +102,9 @@ struct import_job {
     struct text stage_layers;      /* "2, 3, 3, 2"; empty: equal stages */
     /* What runs beside computation; `known_overlaps`: the system's options say what does. */
     bool known_fusions, fused_loss, split_activation; /* of kernels */
+    int64_t loss_chunks;     /* chunks of tokens for which head and loss are computed; 0: one */
+    bool loss_again;         /* the backward phase makes the logits of a chunk again */
+    const char *loss_kernel; /* Megatron-LM's, by name; NULL: the default */
     bool known_overlaps, overlap_sums, overlap_gathers, overlap_products, blocked_sends;
     int64_t connections;           /* CUDA_DEVICE_MAX_CONNECTIONS of a script; 0: it sets none */
     int64_t zero;                  /* stage */

@@ -32,8 +32,12 @@ static void add_fused(const struct import_job *j, struct text *out)
 {
     if (!j->known_fusions)
         return;
-    text_addf(out, "fused: {loss: %s%s}\n", j->fused_loss ? "true" : "false",
+    text_addf(out, "fused: {loss: %s%s", j->fused_loss ? "true" : "false",
               j->split_activation ? ", activation: false" : "");
+    if (j->loss_chunks > 1)
+        text_addf(out, ", loss_chunks: %" PRId64 "%s", j->loss_chunks,
+                  j->loss_again ? ", loss_again: true" : "");
+    text_add(out, "}\n");
 }
 
 /* Write "KEY: 0.1", indented, with the fewest digits that read back exactly. */

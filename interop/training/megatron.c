@@ -327,6 +327,19 @@ static void find_dispatcher(struct import_job *job, struct diag *diag)
     job->directly = !flexible;
 }
 
+/* Words of a device's vocabulary that linear_cross_entropy multiplies by at a time. */
+#define WORDS_AT_A_TIME 3072
+
+/* The head fused with the loss makes the logits of some words at a time, and again in the backward
+ * phase; of a chunk of tokens they would be as many bytes. */
+static void find_loss(struct import_job *job)
+{
+    if (!job->fused_loss || !job->loss_kernel || strcmp(job->loss_kernel, "linear") != 0)
+        return;
+    job->loss_chunks = (job->vocab / job->tensor + WORDS_AT_A_TIME - 1) / WORDS_AT_A_TIME;
+    job->loss_again = true;
+}
+
 /* PyTorch's FSDP gathers and sums on streams of its own, and Megatron-FSDP does where it shards
  * gradients, and parameters; other transfers are waited for unless an option says otherwise. */
 static void find_overlaps(struct import_job *job)
@@ -361,6 +374,7 @@ static void finish(struct import_job *job, struct diag *diag)
     find_dispatcher(job, diag);
     find_zero(job);
     find_overlaps(job);
+    find_loss(job);
     megatron_find_recompute(job, diag);
     megatron_find_offload(job, diag);
     find_growth(job, diag);

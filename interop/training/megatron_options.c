@@ -37,6 +37,7 @@ static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};
 static const char *const by_nodes[] = {"deepep", "hybridep", NULL};
+static const char *const loss_kernels[] = {"native", "te", "linear", NULL};
 static const char *const decoder[] = {"gpt", NULL};
 static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
@@ -359,6 +360,7 @@ const struct import_option megatron_options[] = {
     FLAG("--tp-comm-overlap", overlap_products),
     FLAG("--no-overlap-p2p-communication", blocked_sends),
     FLAG("--cross-entropy-loss-fusion", fused_loss),
+    WORD("--cross-entropy-fusion-impl", loss_kernel, loss_kernels),
     FLAG("--no-bias-swiglu-fusion", split_activation),
     QUIET("--DDP-impl"), /* until 2022 */
     QUIET("--align-grad-reduce --align-param-gather --ddp-average-in-collective --ddp-bucket-size "
@@ -380,7 +382,6 @@ const struct import_option megatron_options[] = {
     QUIET("--no-yarn-correction-range-round-to-int --mla-down-proj-fusion "
           "--activation-func-clamp-value --apply-layernorm-1p --apply-query-key-layer-scaling "
           "--apply-residual-connection-post-layernorm --attention-softmax-in-fp32 "
-          "--cross-entropy-fusion-impl "
           "--disable-bf16-reduced-precision-matmul --glu-linear-offset "
           "--export-moe-apply-probs-on-input --moe-apply-probs-on-input --moe-deepep-num-sms "
           "--moe-grouped-gemm --moe-input-jitter-eps --moe-permute-fusion "

@@ -202,6 +202,7 @@ const struct import_option torchtitan_options[] = {
     QUIET("global."),
     QUIET("hf_assets_path"),
     QUIET("job."),
+    NUMBER("loss.num_chunks", loss_chunks, 1),
     QUIET("loss."),
     QUIET("lr_scheduler."),
     QUIET("memory_estimation."),

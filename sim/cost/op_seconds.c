@@ -9,6 +9,7 @@
 
 #include "cost/events.h"
 #include "cost/op_chains.h"
+#include "cost/op_chunks.h"
 #include "cost/op_codes.h"
 #include "cost/op_experts.h"
 #include "hardware/kernel_work.h"
@@ -243,13 +244,14 @@ bool op_seconds_timed(struct hardware_work *out, const struct op_seconds *s, uin
 /* Seconds of an op's kernel, started before. */
 static double own_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
+    const struct program_op *op = &s->program->ops[i];
     struct hardware_work work;
 
     if (s->moves[i].hidden || !timed_work(&work, s, i, position))
         return 0;
-    return s->program->ops[i].on_host
+    return op->on_host
                ? hardware_host_kernel_seconds(s->hardware, &work, shd_mesh_size(s->program->mesh))
-               : hardware_kernel_seconds(s->hardware, &work);
+               : op_chunks_seconds(s->hardware, &work, s->program, op);
 }
 
 /* Seconds that a device waits for the host to start the kernels of its experts. */

@@ -220,6 +220,8 @@ struct graph_node {
                        (recompute.h) */
     bool interim;   /* a value that a fused activation or loss makes and reads itself */
     bool inside;    /* an interim value of fused software: it takes no memory of the device */
+    uint32_t chunks; /* of a loss computed for chunks of tokens, one after the other: how many;
+                        the device has memory for one of them; 0: all at once */
     bool forgotten; /* in the forward phase: recomputed by the backward phase, which does not
                        read this node */
     enum shd_dtype dtype;

@@ -174,6 +174,8 @@ const struct key software_keys[] = {
      "cross-entropy is one kernel, without copies of logits in float32"},
     {"fuses_activation", KEY_YES_NO, false, AT(hardware_software, fuses_activation),
      "a gated activation keeps its operands for the backward phase, and not what lies between"},
+    {"chunks_again", KEY_YES_NO, false, AT(hardware_software, chunks_again),
+     "a loss in chunks (`fused.loss_chunks`) makes their logits again in the backward phase"},
     {"codes_frozen", KEY_YES_NO, false, AT(hardware_software, codes_frozen),
      "weights that are not learned are kept as codes, if products round them"},
     {"fsdp", KEY_YES_NO, false, AT(hardware_software, fsdp),

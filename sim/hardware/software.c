@@ -60,6 +60,7 @@ static const struct hardware_software table[] = {
      .half_gradients = true,
      .bucket_bytes = FSDP_BUCKET,
      .fuses_elementwise = true,
+     .chunks_again = true,
      .sequence_parallel = true},
     /* Engines of serving: all-reduces of tensor parallelism are waited for.  Experts' rows go by
      * DeepEP: vLLM's deepep_low_latency and deepep_high_throughput, SGLang's deepep-mode auto,

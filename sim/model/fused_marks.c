@@ -49,26 +49,48 @@ static void mark_gradients(struct graph *graph, const struct graph_node *logits)
         }
 }
 
-bool model_mark_fused(struct graph *graph, const struct scenario *scenario)
+/* Mark logits, what a loss makes of them, and their gradients as in chunks. */
+static void mark_chunks(struct graph *graph, const struct graph_node *logits, uint32_t chunks)
 {
-    uint32_t logits = GRAPH_NONE;
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        struct graph_node *node = &graph->nodes[n];
+
+        if (node->op > GRAPH_PARAM && node->phase <= GRAPH_BACKWARD && same_dims(node, logits))
+            node->chunks = chunks;
+    }
+}
+
+/* Mark what fused activations and a fused loss make and read themselves. */
+static bool mark_interim(struct graph *graph, const struct scenario_fused *fused)
+{
     bool any = false;
 
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         struct graph_node *node = &graph->nodes[n];
-        bool of_loss = node->interim && is_of_loss(graph, node);
 
-        node->inside =
-            node->interim &&
-            (of_loss ? scenario->fused.loss : scenario->fused.activation) == SCENARIO_ONE_KERNEL;
+        node->inside = node->interim && (is_of_loss(graph, node) ? fused->loss : fused->activation) ==
+                                            SCENARIO_ONE_KERNEL;
         any |= node->inside;
-        if (of_loss && node->inside)
-            logits = n;
     }
+    return any;
+}
+
+bool model_mark_fused(struct graph *graph, const struct scenario *scenario)
+{
+    const struct scenario_fused *fused = &scenario->fused;
+    bool any = mark_interim(graph, fused), chunks = fused->loss_chunks > 1;
+    uint32_t logits = GRAPH_NONE;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        if (graph->nodes[n].interim && is_of_loss(graph, &graph->nodes[n]))
+            logits = n;
     if (logits != GRAPH_NONE) {
         const struct graph_node shape = graph->nodes[logits];
 
-        mark_gradients(graph, &shape);
+        if (shape.inside)
+            mark_gradients(graph, &shape);
+        if (chunks)
+            mark_chunks(graph, &shape, (uint32_t)fused->loss_chunks);
     }
-    return any;
+    return any || chunks;
 }

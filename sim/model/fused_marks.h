@@ -19,7 +19,8 @@
 void model_mark_loss(struct graph *graph, uint32_t first, uint32_t vocab);
 
 /* Of a graph that has its backward phase, mark as `inside` what the scenario's fused kernels make
- * and read themselves.  Returns whether there are any such values. */
+ * and read themselves, and what its loss makes in chunks.  Returns whether there are any such
+ * values. */
 bool model_mark_fused(struct graph *graph, const struct scenario *scenario);
 
 #endif /* MODEL_FUSED_MARKS_H */

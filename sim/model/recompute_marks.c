@@ -456,11 +456,15 @@ static void marks_fini(struct marks *m)
     free(m->start);
 }
 
-/* Compute again what lies inside fused kernels. */
-static void add_fused(struct marks *m, const struct graph *graph)
+/* Compute again what lies inside fused kernels, and logits in chunks if `chunks`. */
+static void add_fused(struct marks *m, const struct graph *graph, bool chunks)
 {
-    for (uint32_t n = 0; n < graph->nnodes; n++)
-        m->again[n] |= graph->nodes[n].inside && graph->nodes[n].phase == GRAPH_FORWARD;
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+
+        m->again[n] |=
+            node->phase == GRAPH_FORWARD && (node->inside || (chunks && node->chunks > 0));
+    }
 }
 
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag)
@@ -472,7 +476,7 @@ void model_recompute(struct graph *graph, const struct scenario *scenario, struc
     if (graph_status(graph, NULL) != SHD_OK || (!model_mark_fused(graph, scenario) && none))
         return;
     if (marks_init(&m, graph, diag) && (none || mark_again(&m, graph, scenario, diag))) {
-        add_fused(&m, graph);
+        add_fused(&m, graph, scenario->fused.loss_again == SCENARIO_BESIDE_WORK);
         recompute_clone(graph, m.again, r->whole ? m.together : NULL, r->hold ? m.held : NULL);
     }
     marks_fini(&m);

@@ -22,7 +22,7 @@ static uint64_t bytes_of(const struct program *program, const uint32_t *buffers,
     uint64_t bytes = 0;
 
     for (uint32_t k = 0; k < n; k++)
-        bytes += program->buffers[buffers[k]].inside ? 0 : program->buffers[buffers[k]].bytes;
+        bytes += program_buffer_taken(&program->buffers[buffers[k]]);
     return bytes;
 }
 

@@ -49,6 +49,8 @@ int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t
                       struct spot spot)
 {
     const bool *offloads = e->placement->request->offloads;
+    const struct graph_node *made = &e->graph->nodes[node];
+    struct program_buffer *b = &e->program->buffers[buffer];
 
     if (!array_make_room(&e->versions, e->nversions, sizeof *e->versions))
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
@@ -56,8 +58,9 @@ int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t
         (struct version){node,      sharding,   buffer,     spot.phase,
                          spot.part, spot.again, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
-    e->program->buffers[buffer].offloads |= offloads && offloads[node];
-    e->program->buffers[buffer].inside |= e->graph->nodes[node].inside;
+    b->offloads |= offloads && offloads[node] && made->chunks == 0;
+    b->inside |= made->inside;
+    b->chunks = made->chunks > b->chunks ? made->chunks : b->chunks;
     return SHD_OK;
 }
 

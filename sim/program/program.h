@@ -78,6 +78,8 @@ struct program_buffer {
     bool frozen;                /* a parameter that no step changes */
     bool on_host;               /* lies in the host's memory */
     bool inside;                /* only exists in a fused kernel: takes no memory of the device */
+    uint32_t chunks;            /* made and read in so many chunks, of which the device has memory
+                                   for one at a time; 0: whole */
     bool offloads;              /* the partitioner's request: an argument lies on the host, a value
                                    of the forward phase waits there for the backward phase */
     uint8_t packs;              /* of parameters: how many an element is; 0: the array is beside one
@@ -95,10 +97,19 @@ static inline uint64_t program_buffer_filled(const struct program_buffer *buffer
     return buffer->bytes - buffer->room_bytes;
 }
 
+/* Bytes that a buffer takes of the memory in which it lies. */
+static inline uint64_t program_buffer_taken(const struct program_buffer *buffer)
+{
+    if (buffer->inside)
+        return 0;
+    return buffer->chunks > 0 ? (buffer->bytes + buffer->chunks - 1) / buffer->chunks
+                              : buffer->bytes;
+}
+
 /* Bytes of the device's memory. */
 static inline uint64_t program_buffer_on_device(const struct program_buffer *buffer)
 {
-    return buffer->on_host || buffer->inside ? 0 : buffer->bytes;
+    return buffer->on_host ? 0 : program_buffer_taken(buffer);
 }
 
 static inline uint64_t program_buffer_count(const struct program_buffer *buffer)

@@ -65,9 +65,10 @@ static void change(void *arg, uint32_t buffer, bool alive)
 {
     struct level *level = arg;
     const struct program_buffer *b = &level->program->buffers[buffer];
+    uint128 bytes = program_buffer_taken(b);
 
-    level->live += alive ? (uint128)b->bytes : -(uint128)b->bytes;
-    level->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+    level->live += alive ? bytes : -bytes;
+    level->uses[b->use] += alive ? bytes : -bytes;
 }
 
 static void look(void *arg, uint32_t op, uint32_t microbatch)

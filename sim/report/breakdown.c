@@ -32,9 +32,10 @@ static void change(void *arg, uint32_t buffer, bool alive)
 {
     struct walk *w = arg;
     const struct program_buffer *b = &w->out->program->buffers[buffer];
+    uint128 bytes = program_buffer_taken(b);
 
     w->alive[buffer] += alive ? 1 : -1U;
-    w->uses[b->use] += alive ? (uint128)b->bytes : -(uint128)b->bytes;
+    w->uses[b->use] += alive ? bytes : -bytes;
     if (w->uses[b->use] > w->out->most[b->use])
         w->out->most[b->use] = w->uses[b->use];
 }
@@ -49,7 +50,7 @@ static void add_part(struct breakdown *out, const struct program_buffer *b, uint
         i++;
     if (i == out->nparts)
         out->parts[out->nparts++] = (struct breakdown_part){.name = b->name, .length = length};
-    out->parts[i].bytes += (uint128)b->bytes * count;
+    out->parts[i].bytes += (uint128)program_buffer_taken(b) * count;
 }
 
 static int by_bytes(const void *left, const void *right)

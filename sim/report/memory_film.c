@@ -36,7 +36,7 @@ static void add_alike(struct memory_film *f, const struct program_buffer *b, uin
     }
     if (!f->failed) {
         f->alikes[i].count += count;
-        f->alikes[i].bytes += (uint128)b->bytes * count;
+        f->alikes[i].bytes += (uint128)program_buffer_taken(b) * count;
     }
     text_fini(&name);
 }

@@ -115,13 +115,38 @@ static int out_of_memory(const struct arena *arena, uint64_t bytes, const char *
                          label ? label : "unnamed", arena->live_bytes, arena->limit_bytes, text);
 }
 
+static bool has_room(const struct arena *arena, uint64_t bytes)
+{
+    return !arena->limit_bytes ||
+           (bytes <= arena->limit_bytes && arena->live_bytes <= arena->limit_bytes - bytes);
+}
+
+static void count_live(struct arena *arena, uint64_t bytes)
+{
+    arena->live_bytes += bytes;
+    if (arena->live_bytes > arena->peak_bytes)
+        arena->peak_bytes = arena->live_bytes;
+}
+
+int arena_hold(struct arena *arena, uint64_t bytes, const char *label, struct shd_error *err)
+{
+    if (!has_room(arena, bytes))
+        return out_of_memory(arena, bytes, label, err);
+    count_live(arena, bytes);
+    return SHD_OK;
+}
+
+void arena_release(struct arena *arena, uint64_t bytes)
+{
+    arena->live_bytes -= bytes;
+}
+
 int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **out,
                 struct shd_error *err)
 {
     struct arena_block *block = NULL;
 
-    if (arena->limit_bytes &&
-        (bytes > arena->limit_bytes || arena->live_bytes > arena->limit_bytes - bytes))
+    if (!has_room(arena, bytes))
         return out_of_memory(arena, bytes, label, err);
     if (bytes <= PTRDIFF_MAX - sizeof(*block) && open_backend(arena))
         block = arena->backend->get(&arena->state, sizeof(*block) + (size_t)bytes);
@@ -134,9 +159,7 @@ int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **o
     if (block->next)
         block->next->link = &block->next;
     arena->blocks = block;
-    arena->live_bytes += bytes;
-    if (arena->live_bytes > arena->peak_bytes)
-        arena->peak_bytes = arena->live_bytes;
+    count_live(arena, bytes);
     *out = block + 1;
     return SHD_OK;
 }
@@ -178,4 +201,7 @@ void arena_drop(struct arena *arena)
         if (!block->kept)
             arena_free(arena, block + 1);
     }
+    arena->live_bytes = 0;
+    for (const struct arena_block *block = arena->blocks; block; block = block->next)
+        arena->live_bytes += block->bytes;
 }

@@ -52,6 +52,11 @@ int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **o
                 struct shd_error *err);
 void arena_free(struct arena *arena, void *memory); /* NULL is allowed */
 
+/* Count bytes as live without memory of their own, until they are released: for an array of which
+ * the device would have a part at a time.  Errors as arena_alloc(). */
+int arena_hold(struct arena *arena, uint64_t bytes, const char *label, struct shd_error *err);
+void arena_release(struct arena *arena, uint64_t bytes);
+
 /* The `max` labels with the most live bytes, largest first; returns how many. */
 struct arena_use {
     const char *label;

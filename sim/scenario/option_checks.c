@@ -46,6 +46,16 @@ static bool has_cache(const struct scenario *s)
     return scenario_serves(s);
 }
 
+static bool has_update(const struct scenario *s)
+{
+    return s->step.update;
+}
+
+static bool has_chunks(const struct scenario *s)
+{
+    return s->fused.loss_chunks > 1;
+}
+
 static bool has_blocks(const struct scenario *s)
 {
     return scenario_cache_bits(s) == 4;
@@ -81,6 +91,8 @@ static const struct dependent {
     {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
     {"decode", "block", "decode", "cache", has_blocks, "decode.cache: int4 or mxfp4"},
     {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, from 1"},
+    {"fused", "loss_chunks", NULL, "step", has_update, "step: [forward, backward, update]"},
+    {"fused", "loss_again", "fused", "loss_chunks", has_chunks, "fused.loss_chunks, from 2"},
     {"offload", "prefetch", "offload", "parameters", has_offload,
      "offload.parameters or offload.activations"},
 };

@@ -206,9 +206,12 @@ enum scenario_fusion {
     SCENARIO_NFUSIONS
 };
 
-/* What is fused: cross-entropy of logits in 16 bits, and the activations of mlps and experts. */
+/* What is fused: cross-entropy of logits in 16 bits, and the activations of mlps and experts; and in
+ * how many chunks of tokens the head and the loss are computed. */
 struct scenario_fused {
     enum scenario_fusion loss, activation;
+    int64_t loss_chunks;
+    enum scenario_beside loss_again; /* whether the backward phase makes a chunk's logits again */
 };
 
 /* Which transfers run beside computation, for times on `hardware`: each overrides a field of

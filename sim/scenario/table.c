@@ -948,12 +948,21 @@ const struct option option_table[] = {
     {WORD(fused, loss, besides), .standard = "cluster",
      .help = "Whether cross-entropy is one kernel that reads logits as the head makes them and "
              "leaves their gradients so, without copies in float32: --cross-entropy-loss-fusion of "
-             "Megatron-LM, a compiled loss of torchtitan, Liger's, num_vocab_tiling of MaxText. "
-             "cluster: as the software does (fuses_loss)."},
+             "Megatron-LM, a compiled loss of torchtitan, Liger's. cluster: as the software does "
+             "(fuses_loss)."},
     {WORD(fused, activation, besides), .standard = "cluster",
      .help = "Whether a gated activation keeps its operands for the backward phase and not what "
              "lies between them, which is computed again: false for --no-bias-swiglu-fusion of "
              "Megatron-LM. cluster: as the software does (fuses_activation)."},
+    {INT(fused, loss_chunks, 1, 65536), .standard = "1", .kinds = OF_TOKENS,
+     .help = "The number of chunks of a microbatch's tokens, one after the other, for which the "
+             "head and the loss are computed, so that a device has the logits of one chunk alone: "
+             "num_vocab_tiling of MaxText, ChunkedLossWrapper of torchtitan, "
+             "fused_linear_cross_entropy of Liger."},
+    {WORD(fused, loss_again, besides), .standard = "cluster", .kinds = OF_TOKENS,
+     .help = "Whether the backward phase computes the logits of each chunk again (MaxText, "
+             "Megatron-LM's linear_cross_entropy), or a chunk's gradients are computed with its "
+             "loss (torchtitan, Liger). cluster: as the software does (chunks_again)."},
     {INT(straggler, device, 0, INT32_MAX), .standard = "0",
      .help = "The position of the slower device in the mesh."},
     {FIELD(straggler, compute, number), .max = 1000000, .standard = "null",

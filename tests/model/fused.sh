@@ -54,6 +54,46 @@ apart "as Megatron-LM of 2021 had it" cluster none '8 * 64 * 4096 * (3 * 4 - 2)'
 peak cluster "$tmp/loss.yaml" -s hardware=h100-sxm -s fused.loss=false
 apart "as the scenario has it" cluster none '8 * 64 * 4096 * (3 * 4 - 2)'
 
+# A loss in chunks: of three copies in float32 and the logits of one chunk each, if they are made again
+# none is kept; without its op-by-op copies a fused one has the logits of a chunk and their gradients.
+peak chunks "$tmp/loss.yaml" -s fused.loss_chunks=8
+apart "a loss in 8 chunks has an eighth of all copies" three chunks '8 * 64 * 4096 * 3 * 4 * 7 // 8'
+peak kept "$tmp/loss.yaml" -s fused.loss_chunks=2 -s software=fsdp2 -s hardware=h100-sxm
+peak again "$tmp/loss.yaml" -s fused.loss_chunks=2 -s software=jax -s hardware=h100-sxm
+python3 - "$tmp" <<'PY'
+import json, sys
+load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+head = 2 * 8 * 64 * 32 * 4096
+kept, again, three = (load(n)["flops"][0] for n in ("kept", "again", "three"))
+assert head <= again - three <= 1.1 * head, (again, three, head)  # the head's product once more
+assert kept - three < 0.2 * head, (kept, three)
+PY
+ok $? "chunks are made again as the cluster's software does"
+cat >"$tmp/head.yaml" <<'Y'
+version: 1
+name: head
+hardware: h100-sxm
+mesh: {dp: 8}
+model: {kind: llama3, d_model: 4096, d_ff: 128, layers: 1, heads: 32, vocab: 128256, dtype: bfloat16}
+batch: {size: 8, seq: 8192}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+axes: {batch: dp}
+params: [[.*, []]]
+Y
+for n in 1 16 256; do
+    peak "time$n" "$tmp/head.yaml" -s fused.loss_chunks=$n -s fused.loss=true
+done
+python3 - "$tmp" <<'PY'
+import json, sys
+t = [json.load(open(f"{sys.argv[1]}/time{n}.json"))["time"]["modelled"]["step_seconds"] for n in (1, 16, 256)]
+products = 3 * 2 * 8192 * 4096 * 128256 / 989e12
+# 240 more readings of the head's kernel, 1.05 GB in bfloat16, and twice as much of its gradient
+assert t[0] <= t[1] < t[0] + products / 4 < t[2] and t[2] > t[0] + 240 * 3 * 1.05e9 / 3.35e12 / 2, t
+PY
+ok $? "more chunks take longer: each reads the head's kernel"
+
 # Gated activations: each layer keeps gate, up and the product's operand, and not silu(gate).
 for fused in false true; do
     for layers in 8 9; do
@@ -92,6 +132,10 @@ executes "a pipeline of microbatches" -s 'mesh={pp: 2, dp: 2}' -s pipeline.axis=
 executes "recomputed layers" -s recompute=full -s batch.microbatches=2
 executes "kept products" -s recompute=selective_op
 executes "experts" -s model.kind=mixtral -s moe.experts=4 -s moe.routing=uniform -s 'params=[[moe/(up|gate|down)/kernel, [dp]], [.*, []]]'
+executes "a loss in chunks" -s fused.loss_chunks=4 -s offload.activations=all
+executes "chunks that are made again, in stages" -s fused.loss_chunks=3 -s fused.loss_again=true -s fused.loss=false \
+    -s 'mesh={pp: 2, dp: 2}' -s pipeline.axis=pp -s batch.microbatches=2 -s pipeline.schedule=GPipe -s recompute=full -s model.mtp=1
+executes "an encoder in chunks" -s fused.loss_chunks=3 -s model.kind=t5 -s model.activation=geglu -s batch.source=32
 executes "an encoder" -s model.kind=t5 -s model.activation=geglu -s batch.source=32
 executes "further tokens" -s model.mtp=1
 # Weights that are not learned are kept as codes alone, where products round them alike in both
@@ -147,6 +191,11 @@ assert planned["memory"]["peak_bytes"] == done["memory"]["peak_bytes"] and done[
 PY
     ok $? "frozen codes over $mesh: the planned memory"
 done
+shardsim run "$tmp/loss.yaml" -s fused.loss_again=true
+is 2 "made again, of no chunks"
+says err "fused.loss_again would change nothing; expected fused.loss_chunks, from 2" "what there is to do"
+shardsim run "$tmp/loss.yaml" -s 'step=[forward, backward]' -s optimizer.kind=none -s types.parameters=compute -s fused.loss_chunks=2
+says err "fused.loss_chunks would change nothing; expected step: .forward, backward, update" "logits that are results are whole"
 shardsim run "$tmp/loss.yaml" -s fused.loss=perhaps
 is 2 "neither"
 says err "fused.loss is 'perhaps'; expected one of false, true, cluster" "what there is"

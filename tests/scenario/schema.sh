@@ -143,6 +143,9 @@ for option in options:
         base = put(base, ["hardware"], "h100-sxm")
     if path[0] == "products": # how products are rounded needs them rounded
         base = put(base, ["products", "recipe"], "tensorwise")
+    if name == "fused.loss_again": # of the chunks of a step that learns
+        base = put(put(put(base, ["fused", "loss_chunks"], 2), ["optimizer"], {"kind": "sgd"}),
+                   ["step"], ["forward", "backward", "update"])
     if path[0] == "decode": # tokens are made by a step of serving
         base = put(put(base, ["step"], ["decode"]), ["model", "causal"], True)
     if name == "decode.accepted":

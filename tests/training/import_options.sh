@@ -125,6 +125,15 @@ for option in --cross-entropy-loss-fusion:'{loss: true}' --no-bias-swiglu-fusion
     shardsim export --to megatron "$tmp/fused.yaml" -s hardware=h100-sxm
     says out "^    ${option%%:*} " "Megatron-LM: ${option%%:*} is exported"
 done
+# The head fused with the loss makes logits of 3072 words at a time: 65536 of a device are 22 times that.
+sed "s/--bf16/& --cross-entropy-loss-fusion --cross-entropy-fusion-impl linear --padded-vocab-size 131072/" \
+    "$tmp/beside.sh" >"$tmp/fused.sh"
+"$shardsim" import --from megatron "$tmp/fused.sh" >"$tmp/fused.yaml"
+grep -qxF 'fused: {loss: true, loss_chunks: 22, loss_again: true}' "$tmp/fused.yaml"
+ok $? "Megatron-LM: linear_cross_entropy is a loss in chunks"
+for target in megatron torchtitan; do
+    refuses 'expected fused.loss_chunks 1' $target models/llama3-8b.yaml default -s fused.loss_chunks=4
+done
 shardsim export --to megatron "$tmp/beside.yaml" -s overlap.products=cluster
 says out '^# No cluster is named, .*: add --tp-comm-overlap where' "Megatron-LM: without a cluster that is not known"
 
@@ -1305,9 +1314,10 @@ json '"training": {"num_tokens_per_microbatch_per_dp_rank": 64, "max_context_len
 "activation_checkpoint": {"preserve_rng_state": true, "force_recompute_mm_shapes_by_fqns": ["moe.router.gate"]},
 "optimizer": {"param_groups": [{"pattern": ".*", "optimizer_name": "AdamW",
   "optimizer_kwargs": {"lr": 0.25, "betas": [0.5, 0.75]}}], "implementation": "fused"},
-"loss": {"loss_fn": {"a": [1]}}, "dump_folder": "a", "compile": {"components": []}' &&
+"loss": {"num_chunks": 8, "loss_fn": {"a": [1]}}, "dump_folder": "a", "compile": {"components": []}' &&
     grep -qxF 'batch: {size: 64, seq: 32, microbatches: 4}' "$tmp/file.yaml" &&
     grep -qxF 'recompute: {kind: selective_op, hold: true}' "$tmp/file.yaml" &&
+    grep -qxF 'fused: {loss: false, activation: false, loss_chunks: 8}' "$tmp/file.yaml" &&
     grep -qx '  lr: 0.25' "$tmp/file.yaml" && grep -qxF '  betas: [0.5, 0.75]' "$tmp/file.yaml" &&
     grep -q '^# Whether products are of 8 bits' "$tmp/file.yaml" && ! grep -q 'not known here' "$tmp/file.yaml"
 ok $? "torchtitan: the JSON of a configuration"

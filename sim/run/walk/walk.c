@@ -223,19 +223,31 @@ static struct arena *arena_of(const struct walker *w, uint32_t buffer)
 {
     const struct program_buffer *b = &w->program->buffers[buffer];
 
-    return b->on_host ? &w->dev->host : b->inside ? &w->dev->registers : &w->dev->arena;
+    if (b->on_host)
+        return &w->dev->host;
+    return b->inside || b->chunks > 0 ? &w->dev->registers : &w->dev->arena;
 }
 
-/* Memory for a shard, of the device or of its host. */
+/* Memory for a shard, of the device or of its host.  Of an array in chunks the device's memory is
+ * counted for one, though all of them are computed together. */
 static int get_shard(struct walker *w, uint32_t buffer, struct shd_error *err)
 {
     const struct program_buffer *b = &w->program->buffers[buffer];
+    int status = SHD_OK;
 
-    return arena_alloc(arena_of(w, buffer), b->bytes, b->name, &w->shards[buffer], err);
+    if (b->chunks > 0)
+        status = arena_hold(&w->dev->arena, program_buffer_on_device(b), b->name, err);
+    if (status == SHD_OK)
+        status = arena_alloc(arena_of(w, buffer), b->bytes, b->name, &w->shards[buffer], err);
+    return status;
 }
 
 static void free_shard(struct walker *w, uint32_t buffer, void *shard)
 {
+    const struct program_buffer *b = &w->program->buffers[buffer];
+
+    if (b->chunks > 0 && shard)
+        arena_release(&w->dev->arena, program_buffer_on_device(b));
     arena_free(arena_of(w, buffer), shard);
 }
 
