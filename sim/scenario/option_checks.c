@@ -41,6 +41,11 @@ static bool has_adapters(const struct scenario *s)
     return s->lora.rank > 0;
 }
 
+static bool has_experts(const struct scenario *s)
+{
+    return s->model.moe.experts > 0;
+}
+
 static bool has_cache(const struct scenario *s)
 {
     return scenario_serves(s);
@@ -88,6 +93,7 @@ static const struct dependent {
     {"products", "gathers", "zero", "stage", has_gathers, "zero.stage 3, which gathers weights"},
     {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, from 1"},
     {"lora", "start", "lora", "rank", has_adapters, "lora.rank, from 1"},
+    {"moe", NULL, "moe", "experts", has_experts, "moe.experts, from 1"},
     {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
     {"decode", "block", "decode", "cache", has_blocks, "decode.cache: int4 or mxfp4"},
     {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, from 1"},

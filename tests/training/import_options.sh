@@ -232,11 +232,16 @@ refuses "another model; expected tied false, heads x head_dim = d_model" torchti
 for option in model.sinks=true model.attention_cap=30 model.attention_scale=0.5 model.qk_norm=whole \
     'model.layer_types=[full-plain]' 'model.rope={scaling: {kind: linear, factor: 2}}' model.norm_place=after \
     model.norm_weights=scale model.norm_one_plus=true model.residual=beside model.embed_scale=2 \
-    model.residual_scale=0.5 model.logit_scale=2 model.logit_cap=30 model.head_bias=true model.mtp=1 \
-    moe.after=true moe.router_bias=true moe.expert_bias=true moe.gates_input=true moe.shared_gate=true \
-    moe.shared_d_ff=8; do
+    model.residual_scale=0.5 model.logit_scale=2 model.logit_cap=30 model.head_bias=true model.mtp=1; do
     refuses "export to torchtitan is not written for" torchtitan models/llama3-8b.yaml tp-dp -s "$option"
     refuses "export to Megatron-LM is not written for" megatron models/llama3-8b.yaml tp-dp -s "$option"
+done
+for option in moe.after=true moe.router_bias=true moe.expert_bias=true moe.gates_input=true moe.shared_gate=true \
+    moe.shared_d_ff=8; do
+    for target in torchtitan:torchtitan megatron:Megatron-LM; do
+        refuses "export to ${target#*:} is not written for" "${target%:*}" models/llama3-8b.yaml tp-dp -s "$option" \
+            -s moe.experts=8 -s moe.top_k=1 -s moe.shared=1 -s recompute=none -s constraints=[] -s 'params=[[.*, []]]'
+    done
 done
 refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
 refuses "no schedule ZBH1; expected GPipe, 1F1B, Interleaved1F1B, LoopedBFS" torchtitan \
