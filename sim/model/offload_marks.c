@@ -7,9 +7,12 @@
 #include "model/offload_marks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/words.h"
 #include "graph/layer_name.h"
 #include "model/value_marks.h"
+#include "scenario/recompute_policies.h"
 
 /* ---- activations ---- */
 
@@ -31,6 +34,23 @@ static void mark_activations(bool *marks, const struct graph *graph,
     for (uint32_t n = 0; values->all && n < graph->nnodes; n++)
         marks[n] = graph->nodes[n].phase == GRAPH_FORWARD && graph->nodes[n].op > GRAPH_PARAM;
     keep_layers(marks, graph, offload->layers);
+}
+
+/* Mark what a policy of recomputation keeps in the host's memory; a model may lack some of it. */
+static void mark_policy(bool *marks, const struct graph *graph, const char *keep,
+                        struct diag *diag)
+{
+    size_t length;
+    bool good = true, found;
+
+    for (const char *word; good && (word = words_next(&keep, &length));) {
+        char *pattern = strndup(word, length);
+
+        good = pattern && value_marks_try(marks, &found, graph, pattern, diag);
+        if (!pattern)
+            diag_no_memory(diag);
+        free(pattern);
+    }
 }
 
 /* ---- optimizer state ---- */
@@ -113,6 +133,8 @@ int model_offload(bool **out, const struct graph *graph, const struct scenario *
     }
     if (scenario_has_values(&offload->activations))
         mark_activations(marks, graph, offload, diag);
+    if (scenario_policy_offloads(scenario))
+        mark_policy(marks, graph, scenario->recompute.policy->keep, diag);
     for (uint32_t n = 0; offload->parameters && n < graph->nnodes; n++)
         marks[n] |= graph->nodes[n].op == GRAPH_PARAM;
     if (offload->optimizer > 0 && mark_state(marks, graph, offload->optimizer, diag) == 0)

@@ -73,7 +73,8 @@ static bool has_draft(const struct scenario *s)
 
 static bool has_offload(const struct scenario *s)
 {
-    return s->offload.parameters || scenario_has_values(&s->offload.activations);
+    return s->offload.parameters || scenario_has_values(&s->offload.activations) ||
+           scenario_policy_offloads(s);
 }
 
 /* Options that say how another one is done. */
@@ -522,6 +523,10 @@ static void check_offload(struct reader *r)
               "expected offload.activations: all, or patterns");
     if (r->scenario->step.update)
         return;
+    if (scenario_policy_offloads(r->scenario))
+        WRONG(r, "recompute",
+              "offload of activations for a step without update; expected an optimizer and step: "
+              "[forward, backward, update]");
     if (activations)
         WRONG(r, "offload.activations",
               "offload of activations for a step without update; expected an optimizer and step: "

@@ -59,15 +59,17 @@ bool recompute_read_op(struct recompute_kept_op *out, const char *entry)
  * context, the result of attention; out_proj; mlpwi and mlpwo, the products into the mlp and out of
  * it. */
 const struct recompute_policy recompute_policies[] = {
-    {"selective_op", "torchtitan", "op:dense/2 op:attention op:sum op:exchange op:choice"},
-    {"minimal", "MaxText", QKV " " OUT " " WIDE " " NARROW},
-    {"minimal_with_context", "MaxText", QKV " attn/heads$ " OUT " " WIDE " " NARROW},
-    {"save_dot_with_context_except_mlp", "MaxText", QKV " attn/heads$ " OUT},
-    {"save_dot_except_mlp", "MaxText", QKV " " OUT},
-    {"save_dot_except_mlpwi", "MaxText", QKV " " OUT " " NARROW},
-    {"save_qkv_proj", "MaxText", QKV},
-    {"save_out_proj", "MaxText", OUT},
-    {NULL, NULL, NULL},
+    {"selective_op", "torchtitan", "op:dense/2 op:attention op:sum op:exchange op:choice", false},
+    {"minimal", "MaxText", QKV " " OUT " " WIDE " " NARROW, false},
+    {"minimal_with_context", "MaxText", QKV " attn/heads$ " OUT " " WIDE " " NARROW, false},
+    {"save_dot_with_context_except_mlp", "MaxText", QKV " attn/heads$ " OUT, false},
+    {"save_dot_except_mlp", "MaxText", QKV " " OUT, false},
+    {"save_dot_except_mlpwi", "MaxText", QKV " " OUT " " NARROW, false},
+    {"save_qkv_proj", "MaxText", QKV, false},
+    {"save_out_proj", "MaxText", OUT, false},
+    {"qkv_proj_offloaded", "MaxText", QKV, true},
+    {"minimal_offloaded", "MaxText", QKV " " OUT " " WIDE " " NARROW, true},
+    {NULL, NULL, NULL, false},
 };
 
 const struct recompute_policy *recompute_policy_find(const char *name)

@@ -44,6 +44,7 @@ struct recompute_policy {
     const char *name;
     const char *system; /* that has it, for help */
     const char *keep;   /* entries, separated by spaces */
+    bool offloads;      /* what is kept, all of it patterns, waits in the host's memory */
 };
 
 extern const struct recompute_policy recompute_policies[]; /* ended by a row without a name */

@@ -23,7 +23,7 @@ static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
 #define POLICY_WORDS                                                                             \
     "\"selective_op\", \"minimal\", \"minimal_with_context\", "                                  \
     "\"save_dot_with_context_except_mlp\", \"save_dot_except_mlp\", \"save_dot_except_mlpwi\", " \
-    "\"save_qkv_proj\", \"save_out_proj\""
+    "\"save_qkv_proj\", \"save_out_proj\", \"qkv_proj_offloaded\", \"minimal_offloaded\""
 #define MODULE_WORDS                                                                    \
     "\"core_attn\", \"layernorm\", \"mlp\", \"moe\", \"moe_act\", \"shared_experts\", " \
     "\"mla_up_proj\""

@@ -11,6 +11,7 @@
 
 #include "base/array_file.h"
 #include "base/file.h"
+#include "scenario/recompute_policies.h"
 #include "scenario/table.h"
 
 static void fini(struct scenario *scenario)
@@ -180,12 +181,19 @@ bool scenario_has_values(const struct scenario_values *values)
     return values->all || values->npatterns > 0;
 }
 
+bool scenario_policy_offloads(const struct scenario *scenario)
+{
+    return scenario->recompute.policy && scenario->recompute.policy->offloads;
+}
+
 const char *scenario_offload_option(const struct scenario *scenario)
 {
     const struct scenario_offload *o = &scenario->offload;
 
     if (scenario_has_values(&o->activations))
         return "offload.activations";
+    if (scenario_policy_offloads(scenario))
+        return "recompute";
     if (o->optimizer > 0)
         return "offload.optimizer";
     return o->parameters ? "offload.parameters" : NULL;

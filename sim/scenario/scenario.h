@@ -476,6 +476,7 @@ SHD_MUST_CHECK int scenario_each_line(const struct scenario *scenario, scenario_
 /* Whether any values are named, and the option of a scenario that offloads something; NULL: nothing
  * is offloaded. */
 bool scenario_has_values(const struct scenario_values *values);
+bool scenario_policy_offloads(const struct scenario *scenario); /* of recompute */
 const char *scenario_offload_option(const struct scenario *scenario);
 
 /* The name of published model n, a value of model.size; NULL after the last. */

@@ -30,6 +30,10 @@ strategies:
   - {name: dots_but_mlpwi, recompute: save_dot_except_mlpwi}
   - {name: qkv, recompute: save_qkv_proj}
   - {name: out, recompute: save_out_proj}
+  - {name: offloaded, recompute: minimal_offloaded}
+  - {name: offloaded_qkv, recompute: qkv_proj_offloaded}
+  - {name: minimal_out, recompute: minimal, offload: {activations: [attn/(q|k|v|o)$, mlp/(gate|up|down)$]}}
+  - {name: qkv_out, recompute: save_qkv_proj, offload: {activations: [attn/(q|k|v)$]}}
   - {name: last-of-two, recompute: {every: 2, offset: 1}}
   - {name: mlp, recompute: {kind: selective, modules: [mlp]}}
   - {name: mlp-whole, recompute: {kind: selective, modules: [mlp], whole: true}}
@@ -69,6 +73,15 @@ more("dots_but_mlp", "dots_but_mlpwi", "")          # what ends a layer is not r
 more("qkv", "dots_but_mlp", "o")
 more("full", "qkv", "q k v")
 more("full", "out", "o")
+PY
+holds "by MaxText's names: what is kept waits in the host's memory" <<PY
+exec(open("$tmp/policies.py").read())
+host = {x["strategy"]: x["host"]["to_host_bytes"] for x in json.load(open("$tmp/executed")) if x.get("host")}
+more("minimal", "offloaded", "")
+more("qkv", "offloaded_qkv", "")
+assert host["offloaded"] == host["minimal_out"] and host["offloaded_qkv"] == host["qkv_out"], host
+# 8 bytes an element of two devices; what ends a layer is not read again
+assert host["offloaded"][0] - host["offloaded_qkv"][0] == layers * tokens // 2 * 8 * (h + 2 * f), host
 PY
 holds "by parts: the mlp of each layer, as a whole with the product that ends it" <<PY
 exec(open("$tmp/policies.py").read())
