@@ -919,9 +919,9 @@ libsim_la_SOURCES = \
 	%D%/run/walk/walk.h \
 	%D%/run/walk/walker.h \
 	%D%/scenario/betas.c \
-	%D%/scenario/brief_text.c \
-	%D%/scenario/canonical_text.c \
 	%D%/scenario/documents.c \
+	%D%/scenario/draft.c \
+	%D%/scenario/draft.h \
 	%D%/scenario/family.c \
 	%D%/scenario/family.h \
 	%D%/scenario/family_layers.c \
@@ -953,6 +953,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/option_checks.h \
 	%D%/scenario/partition_axis_value.c \
 	%D%/scenario/partition_axis_value.h \
+	%D%/scenario/options_text.c \
 	%D%/scenario/path_values.c \
 	%D%/scenario/patterns_value.c \
 	%D%/scenario/published.c \
@@ -974,6 +975,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/scalar.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
+	%D%/scenario/scenario_text.c \
 	%D%/scenario/schema.c \
 	%D%/scenario/schema.h \
 	%D%/scenario/schema_part.c \
@@ -993,6 +995,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/sweep_strategies.h \
 	%D%/scenario/table.c \
 	%D%/scenario/table.h \
+	%D%/scenario/tensor_rules.c \
+	%D%/scenario/tensor_rules.h \
 	%D%/scenario/training_options.h \
 	%D%/scenario/types.h \
 	%D%/scenario/value_reader.c \

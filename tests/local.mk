@@ -121,6 +121,7 @@ check_PROGRAMS += \
 	%D%/run/run \
 	%D%/run/walk \
 	%D%/scenario/scenario \
+	%D%/scenario/tensor_rules \
 	%D%/search/layouts \
 	%D%/serving/requests \
 	%D%/serving/serving_trace \

@@ -9,8 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/yaml.h"
 #include "question/read_field.h"
+#include "scenario/draft.h"
+#include "scenario/scenario.h"
+#include "scenario/tensor_rules.h"
 #include "timetable/timetable.h"
 
 #define WIDTH_MAX INT32_MAX
@@ -302,20 +304,18 @@ static const char *batch(const struct train_step *s)
 }
 
 /* Write the mesh from the outermost axis: axes that communicate most are innermost. */
-static void add_mesh(const struct train_step *s, struct text *out)
+static void add_mesh(const struct train_step *s, struct draft *out)
 {
-    text_add(out, "mesh: {");
     if (s->slices > 1)
-        text_addf(out, "slice: %" PRId64 ", ", s->slices);
+        draft_set_count(out, "mesh.slice", s->slices);
     if (s->pp > 1)
-        text_addf(out, "pp: %" PRId64 ", ", s->pp);
-    text_addf(out, "dp: %" PRId64, s->dp / s->slices);
+        draft_set_count(out, "mesh.pp", s->pp);
+    draft_set_count(out, "mesh.dp", s->dp / s->slices);
     if (s->cp > 1)
-        text_addf(out, ", cp: %" PRId64, s->cp);
-    text_addf(out, ", tp: %" PRId64, has_copies(s) ? s->kv_heads : s->tp);
+        draft_set_count(out, "mesh.cp", s->cp);
+    draft_set_count(out, "mesh.tp", has_copies(s) ? s->kv_heads : s->tp);
     if (has_copies(s))
-        text_addf(out, ", copy: %" PRId64, s->tp / s->kv_heads);
-    text_add(out, "}\n");
+        draft_set_count(out, "mesh.copy", s->tp / s->kv_heads);
 }
 
 /* The size of the vocabulary, padded as in Megatron if tp does not divide it. */
@@ -327,140 +327,145 @@ static int64_t vocab_of(const struct train_step *s)
 }
 
 /* Write the model: like Llama with a gate, else like GPT. */
-static void add_model(const struct train_step *s, struct text *out)
+static void add_model(const struct train_step *s, struct draft *out)
 {
-    text_addf(out, "model: {kind: transformer, %s,\n",
-              s->gated_mlp ? "activation: swiglu, norm: rms, rope: {}"
-                           : "activation: gelu, norm: layer, bias: true, attention_bias: all, "
-                             "tied: true");
-    text_addf(out,
-              "        d_model: %" PRId64 ", d_ff: %" PRId64 ", layers: %" PRId64
-              ", heads: %" PRId64 ", kv_heads: %" PRId64 ", head_dim: %" PRId64
-              ",\n        vocab: %" PRId64 ", dtype: %s%s}\n",
-              s->hidden, s->mlp_dim, s->layers, s->heads, s->kv_heads, s->head_dim, vocab_of(s),
-              s->dtype, s->flash_attention ? "" : ", attention: unfused");
+    draft_block(out);
+    draft_set(out, "model.kind", "transformer");
+    draft_set(out, "model.activation", s->gated_mlp ? "swiglu" : "gelu");
+    draft_set(out, "model.norm", s->gated_mlp ? "rms" : "layer");
+    if (s->gated_mlp) {
+        draft_set(out, "model.rope", "{}");
+    } else {
+        draft_set_bool(out, "model.bias", true);
+        draft_set(out, "model.attention_bias", "all");
+        draft_set_bool(out, "model.tied", true);
+    }
+    draft_set_count(out, "model.d_model", s->hidden);
+    draft_set_count(out, "model.d_ff", s->mlp_dim);
+    draft_set_count(out, "model.layers", s->layers);
+    draft_set_count(out, "model.heads", s->heads);
+    draft_set_count(out, "model.kv_heads", s->kv_heads);
+    draft_set_count(out, "model.head_dim", s->head_dim);
+    draft_set_count(out, "model.vocab", vocab_of(s));
+    draft_set(out, "model.dtype", "%s", s->dtype);
+    if (!s->flash_attention)
+        draft_set(out, "model.attention", "unfused");
 }
 
 static void add_types(const struct train_step *s, const struct train_step_stack *stack,
-                      struct text *out)
+                      struct draft *out)
 {
     /* Gradients of float16 keep their type in every software. */
     bool half = !strcmp(s->dtype, "float16") || stack->half_gradients;
     const char *gradients = half ? "compute" : "parameters";
 
-    if (s->recipe)
-        text_addf(out, "products: {recipe: %s, amax: local}\n", s->recipe);
+    if (s->recipe) {
+        draft_set(out, "products.recipe", "%s", s->recipe);
+        draft_set(out, "products.amax", "local");
+    }
     if (!strcmp(s->dtype, "float32"))
         return;
-    text_addf(out, "types: {parameters: float32, gradients: %s, reduce: %s}\n", gradients,
-              gradients);
+    draft_set(out, "types.parameters", "float32");
+    draft_set(out, "types.gradients", "%s", gradients);
+    draft_set(out, "types.reduce", "%s", gradients);
 }
 
 static void add_zero(const struct train_step *s, const struct train_step_stack *stack,
-                     struct text *out)
+                     struct draft *out)
 {
     bool kept = s->zero_stage == 2 && stack->fsdp;
-    const char *layout = stack->fsdp ? ", layout: pad" : "";
+    int64_t stage = kept ? 3 : s->zero_stage;
 
-    if (s->zero_stage == 0)
+    if (stage == 0)
         return;
-    if (s->zero_stage == 3 || kept)
-        text_addf(out, "zero: {stage: 3, axis: %s%s%s%s}\n", zero_axis(s), layout,
-                  stack->prefetches ? ", prefetch: 1" : ", prefetch: 0",
-                  kept ? ", reshard_after_forward: never" : "");
-    else
-        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", s->zero_stage, zero_axis(s),
-                  layout);
+    draft_set_count(out, "zero.stage", stage);
+    draft_set(out, "zero.axis", "%s", zero_axis(s));
+    if (stack->fsdp)
+        draft_set(out, "zero.layout", "pad");
+    if (stage == 3)
+        draft_set_count(out, "zero.prefetch", stack->prefetches);
+    if (kept)
+        draft_set(out, "zero.reshard_after_forward", "never");
 }
 
 static void add_recompute(const struct train_step *s, const struct train_step_stack *stack,
-                          struct text *out)
+                          struct draft *out)
 {
     if (!s->recompute->kind)
         return;
-    text_addf(out, "recompute: {kind: %s%s%s}\n", s->recompute->kind, s->recompute->more,
-              stack->whole_layers && strcmp(s->recompute->kind, "selective") != 0 ? ", whole: true"
-                                                                                  : "");
+    draft_set(out, "recompute.kind", "%s%s", s->recompute->kind, s->recompute->more);
+    if (stack->whole_layers && strcmp(s->recompute->kind, "selective") != 0)
+        draft_set_bool(out, "recompute.whole", true);
 }
 
-static void add_pipeline(const struct train_step *s, struct text *out)
+static void add_pipeline(const struct train_step *s, struct draft *out)
 {
     if (s->pp == 1)
         return;
-    text_addf(out, "pipeline: {axis: pp, schedule: %s",
+    draft_set(out, "pipeline.axis", "pp");
+    draft_set(out, "pipeline.schedule", "%s",
               timetable_made_for(TIMETABLE_IN_MEGATRON, s->virtual_stages)->name);
     if (s->virtual_stages > 1)
-        text_addf(out, ", stages_per_rank: %" PRId64, s->virtual_stages);
-    text_add(out, "}\n");
+        draft_set_count(out, "pipeline.stages_per_rank", s->virtual_stages);
 }
 
-/* Write Megatron's rules: heads, mlp widths and the vocabulary are sharded (arXiv 1909.08053). */
-static void add_rules(const struct train_step *s, struct text *out)
+/* Values between layers are whole, or sharded along the sequence. */
+static void add_rules(const struct train_step *s, const struct train_step_stack *stack,
+                      struct text *out)
 {
-    const char *tp = tensor(s);
-
-    text_addf(out,
-              "params:\n"
-              "  - [attn/q/kernel, [null, %s]]\n"
-              "  - [attn/(k|v)/kernel, [null, tp]]\n"
-              "  - [attn/o/kernel, [%s]]\n"
-              "  - [mlp/up/kernel, [null, %s]]\n"
-              "  - [mlp/down/kernel, [%s]]\n"
-              "  - [embed/table, [%s]]\n",
-              tp, tp, tp, tp, tp);
-    if (s->gated_mlp)
-        text_addf(out, "  - [mlp/gate/kernel, [null, %s]]\n  - [head/kernel, [null, %s]]\n", tp,
-                  tp);
-    else
-        text_addf(out,
-                  "  - [attn/q/bias, [%s]]\n  - [attn/(k|v)/bias, [tp]]\n"
-                  "  - [mlp/up/bias, [%s]]\n",
-                  tp, tp);
-    text_add(out, "  - [.*, []]\n");
-}
-
-/* Write constraints: values between layers are whole, or sharded along the sequence (arXiv
- * 2205.05198). */
-static void add_constraints(const struct train_step *s, const struct train_step_stack *stack,
-                            struct text *out)
-{
-    const char *tp = tensor(s), *cp = s->cp > 1 ? "cp" : "null";
+    const char *tp = tensor(s), *cp = s->cp > 1 ? "cp" : "null", *tokens = cp;
+    struct tensor_axes axes = tensor_axes_same(tp);
     bool cut = s->sequence_parallel ||
                (stack->sequence_parallel && s->seq % (s->tp * (s->cp > 1 ? 2 * s->cp : 1)) == 0);
 
+    const struct scenario_model model = {.kind = SCENARIO_TRANSFORMER,
+                                         .tied = !s->gated_mlp,
+                                         .bias = !s->gated_mlp,
+                                         .attention_bias =
+                                             s->gated_mlp ? SCENARIO_BIAS_NONE : SCENARIO_BIAS_ALL};
+
+    axes.keys = "tp";
+    text_add(out, "params:\n");
+    tensor_rules_print(out, &model, &axes, RULES_BLOCK);
     text_addf(out, "axes: {batch: %s%s}\n", batch(s), s->cp > 1 ? ", seq: cp" : "");
     if (s->tp == 1)
         return;
-    text_addf(out, "constraints:\n  - [head/out, [%s, %s, %s]]\n", batch(s), cp, tp);
-    if (!cut)
-        text_addf(out, "  - [out$, [%s, %s]]\n", batch(s), cp);
-    else
-        text_addf(out, "  - [out$, [%s, [%s%s]]]\n", batch(s), s->cp > 1 ? "cp, " : "",
-                  has_copies(s) ? "tp, copy" : "tp");
+    if (cut)
+        tokens = s->cp == 1 ? tp : has_copies(s) ? "[cp, tp, copy]" : "[cp, tp]";
+    text_add(out, "constraints:\n");
+    tensor_constraints_print(
+        out, &(struct tensor_values){.batch = batch(s), .seq = cp, .vocab = tp, .tokens = tokens},
+        RULES_BLOCK);
 }
 
 void train_step_scenario(const struct train_step *step, const struct train_step_stack *stack,
                          struct text *out)
 {
-    text_add(out, "version: 1\nname: train-step\n");
-    text_add(out, "hardware: ");
-    yaml_print_string(out, step->hardware);
-    text_add(out, "\n");
+    struct draft draft = DRAFT_OF(out);
+
+    draft_set(&draft, "version", "1");
+    draft_set(&draft, "name", "train-step");
+    draft_set_string(&draft, "hardware", step->hardware);
     if (step->software)
-        text_addf(out, "software: %s\n", step->software);
+        draft_set(&draft, "software", "%s", step->software);
     if (step->slices > 1)
-        text_addf(out, "slices: %" PRId64 "\n", step->slices);
-    add_mesh(step, out);
-    add_model(step, out);
-    text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}\n",
-              step->global_batch, step->seq, step->microbatches);
-    text_add(out, "step: [forward, backward, update]\noptimizer: {kind: adamw, clip: 1}\n");
-    add_types(step, stack, out);
-    add_zero(step, stack, out);
-    add_recompute(step, stack, out);
-    add_pipeline(step, out);
-    if (step->cp > 1)
-        text_add(out, "context: {axis: cp, method: ring, order: zigzag}\n");
-    add_rules(step, out);
-    add_constraints(step, stack, out);
+        draft_set_count(&draft, "slices", step->slices);
+    add_mesh(step, &draft);
+    add_model(step, &draft);
+    draft_set_count(&draft, "batch.size", step->global_batch);
+    draft_set_count(&draft, "batch.seq", step->seq);
+    draft_set_count(&draft, "batch.microbatches", step->microbatches);
+    draft_set(&draft, "step", "[forward, backward, update]");
+    draft_set(&draft, "optimizer.kind", "adamw");
+    draft_set(&draft, "optimizer.clip", "1");
+    add_types(step, stack, &draft);
+    add_zero(step, stack, &draft);
+    add_recompute(step, stack, &draft);
+    add_pipeline(step, &draft);
+    if (step->cp > 1) {
+        draft_set(&draft, "context.axis", "cp");
+        draft_set(&draft, "context.method", "ring");
+        draft_set(&draft, "context.order", "zigzag");
+    }
+    add_rules(step, stack, draft_text(&draft));
 }

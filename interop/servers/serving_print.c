@@ -10,7 +10,8 @@
 
 #include <inttypes.h>
 
-#include "base/yaml.h"
+#include "scenario/draft.h"
+#include "scenario/tensor_rules.h"
 #include "servers/serving.h"
 
 #define CUTS_MAX 8
@@ -111,15 +112,6 @@ static void add_span(struct text *out, const struct cuts *c, int64_t from, int64
     text_fini(&names);
 }
 
-/* Add a rule "  - [PATTERN, [BEFORE, SPAN]]". */
-static void add_rule(struct text *out, const struct cuts *c, const char *pattern,
-                     const char *before, int64_t from, int64_t to)
-{
-    text_addf(out, "  - [%s, [%s", pattern, before);
-    add_span(out, c, from, to);
-    text_add(out, "]]\n");
-}
-
 /* ---- the mesh ---- */
 
 static void add_mesh(struct text *out, const struct cuts *c)
@@ -163,79 +155,32 @@ static int64_t begin_of(const struct serving *v, enum serving_span span)
     return span == SERVING_ALL ? 1 : span == SERVING_INSIDE ? v->parts : v->devices;
 }
 
-static void add_attention(struct text *out, const struct cuts *c)
+/* The axes between two cuts as those of a rule; NULL: none. */
+static const char *span_of(struct text *out, const struct cuts *c, int64_t from, int64_t to)
 {
-    const struct scenario_model *m = &c->v->model;
-    int64_t from = c->v->parts, all = c->v->devices;
-    bool latent = m->mla.kv_rank > 0;
-
-    if (all == from)
-        return;
-    add_rule(out, c, latent ? "attn/(q|q_rope)/kernel" : "attn/q/kernel", "null, ", from, all);
-    add_rule(out, c, "attn/(k|v)/kernel", "null, ", from, latent ? all : c->kv);
-    add_rule(out, c, "attn/o/kernel", "", from, all);
-    if (m->attention_bias != SCENARIO_BIAS_NONE) {
-        add_rule(out, c, "attn/q/bias", "", from, all);
-        add_rule(out, c, "attn/(k|v)/bias", "", from, c->kv);
-    }
-    if (m->sinks)
-        add_rule(out, c, "attn/sinks", "", from, all);
-}
-
-static void add_mlp(struct text *out, const struct cuts *c)
-{
-    const struct scenario_model *m = &c->v->model;
-    int64_t from = begin_of(c->v, c->v->dense), all = c->v->devices;
-    bool dense = m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
-
-    if (dense && from < all) {
-        add_rule(out, c, "mlp/(gate|up)/kernel", "null, ", from, all);
-        add_rule(out, c, "mlp/down/kernel", "", from, all);
-        if (m->bias)
-            add_rule(out, c, "mlp/(gate|up)/bias", "", from, all);
-    }
-    from = begin_of(c->v, c->v->shared);
-    if (m->moe.shared > 0 && from < all) {
-        add_rule(out, c, "shared/(gate|up)/kernel", "null, ", from, all);
-        add_rule(out, c, "shared/down/kernel", "", from, all);
-    }
-}
-
-static void add_experts(struct text *out, const struct cuts *c)
-{
-    int64_t cut = c->v->experts, all = c->v->devices;
-    struct text experts = TEXT_INIT;
-
-    if (c->v->model.moe.experts == 0 || all == 1)
-        return;
-    add_span(&experts, c, 1, cut);
-    text_addf(out, "  - [moe/(gate|up)/kernel, [%s, null, ", text_get(&experts));
-    add_span(out, c, cut, all);
-    text_addf(out, "]]\n  - [moe/down/kernel, [%s, ", text_get(&experts));
-    add_span(out, c, cut, all);
-    text_add(out, "]]\n");
-    if (c->v->model.moe.expert_bias) {
-        text_addf(out, "  - [moe/(gate|up)/bias, [%s, ", text_get(&experts));
-        add_span(out, c, cut, all);
-        text_addf(out, "]]\n  - [moe/down/bias, [%s]]\n", text_get(&experts));
-    }
-    out->failed |= experts.failed;
-    text_fini(&experts);
+    add_span(out, c, from, to);
+    return from < to ? text_get(out) : NULL;
 }
 
 /* The systems pad a vocabulary that does not divide; here the table is then whole everywhere. */
-static void add_words(struct text *out, const struct cuts *c)
+static void add_params(struct text *out, const struct cuts *c)
 {
-    const struct scenario_model *m = &c->v->model;
-    int64_t from = c->v->parts, all = c->v->devices;
+    const struct serving *v = c->v;
+    const struct scenario_model *m = &v->model;
+    int64_t from = v->parts, all = v->devices;
+    struct text t[6] = {TEXT_INIT, TEXT_INIT, TEXT_INIT, TEXT_INIT, TEXT_INIT, TEXT_INIT};
+    struct tensor_axes axes = {.queries = span_of(&t[0], c, from, all),
+                               .keys = span_of(&t[1], c, from, m->mla.kv_rank > 0 ? all : c->kv),
+                               .mlp = span_of(&t[2], c, begin_of(v, v->dense), all),
+                               .shared = span_of(&t[3], c, begin_of(v, v->shared), all),
+                               .experts = span_of(&t[4], c, 1, v->experts),
+                               .expert_widths = span_of(&t[5], c, v->experts, all)};
 
-    if (all == from || m->vocab % (all / from))
-        return;
-    add_rule(out, c, "embed/table", "", from, all);
-    if (!m->tied)
-        add_rule(out, c, "head/kernel", "null, ", from, all);
-    if (m->head_bias)
-        add_rule(out, c, "head/bias", "", from, all);
+    axes.vocab = m->vocab % (all / from) ? NULL : axes.queries;
+    text_add(out, "params:\n");
+    tensor_rules_print(out, m, &axes, RULES_BLOCK);
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+        text_drop(out, &t[i]);
 }
 
 /* Tokens of all parts of the batch come together where widths are sharded over these. */
@@ -294,45 +239,36 @@ static void check_copies(struct import_job *job, const struct serving *v, struct
 }
 
 /* A prompt, too, is cut as the cache is; what a decode reads need not divide. */
-static void add_step(struct text *out, const struct import_job *job, const struct serving *v)
+static void add_step(struct draft *out, const struct import_job *job, const struct serving *v)
 {
     int64_t unit = v->cache_parts, seq = (job->seq + unit - 1) / unit * unit;
     const char *type = job->server.cache_type, *code = type ? serving_cache_code(type) : NULL;
-    struct text decode = TEXT_INIT;
 
-    text_addf(out, "step: [%s]\nbatch: {size: %" PRId64 ", seq: %" PRId64 "}\n",
-              v->prefill ? "prefill" : "decode", job->batch, v->prefill ? job->seq : seq);
+    draft_set(out, "step", "[%s]", v->prefill ? "prefill" : "decode");
+    draft_set_count(out, "batch.size", job->batch);
+    draft_set_count(out, "batch.seq", v->prefill ? job->seq : seq);
     if (!v->prefill && seq > job->seq)
-        text_addf(&decode, ", context: %" PRId64, job->seq);
+        draft_set_count(out, "decode.context", job->seq);
     if (job->server.page > 1)
-        text_addf(&decode, ", page: %" PRId64, job->server.page);
+        draft_set_count(out, "decode.page", job->server.page);
     if (code)
-        text_addf(&decode, ", cache: %s", code);
-    if (decode.length > 0)
-        text_addf(out, "decode: {%s}\n", text_get(&decode) + 2);
-    out->failed |= decode.failed;
-    text_fini(&decode);
+        draft_set(out, "decode.cache", "%s", code);
 }
 
-static void add_limits(struct text *out, const struct serving *v)
+static void add_limits(struct draft *out, const struct serving *v)
 {
-    struct text limits = TEXT_INIT;
-
     if (v->memory > 0)
-        text_addf(&limits, ", memory: %.6g%%", 100 * v->memory);
+        draft_set(out, "limits.memory", "%.6g%%", 100 * v->memory);
     if (v->sequences > 0)
-        text_addf(&limits, ", sequences: %" PRId64, v->sequences);
+        draft_set_count(out, "limits.sequences", v->sequences);
     if (v->tokens > 0)
-        text_addf(&limits, ", tokens: %" PRId64, v->tokens);
-    if (limits.length > 0)
-        text_addf(out, "limits: {%s}\n", text_get(&limits) + 2);
-    out->failed |= limits.failed;
-    text_fini(&limits);
+        draft_set_count(out, "limits.tokens", v->tokens);
 }
 
 void serving_print(struct import_job *job, const struct serving *v, struct diag *diag)
 {
     struct text *out = &job->scenario;
+    struct draft draft = DRAFT_OF(out);
     struct cuts cuts;
 
     check_copies(job, v, diag);
@@ -340,21 +276,16 @@ void serving_print(struct import_job *job, const struct serving *v, struct diag 
         return;
     add_notes(job, v);
     add_mesh(out, &cuts);
-    text_addf(out, "model: {%s: ", v->from_config ? "from" : "size");
-    yaml_print_string(out, job->size);
-    text_addf(out, ", dtype: %s}\n", shd_dtype_name(v->model.dtype));
+    draft_set_string(&draft, v->from_config ? "model.from" : "model.size", job->size);
+    draft_set(&draft, "model.dtype", "%s", shd_dtype_name(v->model.dtype));
     if (v->products && *v->products)
-        text_addf(out, "products: {%s}\n", v->products);
-    add_limits(out, v);
+        text_addf(draft_text(&draft), "products: {%s}\n", v->products);
+    add_limits(&draft, v);
     if (job->server.copies > 0)
-        text_addf(out, "moe: {redundant: %" PRId64 "}\n", job->server.copies);
-    add_step(out, job, v);
+        draft_set_count(&draft, "moe.redundant", job->server.copies);
+    add_step(&draft, job, v);
+    (void)draft_text(&draft);
     add_batch(out, &cuts);
-    text_add(out, "params:\n");
-    add_experts(out, &cuts);
-    add_attention(out, &cuts);
-    add_mlp(out, &cuts);
-    add_words(out, &cuts);
-    text_add(out, "  - [.*, []]\n");
+    add_params(out, &cuts);
     add_constraints(out, &cuts);
 }

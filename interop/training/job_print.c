@@ -10,49 +10,49 @@
 
 #include "base/escape.h"
 #include "base/json_out.h"
+#include "scenario/draft.h"
 #include "scenario/scenario.h"
+#include "scenario/tensor_rules.h"
 #include "training/job_shape.h"
 
 /* What the system's options say, present or absent, of transfers beside computation. */
-static void add_overlap(const struct import_job *j, struct text *out)
+static void add_overlap(const struct import_job *j, struct draft *out)
 {
-    static const char *const words[] = {"false", "true"};
-
     if (!j->known_overlaps)
         return;
-    text_addf(out, "overlap: {gradients: %s, weights: %s, products: %s", words[j->overlap_sums],
-              words[j->overlap_gathers], words[j->overlap_products]);
+    draft_set_bool(out, "overlap.gradients", j->overlap_sums);
+    draft_set_bool(out, "overlap.weights", j->overlap_gathers);
+    draft_set_bool(out, "overlap.products", j->overlap_products);
     if (j->virtual_stages > 1)
-        text_addf(out, ", sends: %s", words[!j->blocked_sends]);
-    text_add(out, "} # beside computation, by the job's own options\n");
+        draft_set_bool(out, "overlap.sends", !j->blocked_sends);
+    draft_remark(out, " # beside computation, by the job's own options");
 }
 
 /* What options say of fused kernels: without one the loss is not fused. */
-static void add_fused(const struct import_job *j, struct text *out)
+static void add_fused(const struct import_job *j, struct draft *out)
 {
     if (!j->known_fusions)
         return;
-    text_addf(out, "fused: {loss: %s%s", j->fused_loss ? "true" : "false",
-              j->split_activation ? ", activation: false" : "");
+    draft_set_bool(out, "fused.loss", j->fused_loss);
+    if (j->split_activation)
+        draft_set_bool(out, "fused.activation", false);
     if (j->loss_chunks > 1)
-        text_addf(out, ", loss_chunks: %" PRId64 "%s", j->loss_chunks,
-                  j->loss_again ? ", loss_again: true" : "");
-    text_add(out, "}\n");
+        draft_set_count(out, "fused.loss_chunks", j->loss_chunks);
+    if (j->loss_chunks > 1 && j->loss_again)
+        draft_set_bool(out, "fused.loss_again", true);
 }
 
-/* Write "KEY: 0.1", indented, with the fewest digits that read back exactly. */
-static void add_fraction(struct text *out, const char *key, double value)
-{
-    char number[32];
-
-    text_addf(out, "  %s: %s\n", key, json_out_print_double(number, sizeof number, value));
-}
-
-/* Write a value that differs from the scenario's own standard. */
-static void add_count(struct text *out, const char *key, int64_t value, int64_t standard)
+/* Set a value that differs from the scenario's own standard. */
+static void set_count(struct draft *out, const char *path, int64_t value, int64_t standard)
 {
     if (value != standard)
-        text_addf(out, "  %s: %" PRId64 "\n", key, value);
+        draft_set_count(out, path, value);
+}
+
+static void set_positive(struct draft *out, const char *path, double value)
+{
+    if (value > 0)
+        draft_set_number(out, path, value);
 }
 
 /* Whether any layer has an mlp rather than experts. */
@@ -61,96 +61,91 @@ static bool has_dense(const struct import_job *j)
     return j->experts == 0 || j->first_dense > 0 || j->every > 1;
 }
 
-static void add_rope(const struct import_job *j, struct text *out)
+static void add_rope(const struct import_job *j, struct draft *out)
 {
     char theta[32], factor[32];
 
-    text_addf(out, "  rope: {theta: %s, interleaved: %s",
-              json_out_print_double(theta, sizeof theta, j->theta > 0 ? j->theta : 1e4),
-              j->interleaved ? "true" : "false");
-    if (j->scaled)
-        text_addf(
-            out, ", scaling: {kind: llama3, factor: %s, original: 8192, low: 1, high: 4}",
-            json_out_print_double(factor, sizeof factor, j->rope_factor > 0 ? j->rope_factor : 8));
-    text_add(out, "}\n");
-}
-
-static void add_t5(const struct import_job *j, const char *dtype, struct text *out)
-{
-    text_addf(out,
-              "model:\n  kind: t5\n  dtype: %s\n  layers: %" PRId64 "\n  decoder_layers: %" PRId64
-              "\n  d_model: %" PRId64 "\n  d_ff: %" PRId64 "\n  heads: %" PRId64 "\n",
-              dtype, j->layers, j->decoder_layers, j->d_model, j->d_ff, j->heads);
-    add_count(out, "head_dim", j->head_dim, 0);
-    text_addf(out, "  vocab: %" PRId64 "\n", j->vocab);
-    add_count(out, "vocab_multiple", j->vocab_multiple, 0);
-    text_addf(out, "  activation: %s\n  tied: %s\n", j->swiglu ? "swiglu" : "gelu",
-              j->untied ? "false" : "true");
-    add_count(out, "buckets", j->buckets, 0);
-    add_count(out, "distance", j->distance, 0);
-    if (j->norm_eps > 0)
-        add_fraction(out, "norm_eps", j->norm_eps);
+    json_out_print_double(theta, sizeof theta, j->theta > 0 ? j->theta : 1e4);
+    json_out_print_double(factor, sizeof factor, j->rope_factor > 0 ? j->rope_factor : 8);
+    draft_set(out, "model.rope", "{theta: %s, interleaved: %s%s%s%s}", theta,
+              j->interleaved ? "true" : "false",
+              j->scaled ? ", scaling: {kind: llama3, factor: " : "", j->scaled ? factor : "",
+              j->scaled ? ", original: 8192, low: 1, high: 4}" : "");
 }
 
 /* T5 reads sequences of one length and writes those of another. */
-static void add_batch(const struct import_job *j, const struct import_shape *s, struct text *out)
+static void add_batch(const struct import_job *j, const struct import_shape *s, struct draft *out)
 {
-    text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64,
-              s->microbatches * j->sequences * s->replicas * s->data * s->nodes * s->experts,
-              j->t5 ? j->decoder_seq : j->seq);
+    draft_set_count(out, "batch.size",
+                    s->microbatches * j->sequences * s->replicas * s->data * s->nodes * s->experts);
+    draft_set_count(out, "batch.seq", j->t5 ? j->decoder_seq : j->seq);
     if (j->t5)
-        text_addf(out, ", source: %" PRId64, j->seq);
-    text_addf(out, ", microbatches: %" PRId64 "}\n", s->microbatches);
+        draft_set_count(out, "batch.source", j->seq);
+    draft_set_count(out, "batch.microbatches", s->microbatches);
 }
 
-static void add_model(const struct import_job *j, struct text *out)
+/* The options that only a decoder has. */
+static void add_decoder(const struct import_job *j, struct draft *out)
+{
+    if (!strcmp(j->position, "rope"))
+        add_rope(j, out);
+    set_count(out, "model.positions", j->positions, 0);
+    set_count(out, "model.window", j->window, 0);
+    if (j->unfused)
+        draft_set(out, "model.attention", "unfused");
+    if (j->qk_norm)
+        draft_set_bool(out, "model.qk_norm", true);
+    if (j->mtp > 0) {
+        draft_set_count(out, "model.mtp", j->mtp);
+        draft_set_number(out, "model.mtp_weight", j->mtp_weight);
+    }
+    draft_set_bool(out, "model.bias", !j->unbiased);
+    draft_set(out, "model.attention_bias", "%s",
+              !j->unbiased  ? "all"
+              : j->qkv_bias ? "qkv"
+                            : "none");
+}
+
+static void add_model(const struct import_job *j, struct draft *out)
 {
     const char *dtype = j->bf16 ? "bfloat16" : j->fp16 ? "float16" : "float32";
 
     if (j->size) {
-        text_addf(out, "model: {size: %s, dtype: %s}\n", j->size, dtype);
+        draft_set(out, "model.size", "%s", j->size);
+        draft_set(out, "model.dtype", "%s", dtype);
         return;
     }
+    draft_block(out);
+    draft_set(out, "model.kind", j->t5 ? "t5" : "transformer");
+    draft_set(out, "model.dtype", "%s", dtype);
+    draft_set_count(out, "model.layers", j->layers);
+    if (j->t5)
+        draft_set_count(out, "model.decoder_layers", j->decoder_layers);
+    draft_set_count(out, "model.d_model", j->d_model);
+    draft_set_count(out, "model.d_ff", j->d_ff);
+    draft_set_count(out, "model.heads", j->heads);
+    if (j->grouped && !j->t5)
+        draft_set_count(out, "model.kv_heads", j->kv_heads > 0 ? j->kv_heads : 1);
+    set_count(out, "model.head_dim", j->head_dim, 0);
+    draft_set_count(out, "model.vocab", j->vocab);
+    set_count(out, "model.vocab_multiple", j->vocab_multiple, 0);
+    draft_set(out, "model.activation", j->swiglu ? "swiglu" : "gelu");
+    if (!j->t5)
+        draft_set(out, "model.norm", j->norm && !strcmp(j->norm, "RMSNorm") ? "rms" : "layer");
+    set_positive(out, "model.norm_eps", j->norm_eps);
     if (j->t5) {
-        add_t5(j, dtype, out);
+        set_count(out, "model.buckets", j->buckets, 0);
+        set_count(out, "model.distance", j->distance, 0);
+    } else {
+        add_decoder(j, out);
+    }
+    draft_set_bool(out, "model.tied", !j->untied);
+    if (!j->latent || j->t5)
         return;
-    }
-    text_addf(out,
-              "model:\n  kind: transformer\n  dtype: %s\n  layers: %" PRId64 "\n  d_model: %" PRId64
-              "\n  d_ff: %" PRId64 "\n  heads: %" PRId64 "\n",
-              dtype, j->layers, j->d_model, j->d_ff, j->heads);
-    if (j->grouped)
-        text_addf(out, "  kv_heads: %" PRId64 "\n", j->kv_heads > 0 ? j->kv_heads : 1);
-    if (j->head_dim > 0)
-        text_addf(out, "  head_dim: %" PRId64 "\n", j->head_dim);
-    text_addf(out, "  vocab: %" PRId64 "\n", j->vocab);
-    add_count(out, "vocab_multiple", j->vocab_multiple, 0);
-    text_addf(out, "  activation: %s\n  norm: %s\n", j->swiglu ? "swiglu" : "gelu",
-              j->norm && !strcmp(j->norm, "RMSNorm") ? "rms" : "layer");
-    if (j->norm_eps > 0)
-        add_fraction(out, "norm_eps", j->norm_eps);
-    if (!strcmp(j->position, "rope"))
-        add_rope(j, out);
-    add_count(out, "positions", j->positions, 0);
-    add_count(out, "window", j->window, 0);
-    if (j->unfused)
-        text_add(out, "  attention: unfused\n");
-    if (j->qk_norm)
-        text_add(out, "  qk_norm: true\n");
-    if (j->mtp > 0) {
-        add_count(out, "mtp", j->mtp, 0);
-        add_fraction(out, "mtp_weight", j->mtp_weight);
-    }
-    text_addf(out, "  bias: %s\n  attention_bias: %s\n  tied: %s\n", j->unbiased ? "false" : "true",
-              !j->unbiased  ? "all"
-              : j->qkv_bias ? "qkv"
-                            : "none",
-              j->untied ? "false" : "true");
-    if (j->latent)
-        text_addf(out,
-                  "mla: {kv_rank: %" PRId64 ", q_rank: %" PRId64 ", rope_dim: %" PRId64
-                  ", value_dim: %" PRId64 "}\n",
-                  j->kv_rank, j->q_rank, j->rope_dim, j->value_dim);
+    draft_set_count(out, "mla.kv_rank", j->kv_rank);
+    draft_set_count(out, "mla.q_rank", j->q_rank);
+    draft_set_count(out, "mla.rope_dim", j->rope_dim);
+    draft_set_count(out, "mla.value_dim", j->value_dim);
 }
 
 /* Whether the scores of the chosen experts are scaled to a sum of 1; sigmoids of several experts
@@ -161,76 +156,70 @@ static bool divides_by_sum(const struct import_job *j)
 }
 
 /* A published model's experts are of its size. */
-static void add_expert_sizes(const struct import_job *j, struct text *out)
+static void add_expert_sizes(const struct import_job *j, struct draft *out)
 {
-    text_addf(out,
-              "  experts: %" PRId64 "\n  top_k: %" PRId64 "\n  d_ff: %" PRId64
-              "\n  renormalize: %s\n",
-              j->experts, j->top_k > 0 ? j->top_k : 2, j->expert_d_ff,
-              divides_by_sum(j) ? "true" : "false");
-    add_count(out, "shared", j->shared, 0);
-    add_count(out, "first_dense", j->first_dense, 0);
-    add_count(out, "every", j->every, 1);
+    draft_set_count(out, "moe.experts", j->experts);
+    draft_set_count(out, "moe.top_k", j->top_k > 0 ? j->top_k : 2);
+    draft_set_count(out, "moe.d_ff", j->expert_d_ff);
+    draft_set_bool(out, "moe.renormalize", divides_by_sum(j));
+    set_count(out, "moe.shared", j->shared, 0);
+    set_count(out, "moe.first_dense", j->first_dense, 0);
+    set_count(out, "moe.every", j->every, 1);
     if (j->score)
-        text_addf(out, "  score: %s\n", j->score);
+        draft_set(out, "moe.score", "%s", j->score);
     if (j->expert_bias)
-        text_add(out, "  bias: true\n");
-    if (j->groups > 1)
-        text_addf(out, "  groups: %" PRId64 "\n  kept: %" PRId64 "\n", j->groups,
-                  j->kept > 0 ? j->kept : j->groups);
-    if (j->scale > 0)
-        add_fraction(out, "scale", j->scale);
+        draft_set_bool(out, "moe.bias", true);
+    if (j->groups > 1) {
+        draft_set_count(out, "moe.groups", j->groups);
+        draft_set_count(out, "moe.kept", j->kept > 0 ? j->kept : j->groups);
+    }
+    set_positive(out, "moe.scale", j->scale);
 }
 
-static void add_experts(const struct import_job *j, const struct import_shape *s, struct text *out)
+static void add_experts(const struct import_job *j, const struct import_shape *s, struct draft *out)
 {
     if (j->experts == 0)
         return;
-    text_add(out, "moe:\n");
+    draft_block(out);
     if (!j->size)
         add_expert_sizes(j, out);
-    if (j->aux_loss > 0)
-        add_fraction(out, "aux_loss", j->aux_loss);
-    if (j->z_loss > 0)
-        add_fraction(out, "z_loss", j->z_loss);
+    set_positive(out, "moe.aux_loss", j->aux_loss);
+    set_positive(out, "moe.z_loss", j->z_loss);
     if (s->nodes > 1)
-        text_add(out, "  node_axis: en\n");
+        draft_set(out, "moe.node_axis", "en");
     if (j->directly && s->experts * j->tensor * j->context > j->node_devices && j->node_devices > 0)
-        text_add(out, "  by_node: false\n");
-    if (j->capacity > 0)
-        add_fraction(out, "capacity", j->capacity);
-    if (j->kept_routing)
-        text_addf(out, "  routing: %s\n", j->kept_routing);
-    else if (j->balanced)
-        text_add(out, "  routing: uniform\n");
-    else if (j->capacity == 0) /* all arriving rows are held, and training keeps them balanced */
-        text_add(out,
-                 "  routing: auto   # balanced in plans; with learned, memory has room for the "
-                 "worst case\n");
+        draft_set_bool(out, "moe.by_node", false);
+    set_positive(out, "moe.capacity", j->capacity);
+    if (j->kept_routing) {
+        draft_set(out, "moe.routing", "%s", j->kept_routing);
+    } else if (j->balanced) {
+        draft_set(out, "moe.routing", "uniform");
+    } else if (j->capacity ==
+               0) { /* all arriving rows are held, and training keeps them balanced */
+        draft_set(out, "moe.routing", "auto");
+        draft_remark(out,
+                     "   # balanced in plans; with learned, memory has room for the worst case");
+    }
 }
 
-static void add_axis(struct text *out, size_t *n, const char *name, int64_t size)
+static void add_mesh(const struct import_job *j, const struct import_shape *s, struct draft *out)
 {
-    if (size > 1)
-        text_addf(out, "%s%s: %" PRId64, (*n)++ ? ", " : "", name, size);
-}
+    const struct {
+        const char *path;
+        int64_t size;
+    } axes[] = {{"mesh.pp", j->data_outside ? 1 : j->stages},
+                {"mesh.replica", s->replicas},
+                {"mesh.dp", s->data},
+                {"mesh.en", s->nodes},
+                {"mesh.ep", s->experts},
+                {"mesh.pp", j->data_outside ? j->stages : 1},
+                {"mesh.cp", j->context},
+                {"mesh.tp", j->tensor}};
 
-static void add_mesh(const struct import_job *j, const struct import_shape *s, struct text *out)
-{
-    size_t n = 0;
-
-    text_add(out, "mesh: {");
-    if (!j->data_outside)
-        add_axis(out, &n, "pp", j->stages);
-    add_axis(out, &n, "replica", s->replicas);
-    add_axis(out, &n, "dp", s->data);
-    add_axis(out, &n, "en", s->nodes);
-    add_axis(out, &n, "ep", s->experts);
-    if (j->data_outside)
-        add_axis(out, &n, "pp", j->stages);
-    add_axis(out, &n, "cp", j->context);
-    add_axis(out, &n, "tp", j->tensor);
-    text_add(out, n ? "}\n" : "dp: 1}\n");
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        set_count(out, axes[i].path, axes[i].size, 1);
+    if (!out->section)
+        draft_set_count(out, "mesh.dp", 1);
 }
 
 struct named_axis {
@@ -265,44 +254,29 @@ static void add_params(const struct import_job *j, const struct import_shape *s,
                                       {"ep", s->experts},
                                       {"cp", s->folded ? j->context : 1},
                                       {"tp", s->over_tensor ? j->tensor : 1}};
-    const char *wide = j->tensor > 1 && !import_job_is_expert_whole(j) ? "tp" : "null";
-    struct text experts = TEXT_INIT;
+    const struct scenario_model model = {.kind = j->t5 ? SCENARIO_T5 : SCENARIO_TRANSFORMER,
+                                         .tied = !j->untied,
+                                         .bias = !j->unbiased,
+                                         .attention_bias = !j->unbiased  ? SCENARIO_BIAS_ALL
+                                                           : j->qkv_bias ? SCENARIO_BIAS_QKV
+                                                                         : SCENARIO_BIAS_NONE,
+                                         .mtp = j->mtp,
+                                         .mla.kv_rank = j->latent,
+                                         .moe = {.experts = j->experts,
+                                                 .first_dense = j->first_dense,
+                                                 .every = j->every,
+                                                 .shared = j->shared}};
+    struct tensor_axes of = tensor_axes_same(j->tensor > 1 ? "tp" : NULL);
+    struct text experts = TEXT_INIT, list = TEXT_INIT;
 
     add_axes(&experts, axes, sizeof axes / sizeof *axes);
+    text_addf(&list, strchr(text_get(&experts), ',') ? "[%s]" : "%s", text_get(&experts));
+    of.experts = experts.length > 0 ? text_get(&list) : NULL;
+    of.expert_widths = j->tensor > 1 && !import_job_is_expert_whole(j) ? "tp" : NULL;
     text_add(out, "params: # which dimensions of what a pattern is found in are sharded\n");
-    if (j->experts > 0 || experts.length > 0) {
-        bool several = strchr(text_get(&experts), ',') != NULL;
-        struct text dim = TEXT_INIT;
-
-        text_addf(&dim, "%s%s%s", several ? "[" : "",
-                  experts.length > 0 ? text_get(&experts) : "null", several ? "]" : "");
-        text_addf(out, "  - [moe/(gate|up)/kernel, [%s, null, %s]]\n", text_get(&dim), wide);
-        text_addf(out, "  - [moe/down/kernel, [%s, %s, null]]\n", text_get(&dim), wide);
-        text_drop(out, &dim);
-    }
+    tensor_rules_print(out, &model, &of, RULES_BLOCK);
     text_drop(out, &experts);
-    if (j->tensor > 1) {
-        text_addf(out, "  - [(q|k|v%s)/kernel, [null, tp]]\n  - [%s/o/kernel, [tp]]\n",
-                  j->latent ? "|q_rope" : "", j->t5 ? "(attn|cross)" : "attn");
-        if (j->t5)
-            text_add(out, "  - [relative/table, [null, tp]]\n");
-        if (!j->t5 && (!j->unbiased || j->qkv_bias))
-            text_add(out, "  - [(q|k|v)/bias, [tp]]\n");
-        if (!j->t5 && !j->unbiased && has_dense(j))
-            text_add(out, "  - [mlp/up/bias, [tp]]\n");
-        if (has_dense(j))
-            text_add(out, "  - [mlp/(gate|up)/kernel, [null, tp]]\n"
-                          "  - [mlp/down/kernel, [tp]]\n");
-        if (j->shared > 0)
-            text_add(out, "  - [shared/(gate|up)/kernel, [null, tp]]\n"
-                          "  - [shared/down/kernel, [tp]]\n");
-        if (j->mtp > 0)
-            text_add(out, "  - [join/kernel, [null, tp]]\n");
-        text_add(out, "  - [embed/table, [tp]]\n");
-        if (j->untied)
-            text_add(out, "  - [head/kernel, [null, tp]]\n");
-    }
-    text_add(out, "  - [.*, []]\n");
+    text_drop(out, &list);
 }
 
 /* Whether devices of context exchange tokens for heads around attention, as Ulysses. */
@@ -323,7 +297,8 @@ static void add_exchange(const struct import_job *j, const char *batch, bool seq
               j->tensor > 1 ? "[tp, cp]" : "cp");
 }
 
-static void add_constraints(const struct import_job *j, const struct import_shape *s, struct text *out)
+static void add_constraints(const struct import_job *j, const struct import_shape *s,
+                            struct text *out)
 {
     struct text batch = TEXT_INIT;
     const char *seq = j->context > 1 ? "cp" : "null";
@@ -351,16 +326,16 @@ static void add_constraints(const struct import_job *j, const struct import_shap
     text_fini(&batch);
 }
 
-static void add_pipeline(const struct import_job *j, struct text *out)
+static void add_pipeline(const struct import_job *j, struct draft *out)
 {
     if (j->stages == 1)
         return;
-    text_addf(out, "pipeline: {axis: pp, schedule: %s", j->schedule);
+    draft_set(out, "pipeline.axis", "pp");
+    draft_set(out, "pipeline.schedule", "%s", j->schedule);
     if (j->virtual_stages > 1)
-        text_addf(out, ", stages_per_rank: %" PRId64, j->virtual_stages);
+        draft_set_count(out, "pipeline.stages_per_rank", j->virtual_stages);
     if (j->stage_layers.length > 0)
-        text_addf(out, ", layers: [%s]", text_get(&j->stage_layers));
-    text_add(out, "}\n");
+        draft_set(out, "pipeline.layers", "[%s]", text_get(&j->stage_layers));
 }
 
 /* Whether ranks other than replicas share what ZeRO shards. */
@@ -371,21 +346,22 @@ static bool has_shards(const struct import_job *j, const struct import_shape *s)
 
 /* These systems shard over all ranks but the replicas; experts are sharded over the ranks with the
  * same experts, because no array is sharded over an axis twice. */
-static void add_zero(const struct import_job *j, const struct import_shape *s, struct text *out)
+static void add_zero(const struct import_job *j, const struct import_shape *s, struct draft *out)
 {
     const struct named_axis axes[] = {
         {"dp", s->data}, {"en", s->nodes}, {"ep", s->experts}, {"cp", j->context}};
-    size_t n = 0;
+    struct text names = TEXT_INIT;
 
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        n += axes[i].size > 1;
     if (!has_shards(j, s))
         return;
-    text_addf(out, "zero: {stage: %" PRId64 ", axis: ", j->zero);
-    text_add(out, n > 1 ? "[" : "");
-    add_axes(out, axes, sizeof axes / sizeof *axes);
-    text_addf(out, "%s%s%s%s}\n", n > 1 ? "]" : "", j->rows ? ", layout: pad" : "",
-              j->resharded ? ", reshard_after_forward: " : "", j->resharded ? j->resharded : "");
+    add_axes(&names, axes, sizeof axes / sizeof *axes);
+    draft_set_count(out, "zero.stage", j->zero);
+    draft_set(out, "zero.axis", strchr(text_get(&names), ',') ? "[%s]" : "%s", text_get(&names));
+    if (j->rows)
+        draft_set(out, "zero.layout", "pad");
+    if (j->resharded)
+        draft_set(out, "zero.reshard_after_forward", "%s", j->resharded);
+    text_drop(out->out, &names);
 }
 
 /* Whether values of recomputed layers that no op reads are recomputed, too. */
@@ -412,118 +388,103 @@ static void add_layers(const struct import_job *j, struct text *out)
         text_add(out, ", count: stage");
 }
 
-static void add_recompute(const struct import_job *j, struct text *out)
+static void add_recompute(const struct import_job *j, struct draft *out)
 {
     struct text options = TEXT_INIT;
+    bool none = !j->recompute || !strcmp(j->recompute, "none");
 
-    if (!j->recompute || !strcmp(j->recompute, "none")) {
-        if (j->recompute)
-            text_add(out, "recompute: none\n");
-        return;
-    }
-    if (j->recompute_modules.length > 0)
+    if (!none && j->recompute_modules.length > 0)
         text_addf(&options, ", modules: [%s]", text_get(&j->recompute_modules));
-    else if (j->recompute_hold)
+    else if (!none && j->recompute_hold)
         text_add(&options, ", hold: true");
-    else if (!strcmp(j->recompute, "full"))
+    else if (!none && !strcmp(j->recompute, "full"))
         add_layers(j, &options);
-    if (repeats_whole(j))
+    if (!none && repeats_whole(j))
         text_add(&options, ", whole: true");
-    if (options.length > 0)
-        text_addf(out, "recompute: {kind: %s%s}\n", j->recompute, text_get(&options));
-    else
-        text_addf(out, "recompute: %s\n", j->recompute);
-    out->failed |= options.failed;
-    text_fini(&options);
+    if (j->recompute)
+        draft_set(out, "recompute", options.length > 0 ? "{kind: %s%s}" : "%s%s", j->recompute,
+                  text_get(&options));
+    text_drop(out->out, &options);
 }
 
-static void add_gathered(const struct import_job *j, struct text *out)
+static void add_gathered(const struct import_job *j, struct draft *out)
 {
-    bool kept = j->kept_gathered ? !strcmp(j->kept_gathered, "keep") : j->keep_values;
-
-    if (kept)
-        text_add(out, "gathered: keep\n");
+    if (j->kept_gathered ? !strcmp(j->kept_gathered, "keep") : j->keep_values)
+        draft_set(out, "gathered", "keep");
 }
 
-static void add_offload(const struct import_job *j, struct text *out)
+static void add_offload(const struct import_job *j, struct draft *out)
 {
-    const char *comma = "";
-
-    if (!j->offload_state && !j->offload_parameters && j->offload_layers == 0 &&
-        j->offload_values.length == 0)
-        return;
-    text_add(out, "offload: {");
-    if (j->offload_layers > 0)
-        text_addf(out, "activations: all, layers: %" PRId64, j->offload_layers);
-    if (j->offload_values.length > 0)
-        text_addf(out, "activations: [%s]", text_get(&j->offload_values));
-    if (j->offload_layers > 0 || j->offload_values.length > 0)
-        comma = ", ";
-    if (j->offload_state) {
-        text_addf(out, "%soptimizer: %.15g", comma, j->offload_fraction);
-        comma = ", ";
+    if (j->offload_layers > 0) {
+        draft_set(out, "offload.activations", "all");
+        draft_set_count(out, "offload.layers", j->offload_layers);
     }
-    text_addf(out, "%s}\n", j->offload_parameters ? ", parameters: true" : "");
+    if (j->offload_values.length > 0)
+        draft_set(out, "offload.activations", "[%s]", text_get(&j->offload_values));
+    if (j->offload_state)
+        draft_set(out, "offload.optimizer", "%.15g", j->offload_fraction);
+    if (j->offload_parameters)
+        draft_set_bool(out, "offload.parameters", true);
 }
 
-static void add_types(const struct import_job *j, struct text *out)
+static void add_types(const struct import_job *j, struct draft *out)
 {
     const char *reduce = j->reduce ? j->reduce : j->gradients;
 
     if (!j->bf16 && !j->fp16)
         return;
-    text_addf(out, "types: {parameters: %s", j->half_parameters ? "compute" : "float32");
+    draft_set(out, "types.parameters", j->half_parameters ? "compute" : "float32");
     if (j->gradients)
-        text_addf(out, ", gradients: %s", j->gradients);
+        draft_set(out, "types.gradients", "%s", j->gradients);
     if (reduce)
-        text_addf(out, ", reduce: %s", reduce);
+        draft_set(out, "types.reduce", "%s", reduce);
     /* A cluster's software may halve gradients beside products of 8 bits; the job says that it does
      * not. */
-    if (!reduce && j->products.length > 0)
-        text_add(out, ", gradients: parameters, reduce: parameters");
+    if (!reduce && j->products.length > 0) {
+        draft_set(out, "types.gradients", "parameters");
+        draft_set(out, "types.reduce", "parameters");
+    }
     if (j->moments)
-        text_addf(out, ", moments: %s", j->moments);
-    text_add(out, reduce || j->moments || j->products.length > 0
-                      ? "}\n"
-                      : "} # and with them gradients and moments\n");
+        draft_set(out, "types.moments", "%s", j->moments);
+    if (!reduce && !j->moments && j->products.length == 0)
+        draft_remark(out, " # and with them gradients and moments");
 }
 
-static void add_loss_scale(const struct import_job *j, struct text *out)
+static void add_loss_scale(const struct import_job *j, struct draft *out)
 {
-    if (j->dynamic_scale) {
-        text_addf(out, "loss_scale: {kind: dynamic, initial: %" PRId64,
-                  j->loss_scale > 0 ? j->loss_scale : 65536);
-        if (j->loss_scale_window > 0)
-            text_addf(out, ", growth_interval: %" PRId64, j->loss_scale_window);
-        text_add(out, "}\n");
-    } else if (j->loss_scale > 0)
-        text_addf(out, "loss_scale: {kind: static, initial: %" PRId64 "}\n", j->loss_scale);
+    if (!j->dynamic_scale && j->loss_scale <= 0)
+        return;
+    draft_set(out, "loss_scale.kind", j->dynamic_scale ? "dynamic" : "static");
+    draft_set_count(out, "loss_scale.initial", j->loss_scale > 0 ? j->loss_scale : 65536);
+    if (j->dynamic_scale && j->loss_scale_window > 0)
+        draft_set_count(out, "loss_scale.growth_interval", j->loss_scale_window);
 }
 
 /* One step is planned at one rate: neither the number of steps nor the schedule of the rate affects
  * the layout. */
-static void add_optimizer(const struct import_job *j, const struct import_shape *s, struct text *out)
+static void add_optimizer(const struct import_job *j, const struct import_shape *s,
+                          struct draft *out)
 {
     bool sgd = j->optimizer && !strcmp(j->optimizer, "sgd");
     char betas[2][32];
 
-    text_addf(out, "step: [forward, backward, update]\noptimizer:\n  kind: %s\n",
-              sgd ? "sgd" : "adamw");
-    if (j->lr > 0)
-        add_fraction(out, "lr", j->lr);
-    add_fraction(out, "weight_decay", j->weight_decay);
-    add_fraction(out, "clip", j->clip);
-    if (sgd)
-        add_fraction(out, "momentum", j->momentum);
-    else {
-        text_addf(out, "  betas: [%s, %s]\n",
+    draft_set(out, "step", "[forward, backward, update]");
+    draft_block(out);
+    draft_set(out, "optimizer.kind", sgd ? "sgd" : "adamw");
+    set_positive(out, "optimizer.lr", j->lr);
+    draft_set_number(out, "optimizer.weight_decay", j->weight_decay);
+    draft_set_number(out, "optimizer.clip", j->clip);
+    if (sgd) {
+        draft_set_number(out, "optimizer.momentum", j->momentum);
+    } else {
+        draft_set(out, "optimizer.betas", "[%s, %s]",
                   json_out_print_double(betas[0], sizeof betas[0], j->betas[0]),
                   json_out_print_double(betas[1], sizeof betas[1], j->betas[1]));
-        add_fraction(out, "eps", j->eps);
+        draft_set_number(out, "optimizer.eps", j->eps);
     }
     add_types(j, out);
     if (j->products.length > 0)
-        text_addf(out, "products: {%s%s}\n", text_get(&j->products),
+        text_addf(draft_text(out), "products: {%s%s}\n", text_get(&j->products),
                   j->fp8_gathers && j->zero == 3 && has_shards(j, s) ? ", gathers: true" : "");
     add_loss_scale(j, out);
 }
@@ -539,6 +500,8 @@ static void add_comment(struct text *out, const char *what, const char *by, cons
 
 static void add_head(const struct import_job *j, const char *from, struct text *out)
 {
+    struct draft draft = DRAFT_OF(out);
+
     add_comment(out, "Left out, as it is not known here; look whether it changes the layout", "",
                 &j->unknown);
     text_add(out, text_get(&j->unsaid));
@@ -546,9 +509,11 @@ static void add_head(const struct import_job *j, const char *from, struct text *
     add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
     add_comment(out, "Not said, taken as in ", j->system, &j->taken);
     text_add(out, text_get(&j->notes));
-    text_addf(out, "version: 1\nname: %s\n", from);
+    draft_set(&draft, "version", "1");
+    draft_set(&draft, "name", "%s", from);
     if (j->software)
-        text_addf(out, "software: %s\n", j->software);
+        draft_set(&draft, "software", "%s", j->software);
+    (void)draft_text(&draft);
 }
 
 /* Check that the text is a scenario, and report the reader's faults. */
@@ -570,6 +535,7 @@ static void check_scenario(const struct import_job *job, struct text *out, struc
 
 static void add_training(const struct import_job *job, struct text *out, struct diag *diag)
 {
+    struct draft draft = DRAFT_OF(out);
     struct import_shape shape = {0};
 
     import_job_check_parts(job, diag);
@@ -579,23 +545,27 @@ static void add_training(const struct import_job *job, struct text *out, struct 
         import_job_find_batch(&shape, job, diag);
     if (diag->nerrors > 0)
         return;
-    add_mesh(job, &shape, out);
-    add_model(job, out);
-    add_experts(job, &shape, out);
-    add_batch(job, &shape, out);
-    add_optimizer(job, &shape, out);
-    add_params(job, &shape, out);
+    add_mesh(job, &shape, &draft);
+    add_model(job, &draft);
+    add_experts(job, &shape, &draft);
+    add_batch(job, &shape, &draft);
+    add_optimizer(job, &shape, &draft);
+    add_params(job, &shape, draft_text(&draft));
     add_constraints(job, &shape, out);
-    add_pipeline(job, out);
-    if (job->context > 1 && !exchanges_heads(job))
-        text_addf(out, "context: {axis: cp, method: %s, order: zigzag}\n",
+    add_pipeline(job, &draft);
+    if (job->context > 1 && !exchanges_heads(job)) {
+        draft_set(&draft, "context.axis", "cp");
+        draft_set(&draft, "context.method", "%s",
                   job->context_method ? job->context_method : "ring");
-    add_zero(job, &shape, out);
-    add_gathered(job, out);
-    add_recompute(job, out);
-    add_offload(job, out);
-    add_overlap(job, out);
-    add_fused(job, out);
+        draft_set(&draft, "context.order", "zigzag");
+    }
+    add_zero(job, &shape, &draft);
+    add_gathered(job, &draft);
+    add_recompute(job, &draft);
+    add_offload(job, &draft);
+    add_overlap(job, &draft);
+    add_fused(job, &draft);
+    (void)draft_text(&draft);
 }
 
 void import_job_print(const struct import_job *job, const char *from, struct text *out,

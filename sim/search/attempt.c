@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scenario/tensor_rules.h"
+
 /* ---- what is set ---- */
 
 struct sets {
@@ -44,6 +46,12 @@ static const char *batch_axes(const struct sets *s)
     if (!has_replicas(s))
         return ep ? "ep" : "null";
     return ep ? "[dp, ep]" : inner_axis(s) ? "[dp, shard]" : "dp";
+}
+
+/* In a model with experts all layers of a piece have experts. */
+static bool has_like_layers(const struct sets *s)
+{
+    return s->kind != ATTEMPT_WHOLE && !space_is_uniform(&s->subject->space);
 }
 
 /* ---- the mesh ---- */
@@ -214,23 +222,21 @@ static void set_pipeline(struct sets *s)
     text_add(out, "}");
 }
 
-/* Heads, widths inside the mlp and the vocabulary are sharded over tp, experts over ep and each
- * like an mlp over tp; the compressed vectors of keys, values or queries are not sharded.  Every
- * rule must match some parameter, so names that only some models have share a rule with names that
- * all models have. */
+/* Experts are sharded over ep, and each like an mlp over tp. */
 static void set_params(struct sets *s)
 {
     struct text *out = variant_set(&s->ask);
-    const char *ep = value_of(s, SPACE_EP) > 1 ? "ep" : "null";
+    struct tensor_axes axes = tensor_axes_same("tp");
 
+    struct scenario_model model = *s->subject->model;
+
+    axes.experts = value_of(s, SPACE_EP) > 1 ? "ep" : NULL;
+    axes.expert_widths = "tp";
+    if (has_like_layers(s))
+        model.moe.first_dense = 0, model.moe.every = 1;
     text_add(out, "params=[");
-    if (s->subject->space.experts > 0)
-        text_addf(out, "['moe/(up|gate)/kernel', [%s, null, tp]], ['moe/down/kernel', [%s, tp]], ",
-                  ep, ep);
-    text_add(out,
-             "['(attn/(q|q_rope|k|v)|(mlp|shared)/(up|gate)|head)/kernel', [null, tp]], "
-             "['(attn/o|(mlp|shared)/down)/kernel|embed/table|(attn/(q|k|v)|mlp/(up|gate))/bias', "
-             "[tp]], ['.*', []]]");
+    tensor_rules_print(out, &model, &axes, RULES_FLOW);
+    text_add(out, "]");
 }
 
 /* While heads attend, their number is sharded over cp in place of the sequence; where there are too
@@ -251,19 +257,18 @@ static void add_all_to_all(const struct sets *s, struct text *out)
 static void set_constraints(struct sets *s)
 {
     struct text *out = variant_set(&s->ask);
-    const char *dp = batch_axes(s);
     const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
+    const struct tensor_values values = {.batch = batch_axes(s),
+                                         .seq = cp,
+                                         .vocab = "tp",
+                                         .tokens = !value_of(s, SPACE_SP)      ? cp
+                                                   : value_of(s, SPACE_CP) > 1 ? "[cp, tp]"
+                                                                               : "tp"};
 
     text_add(out, "constraints=[");
     add_all_to_all(s, out);
-    if (value_of(s, SPACE_TP) > 1) {
-        text_addf(out, "[head/out, [%s, %s, tp]], ", dp, cp);
-        if (!value_of(s, SPACE_SP))
-            text_addf(out, "[out$, [%s, %s, null]]", dp, cp);
-        else
-            text_addf(out, "[out$, [%s, [%stp], null]]", dp,
-                      value_of(s, SPACE_CP) > 1 ? "cp, " : "");
-    }
+    if (value_of(s, SPACE_TP) > 1)
+        tensor_constraints_print(out, &values, RULES_FLOW);
     text_add(out, "]");
 }
 
@@ -293,10 +298,9 @@ static void set_axes(struct sets *s)
     text_addf(out, "%s}", cut ? "seq: cp" : "");
 }
 
-/* In a model with experts all layers of a piece have experts. */
 static void set_alike(struct sets *s)
 {
-    if (s->kind == ATTEMPT_WHOLE || space_is_uniform(&s->subject->space))
+    if (!has_like_layers(s))
         return;
     text_add(variant_set(&s->ask), "moe.first_dense=0");
     text_add(variant_set(&s->ask), "moe.every=1");

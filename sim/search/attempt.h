@@ -33,6 +33,7 @@ struct subject_filter {
 
 struct subject {
     struct text text;                /* the canonical text of the scenario */
+    const struct scenario_model *model;
     const struct hardware *cluster;  /* as its file has it */
     const struct hardware *hardware; /* as it is assumed: `supposed` */
     struct space space;

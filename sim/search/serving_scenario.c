@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/draft.h"
+
 void serving_ask(struct variant_ask *ask, const char *mesh, int64_t batch, bool prefill)
 {
     static const char *const of_prefill[] = {"step=[prefill]",    "steps=1",
@@ -61,33 +63,24 @@ int serving_scenario_print(struct text *out, const struct trial *trial,
     return status;
 }
 
-/* Print the values of a prefill as a strategy: keys of one section, which follow each other, in one
- * map. */
+/* Print the values of a prefill as a strategy. */
 static void print_prefill(struct text *out, const struct serving_layout *layout)
 {
+    struct draft draft = {.out = out, .indent = "    "};
     struct variant_ask ask = {.nsets = 0};
-    const char *section = "";
-    size_t length = 0;
 
     serving_ask(&ask, layout->mesh, layout->batch, true);
     text_add(out, "  - name: prefill\n");
     for (size_t i = 0; i < ask.nsets; i++) {
-        const char *key = text_get(&ask.sets[i]), *value = strchr(key, '=');
-        const char *dot = memchr(key, '.', (size_t)(value - key));
-        bool same = dot && length == (size_t)(dot - key) && !strncmp(section, key, length);
+        char *value = ask.sets[i].failed ? NULL : strchr(ask.sets[i].data, '=');
 
-        if (!same && length > 0)
-            text_add(out, "}\n");
-        section = dot ? key : "";
-        length = dot ? (size_t)(dot - key) : 0;
-        if (!dot) {
-            text_addf(out, "    %.*s: %s\n", (int)(value - key), key, value + 1);
+        out->failed |= !value;
+        if (!value)
             continue;
-        }
-        text_addf(out, same ? ", " : "    %.*s: {", (int)length, key);
-        text_addf(out, "%.*s: %s", (int)(value - dot - 1), dot + 1, value + 1);
+        *value = '\0';
+        draft_set(&draft, ask.sets[i].data, "%s", value + 1);
     }
-    text_add(out, length > 0 ? "}\n" : "");
+    (void)draft_text(&draft);
     variant_forget(&ask);
 }
 

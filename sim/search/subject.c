@@ -29,7 +29,7 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
 {
     int status;
 
-    *out = (struct subject){.text = TEXT_INIT, .cluster = trial->hardware};
+    *out = (struct subject){.text = TEXT_INIT, .cluster = trial->hardware, .model = &trial->scenario->model};
     if (!out->cluster)
         return shd_error_set(err, SHD_EINVAL,
                              "the scenario names no cluster; expected 'hardware: NAME', as "

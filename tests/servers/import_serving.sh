@@ -310,7 +310,7 @@ cannot() {
 cannot "experts over data parallelism alone" 'has whole experts dealt out over all devices' 's/\[\[dp, tp\], null/[dp, null/'
 cannot "copies of experts whose widths are cut" 'has copies of experts only where these are dealt out' \
     's/\[\[dp, tp\], null, null/[null, null, [dp, tp]/; s/\[\[dp, tp\], null/[null, [dp, tp]/; s/^step:/moe: {redundant: 8}\nstep:/'
-cannot "heads unsharded" 'is sharded along heads over other axes' '/attn.(q/d'
+cannot "heads unsharded" 'is sharded along heads over other axes' 's/attn.(q|q_rope|k|v)/attn\/(k|v)/'
 cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/; /^limits/d'
 cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \
     's/dtype: bfloat16/dtype: bfloat16, layers: 4/'

@@ -14,10 +14,11 @@
 #include "base/divisor.h"
 #include "base/escape.h"
 #include "base/literal.h"
-#include "base/yaml.h"
 #include "hardware/hardware.h"
 #include "hardware/margin.h"
 #include "report/modelled.h"
+#include "scenario/draft.h"
+#include "scenario/tensor_rules.h"
 #include "trial/variant.h"
 
 #define NODE 8 /* devices of most nodes: tensor parallelism is no wider */
@@ -68,6 +69,7 @@ static bool find_dividing(struct layout *out, long devices, long batch)
 static void write_mesh(struct text *out, const struct first_asked *asked, const struct layout *l)
 {
     int64_t outer = outer_of(asked, l);
+    struct draft draft = DRAFT_OF(out);
     struct layout dividing = *l;
 
     find_dividing(&dividing, asked->devices, asked->batch);
@@ -85,65 +87,60 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
                       "for\n"
                       "# what its axes shard; 'shardsim search' with '--range tp=8' writes the "
                       "best of\n# that kind.\n");
-    text_add(out, "mesh: {");
     if (l->pp > 1)
-        text_addf(out, "pp: %" PRId64 ", ", l->pp);
+        draft_set_count(&draft, "mesh.pp", l->pp);
     if (outer > 1 || l->ep == 1)
-        text_addf(out, "fsdp: %" PRId64 "%s", outer, l->ep > 1 || l->tp > 1 ? ", " : "");
+        draft_set_count(&draft, "mesh.fsdp", outer);
     if (l->ep > 1)
-        text_addf(out, "ep: %" PRId64 "%s", l->ep, l->tp > 1 ? ", " : "");
+        draft_set_count(&draft, "mesh.ep", l->ep);
     if (l->tp > 1)
-        text_addf(out, "tp: %" PRId64, l->tp);
-    text_addf(out, "}\naxes: {batch: %s}         # the batch is sharded over %s\n",
-              batch_axes(asked, l), l->ep > 1 && outer > 1 ? "both" : "it");
+        draft_set_count(&draft, "mesh.tp", l->tp);
+    draft_set(&draft, "axes.batch", "%s", batch_axes(asked, l));
+    draft_remark(&draft, l->ep > 1 && outer > 1 ? "         # the batch is sharded over both"
+                                                : "         # the batch is sharded over it");
+    (void)draft_text(&draft);
 }
 
-static void write_params(struct text *out, const struct layout *l)
+static void write_params(struct text *out, const struct first_asked *asked, const struct layout *l)
 {
+    struct tensor_axes axes = tensor_axes_same(l->tp > 1 ? "tp" : NULL);
+    const struct tensor_values values = {
+        .batch = batch_axes(asked, l), .seq = "null", .vocab = "tp", .tokens = "tp"};
+
     if (l->ep == 1 && l->tp == 1) {
         text_add(out, "params: [[.*, []]]          # no rule for parameters: zero shards them\n");
         return;
     }
-    text_add(out, "params:\n");
-    if (l->ep > 1 && l->tp == 1)
-        text_add(out, "  - [moe/(up|gate|down)/kernel, [ep]]\n");
-    if (l->ep > 1 && l->tp > 1)
-        text_add(out, "  - [moe/(up|gate)/kernel, [ep, null, tp]]\n"
-                      "  - [moe/down/kernel, [ep, tp]]\n");
-    if (l->tp > 1)
-        text_add(out,
-                 "  - ['(attn/(q|q_rope|k|v)|(mlp|shared)/(up|gate)|head)/kernel', [null, tp]]\n"
-                 "  - ['(attn/o|(mlp|shared)/down)/kernel|embed/table|"
-                 "(attn/(q|k|v)|mlp/(up|gate))/bias', [tp]]\n");
-    text_add(out, "  - [.*, []]                # no other rule: zero shards all of them\n");
-}
-
-static void write_constraints(struct text *out, const struct first_asked *asked,
-                              const struct layout *l)
-{
-    const char *batch = batch_axes(asked, l);
-
-    if (l->tp > 1)
-        text_addf(out,
-                  "constraints:                # between layers, tp shards the sequence\n"
-                  "  - [head/out, [%s, null, tp]]\n"
-                  "  - [out$, [%s, tp, null]]\n",
-                  batch, batch);
+    axes.experts = l->ep > 1 ? "ep" : NULL;
+    axes.expert_widths = l->ep > 1 && l->tp > 1 ? "tp" : NULL;
+    text_add(out, "params:                     # zero shards what has no other rule, too\n");
+    tensor_rules_print(out, asked->sizes, &axes, RULES_BLOCK);
+    if (l->tp == 1)
+        return;
+    text_add(out, "constraints:                # between layers, tp shards the sequence\n");
+    tensor_constraints_print(out, &values, RULES_BLOCK);
 }
 
 static void write_layout(struct text *out, const struct first_asked *asked, const struct layout *l)
 {
+    struct draft draft = DRAFT_OF(out);
+
     write_mesh(out, asked, l);
-    write_params(out, l);
-    write_constraints(out, asked, l);
-    if (l->pp > 1)
-        text_add(out, "pipeline: {axis: pp, schedule: 1F1B}\n");
+    write_params(out, asked, l);
+    if (l->pp > 1) {
+        draft_set(&draft, "pipeline.axis", "pp");
+        draft_set(&draft, "pipeline.schedule", "1F1B");
+    }
     text_addf(
-        out, "# %s\nzero: {stage: %" PRId64 ", axis: %s%s}\n",
+        draft_text(&draft), "# %s\n",
         l->stage == 3   ? "Parameters are sharded, too: a layer is gathered while one is computed."
         : l->stage == 1 ? "The optimizer's state is sharded; 2: gradients, 3: parameters, too."
-                        : "Gradients and the optimizer's state are sharded; 3: parameters, too.",
-        l->stage, batch_axes(asked, l), l->stage == 3 ? ", prefetch: 1" : "");
+                        : "Gradients and the optimizer's state are sharded; 3: parameters, too.");
+    draft_set_count(&draft, "zero.stage", l->stage);
+    draft_set(&draft, "zero.axis", "%s", batch_axes(asked, l));
+    if (l->stage == 3)
+        draft_set_count(&draft, "zero.prefetch", 1);
+    (void)draft_text(&draft);
 }
 
 /* NULL: there is none of that name, or no memory for it, so that the text fails. */
@@ -186,8 +183,7 @@ static void write_margin(struct text *out, const struct hardware *hardware, bool
                   "# %s %.0f %% of a device's memory free, for fragments of\n"
                   "# the allocator, which are not counted%s.\n",
                   fills ? "No simple layout keeps" : "Layouts are chosen that keep",
-                  100 * hardware_margin(hardware),
-                  fills ? ": this one may run out of memory" : "");
+                  100 * hardware_margin(hardware), fills ? ": this one may run out of memory" : "");
 }
 
 /* Comments on the cluster. */
@@ -205,6 +201,7 @@ static void write_cluster(struct text *out, const struct first_asked *asked)
 void first_write_head(struct text *out, const struct first_asked *asked)
 {
     struct text comment = TEXT_INIT, file = TEXT_INIT;
+    struct draft draft = DRAFT_OF(out);
 
     literal_add_shell(&file, asked->file);
     escape_from(&file, 0);
@@ -220,57 +217,73 @@ void first_write_head(struct text *out, const struct first_asked *asked)
                   text_get(&file));
     else
         text_addf(out, "#   shardsim search %s        the best layout there is\n", text_get(&file));
-    text_addf(out,
-              "#   shardsim show names %s    what rules and constraints can name\n"
-              "version: 1\n"
-              "name: ",
+    text_addf(out, "#   shardsim show names %s    what rules and constraints can name\n",
               text_get(&file));
     text_clear(&comment);
     text_addf(&comment, "%s-on-%ld", asked->model, asked->devices);
-    yaml_print_string(out, text_get(&comment));
-    text_add(out, "\nhardware: ");
-    yaml_print_string(out, asked->hardware);
-    text_add(out, "          # 'shardsim show hardware' lists others\n");
-    write_cluster(out, asked);
+    draft_set(&draft, "version", "1");
+    draft_set_string(&draft, "name", text_get(&comment));
+    draft_set_string(&draft, "hardware", asked->hardware);
+    draft_remark(&draft, "          # 'shardsim show hardware' lists others");
+    write_cluster(draft_text(&draft), asked);
     out->failed |= comment.failed || file.failed;
     text_fini(&comment);
     text_fini(&file);
 }
 
-static void write_model(struct text *out, const struct first_asked *asked)
+static void write_model(struct draft *out, const struct first_asked *asked)
 {
-    text_addf(out, "model: {%s: ", asked->from ? "from" : "size");
-    yaml_print_string(out, asked->from ? asked->from : asked->model);
-    text_add(out, ", dtype: bfloat16}\n");
+    draft_set_string(out, asked->from ? "model.from" : "model.size",
+                     asked->from ? asked->from : asked->model);
+    draft_set(out, "model.dtype", "bfloat16");
 }
 
 static void write_scenario(struct text *out, const struct first_asked *asked,
                            const struct layout *l)
 {
+    struct draft draft = DRAFT_OF(out);
+
     first_write_head(out, asked);
-    write_model(out, asked);
-    text_addf(out,
+    write_model(&draft, asked);
+    text_addf(draft_text(&draft),
               "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
-              ".\n# Fewer microbatches take more memory.\n"
-              "batch: {size: %ld, seq: %ld, microbatches: %" PRId64 "}\n"
-              "step: [forward, backward, update]\n"
-              "optimizer: {kind: adamw, clip: 1.0}\n"
-              "types: {parameters: float32, reduce: float32}\n"
-              "recompute: %s # none, selective or full: less memory, more to compute\n",
-              l->sequences, asked->batch, asked->seq,
-              asked->batch / (replicas_of(asked, l) * l->sequences), l->recompute);
-    write_layout(out, asked, l);
+              ".\n# Fewer microbatches take more memory.\n",
+              l->sequences);
+    draft_set_count(&draft, "batch.size", asked->batch);
+    draft_set_count(&draft, "batch.seq", asked->seq);
+    draft_set_count(&draft, "batch.microbatches",
+                    asked->batch / (replicas_of(asked, l) * l->sequences));
+    draft_set(&draft, "step", "[forward, backward, update]");
+    draft_set(&draft, "optimizer.kind", "adamw");
+    draft_set(&draft, "optimizer.clip", "1.0");
+    draft_set(&draft, "types.parameters", "float32");
+    draft_set(&draft, "types.reduce", "float32");
+    draft_set(&draft, "recompute", "%s", l->recompute);
+    draft_remark(&draft, " # none, selective or full: less memory, more to compute");
+    write_layout(draft_text(&draft), asked, l);
 }
 
 /* ---- plans ---- */
 
-int first_read(struct scenario_model *out, const struct first_asked *asked, const struct text *text,
+int first_read(struct scenario_model *out, const struct first_asked *asked, const char *step,
                struct diag *diag)
 {
-    struct variant_ask ask = {.name = asked->file, .text = text, .extent = VARIANT_READ};
+    struct text text = TEXT_INIT;
+    struct variant_ask ask = {.name = asked->file, .text = &text, .extent = VARIANT_READ};
+    struct draft draft = DRAFT_OF(&text);
     struct variant v;
-    int status = variant_init(&v, &ask, NULL);
+    int status;
 
+    first_write_head(&text, asked);
+    write_model(&draft, asked);
+    draft_set(&draft, "mesh.dp", "1");
+    draft_set(&draft, "step", "[%s]", step);
+    draft_set(&draft, "batch.size", "1");
+    draft_set_count(&draft, "batch.seq", asked->seq);
+    draft_set(&draft, "params", "[[.*, []]]");
+    (void)draft_text(&draft);
+    status = variant_init(&v, &ask, NULL);
+    text_fini(&text);
     if (status != SHD_OK) {
         diag_no_memory(diag);
         return status;
@@ -333,7 +346,6 @@ struct candidate {
 
 struct choice {
     const struct first_asked *asked;
-    struct scenario_model model;
     struct candidate candidates[CANDIDATES_MAX];
     size_t n;
     int64_t work; /* sum over the layouts tried */
@@ -355,7 +367,8 @@ static int plan_layout(struct first_figures *out, const struct choice *c, const 
     write_scenario(&text, c->asked, l);
     if (layers > 0)
         text_addf(variant_set(&ask), "model.layers=%" PRId64, layers);
-    if (layers > 0 && c->model.kind == SCENARIO_T5 && c->model.decoder_layers > layers)
+    if (layers > 0 && c->asked->sizes->kind == SCENARIO_T5 &&
+        c->asked->sizes->decoder_layers > layers)
         text_addf(variant_set(&ask), "model.decoder_layers=%" PRId64, layers);
     status = first_plan(out, c->asked, &ask, NULL);
     text_fini(&text);
@@ -366,8 +379,8 @@ static int plan_layout(struct first_figures *out, const struct choice *c, const 
  * few layers is one layer, of each stage. */
 static int estimate(struct first_figures *out, const struct choice *c, const struct layout *l)
 {
-    int64_t layers = c->model.layers;
-    int64_t few = l->pp > 1 ? l->pp : c->model.moe.first_dense + FEW_LAYERS;
+    int64_t layers = c->asked->sizes->layers;
+    int64_t few = l->pp > 1 ? l->pp : c->asked->sizes->moe.first_dense + FEW_LAYERS;
     struct first_figures more;
     double more_layers;
     int status;
@@ -395,7 +408,8 @@ static int add(struct choice *c, const struct layout *l)
         return SHD_OK;
     *candidate = (struct candidate){.layout = *l};
     c->n++;
-    c->work += c->asked->devices * l->tp * (c->model.moe.experts > 0 ? c->model.moe.experts : 1);
+    c->work += c->asked->devices * l->tp *
+               (c->asked->sizes->moe.experts > 0 ? c->asked->sizes->moe.experts : 1);
     return estimate(&candidate->figures, c, l);
 }
 
@@ -419,7 +433,7 @@ static int add_recomputed(struct choice *c, struct layout layout)
  * parameters of experts only if necessary, because that is far slower. */
 static int add_all(struct choice *c, int64_t pp, int64_t tp, bool again)
 {
-    int64_t replicas = c->asked->devices / (pp * tp), experts = c->model.moe.experts;
+    int64_t replicas = c->asked->devices / (pp * tp), experts = c->asked->sizes->moe.experts;
     int64_t most = experts > 0 ? divisor_common(experts, replicas) : 1;
     int64_t near = divisor_common(most, NODE);
     int64_t last = experts > 0 && !again ? 2 : 3;
@@ -498,7 +512,7 @@ static int choose_stages(struct candidate *out, bool *found, struct choice *c)
 {
     int status = SHD_OK;
 
-    for (int64_t pp = 2; pp <= STAGES_MOST && pp <= c->model.layers; pp *= 2) {
+    for (int64_t pp = 2; pp <= STAGES_MOST && pp <= c->asked->sizes->layers; pp *= 2) {
         c->work = 0;
         for (int64_t tp = 1; tp <= NODE && c->asked->devices % (pp * tp) == 0; tp *= 2)
             if (!*found && status == SHD_OK)
@@ -512,7 +526,7 @@ static int choose(struct candidate *out, bool *found, struct choice *c)
 {
     int status = SHD_OK;
 
-    for (int again = 0; again <= (c->model.moe.experts > 0); again++)
+    for (int again = 0; again <= (c->asked->sizes->moe.experts > 0); again++)
         for (int64_t tp = 1; tp <= NODE && c->asked->devices % tp == 0; tp *= 2)
             if (!*found && status == SHD_OK)
                 status = choose_of(out, found, c, 1, tp, again);
@@ -533,17 +547,16 @@ bool first_divides(long devices, long batch)
 static int write_best(struct text *out, struct first_figures *need, const struct first_asked *asked,
                       struct diag *diag)
 {
-    struct choice c = {.asked = asked};
+    struct choice c = {
+        .asked = asked,
+    };
     struct candidate best = {.layout = {1, 1, 1, 3, "full", 1}};
     struct variant_ask ask = {.name = asked->file, .text = out};
     bool found = false;
     int status;
 
     find_dividing(&best.layout, asked->devices, asked->batch);
-    write_scenario(out, asked, &best.layout);
-    status = first_read(&c.model, asked, out, diag);
-    if (status == SHD_OK)
-        status = choose(&best, &found, &c);
+    status = choose(&best, &found, &c);
     if (status != SHD_OK)
         return status;
     text_clear(out);
@@ -558,12 +571,13 @@ static int write_best(struct text *out, struct first_figures *need, const struct
 int first_write(struct text *out, struct first_figures *need, const struct first_asked *asked,
                 struct diag *diag)
 {
+    struct scenario_model model;
     struct first_asked filling = *asked;
-    int status = write_best(out, need, asked, diag);
+    int status = first_read(&model, asked, "forward, backward", diag);
 
+    filling.sizes = &model;
+    if (status == SHD_OK)
+        status = write_best(out, need, &filling, diag);
     filling.fills = true;
-    if (status != SHD_OK || first_fits(need))
-        return status;
-    text_clear(out);
-    return write_best(out, need, &filling, diag);
+    return status != SHD_OK || first_fits(need) ? status : write_best(out, need, &filling, diag);
 }

@@ -28,8 +28,9 @@ struct first_asked {
     const char *hardware;
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
-    bool serves; /* a step of serving, else of training; `batch` may be 0 */
-    bool fills;  /* a layout may fill a device's memory: none keeps the margin (hardware/margin.h) */
+    bool serves;                        /* a step of serving, else of training; `batch` may be 0 */
+    const struct scenario_model *sizes; /* NULL: not read yet */
+    bool fills; /* a layout may fill a device's memory: none keeps the margin (hardware/margin.h) */
 };
 
 /* Figures of a plan. */
@@ -43,9 +44,10 @@ bool first_fits(const struct first_figures *figures);
 /* Write the comments on top, and the keys up to the cluster. */
 void first_write_head(struct text *out, const struct first_asked *asked);
 
-/* Read the model of a scenario.  SHD_OK; else `diag` says why it is refused. */
+/* Read the model that is asked for, as a scenario with one kind of step ("decode") has it.  SHD_OK;
+ * else `diag` says why it is refused. */
 SHD_MUST_CHECK int first_read(struct scenario_model *out, const struct first_asked *asked,
-                              const struct text *text, struct diag *diag);
+                              const char *step, struct diag *diag);
 
 /* Plan a scenario.  SHD_OK; else `diag` says why it is refused; without `diag` only SHD_ENOMEM is a
  * failure. */

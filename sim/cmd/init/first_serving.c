@@ -169,29 +169,19 @@ static bool is_better(const struct tried *t, const struct tried *than)
 static int read_model(struct served_model *out, const struct first_asked *asked, struct diag *diag)
 {
     struct scenario_model named = {.from = (char *)asked->from}, trained = {.mtp = 0};
-    struct text text = TEXT_INIT;
     struct nearest nearest;
-    int status = SHD_OK;
     size_t n;
+    int status = first_read(&trained, asked, "forward", diag);
 
     nearest_init(&nearest, asked->model);
     if (!asked->from && scenario_find_model(&n, asked->model, &nearest))
         named.size = (int64_t)n + 1;
-    for (int serves = 0; serves < 2 && status == SHD_OK; serves++) {
-        text_clear(&text);
-        first_write_head(&text, asked);
-        text_addf(&text,
-                  "mesh: {dp: 1}\nmodel: {%s: %s, dtype: bfloat16}\nstep: [%s]\n"
-                  "batch: {size: 1, seq: %ld}\nparams: [[.*, []]]\n",
-                  asked->from ? "from" : "size", asked->from ? asked->from : asked->model,
-                  serves ? "decode" : "forward", asked->seq);
-        status = first_read(serves ? &out->sizes : &trained, asked, &text, diag);
-    }
+    if (status == SHD_OK)
+        status = first_read(&out->sizes, asked, "decode", diag);
     out->predicts = trained.mtp > 0;
     named.layers = out->sizes.layers;
     if (status == SHD_OK)
         status = scenario_model_products(&out->products, &out->otherwise, &named, diag);
-    text_fini(&text);
     return status;
 }
 
@@ -199,14 +189,14 @@ static int read_model(struct served_model *out, const struct first_asked *asked,
 static int fit_types(struct served_model *m, const struct first_asked *asked, struct diag *diag)
 {
     struct hardware *hardware;
-    int status =
-        hardware_find(&hardware, asked->hardware, NULL, (struct place){NULL, 0, 0}, diag);
+    int status = hardware_find(&hardware, asked->hardware, NULL, (struct place){NULL, 0, 0}, diag);
 
     if (status != SHD_OK)
         return status;
     if (!(hardware->flops_per_s[SHD_F4E2M1] > 0) && published_types_alone(&m->products))
-        m->otherwise = "the cluster has no rate of products of 4 bits, so that weights alone are of "
-                       "4 bits, and products in model.dtype";
+        m->otherwise =
+            "the cluster has no rate of products of 4 bits, so that weights alone are of "
+            "4 bits, and products in model.dtype";
     hardware_destroy(hardware);
     return SHD_OK;
 }

@@ -1,4 +1,4 @@
-/* Printing a scenario with the options alone that differ from their defaults.
+/* Printing a scenario: its canonical text, or the options alone that differ from their defaults.
  *
  * Defaults depend on the kind of model, its published size and other options, so that they are not
  * computed here: they are read back from a text of what is required.
@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "scenario/draft.h"
 #include "scenario/scenario.h"
 #include "scenario/table.h"
-
-#define LINE_COLUMNS 120 /* of a section on one line */
 
 struct brief {
     const struct scenario *scenario;
@@ -48,8 +47,6 @@ static bool is_written(struct text *value, const struct brief *b, const struct o
     struct text standard = TEXT_INIT;
     bool written;
 
-    if (!option_is_of(option, b->scenario->model.kind))
-        return false;
     print_value(value, b->scenario, option);
     if (b->plain)
         print_value(&standard, b->plain, option);
@@ -61,69 +58,32 @@ static bool is_written(struct text *value, const struct brief *b, const struct o
     return written;
 }
 
-static void add_option(struct text *out, const char *indent, const struct option *option,
-                       const char *value)
+/* Print the options that the text must have; all, without `b`. */
+static void print(struct text *out, const struct scenario *s, const struct brief *b)
 {
-    text_addf(out, "%s%s:%s%s\n", indent, option->key, value[0] == '\n' ? "" : " ", value);
-}
-
-/* A section's options on one line, if they have room there, or below one another. */
-struct section {
-    struct text line, block;
-    bool folds;
-};
-
-static void add_to_section(struct section *s, const struct option *option, const char *value)
-{
-    s->folds &= !strchr(value, '\n');
-    text_addf(&s->line, "%s%s: %s", s->line.length > 0 ? ", " : "", option->key, value);
-    add_option(&s->block, "  ", option, value);
-}
-
-static void end_section(struct text *out, struct section *s, const char *name, bool blocks)
-{
-    if (s->line.length > 0 && s->folds && !blocks &&
-        s->line.length + strlen(name) + 4 <= LINE_COLUMNS)
-        text_addf(out, "%s: {%s}\n", name, text_get(&s->line));
-    else if (s->line.length > 0)
-        text_addf(out, "%s:\n%s", name, text_get(&s->block));
-    out->failed |= s->line.failed || s->block.failed;
-    text_clear(&s->line);
-    text_clear(&s->block);
-    s->folds = true;
-}
-
-static void print(struct text *out, const struct brief *b)
-{
-    struct section section = {.folds = true};
+    struct draft draft = {.out = out, .style = !b || b->blocks ? DRAFT_BLOCK : DRAFT_FIT};
     struct text value = TEXT_INIT;
-    const char *name = NULL;
 
-    text_addf(out, "version: %d\n", SCENARIO_VERSION);
+    draft_set_count(&draft, "version", SCENARIO_VERSION);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
 
-        if (name && (!option->section || strcmp(option->section, name) != 0))
-            end_section(out, &section, name, b->blocks);
-        name = option->section;
-        if (!is_written(&value, b, option))
+        if (!option_is_of(option, s->model.kind) || (b && !is_written(&value, b, option)))
             continue;
-        if (name)
-            add_to_section(&section, option, text_get(&value));
-        else
-            add_option(out, "", option, text_get(&value));
+        print_value(&value, s, option);
+        draft_put(&draft, option->section, option->key, text_get(&value));
     }
-    if (name)
-        end_section(out, &section, name, b->blocks);
-    if (strcmp(b->scenario->strategy, SCENARIO_DEFAULT_STRATEGY) != 0) {
-        text_add(out, "strategies:\n  - {name: ");
-        yaml_print_string(out, b->scenario->strategy);
-        text_add(out, "}\n");
-    }
-    out->failed |= value.failed;
-    text_fini(&value);
-    text_fini(&section.line);
-    text_fini(&section.block);
+    text_drop(draft_text(&draft), &value);
+    if (strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) == 0)
+        return;
+    text_add(out, "strategies:\n  - {name: ");
+    yaml_print_string(out, s->strategy);
+    text_add(out, "}\n");
+}
+
+void scenario_print(const struct scenario *scenario, struct text *out)
+{
+    print(out, scenario, NULL);
 }
 
 static struct scenario_file *read(const struct text *text)
@@ -160,13 +120,13 @@ void scenario_print_brief(const struct scenario *scenario, struct text *out)
     bool equal = false;
 
     scenario_print(scenario, &canonical);
-    print(&text, &brief);
+    print(&text, scenario, &brief);
     plain = read(&text);
     brief.plain = plain ? &plain->scenarios[0] : NULL;
     for (int tries = 0; brief.plain && !equal && tries < 2; tries++) {
         brief.blocks = tries > 0; /* some values do not stand in a line */
         text_clear(&text);
-        print(&text, &brief);
+        print(&text, scenario, &brief);
         equal = is_equal(&text, &canonical);
     }
     text_add(out, text_get(equal ? &text : &canonical));

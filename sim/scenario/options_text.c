@@ -1,4 +1,4 @@
-/* Printing a scenario's canonical text, and the list of all options for people.
+/* The list of all options for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,43 +6,9 @@
 
 #include <string.h>
 
-#include "base/yaml.h"
 #include "scenario/published.h"
 #include "scenario/scenario.h"
 #include "scenario/table.h"
-
-static void print_option(const struct scenario *scenario, const struct option *option,
-                         struct text *out)
-{
-    struct text value = TEXT_INIT;
-
-    option->type->print(scenario, option, &value);
-    text_addf(out, "%s%s:%s", option->section ? "  " : "", option->key,
-              text_get(&value)[0] == '\n' ? "" : " ");
-    text_join(out, &value);
-    text_add_char(out, '\n');
-}
-
-void scenario_print(const struct scenario *scenario, struct text *out)
-{
-    const char *section = NULL;
-
-    text_addf(out, "version: %d\n", SCENARIO_VERSION);
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option *option = &option_table[i];
-        if (!option_is_of(option, scenario->model.kind))
-            continue;
-        if (option->section && (!section || strcmp(option->section, section) != 0))
-            text_addf(out, "%s:\n", option->section);
-        section = option->section;
-        print_option(scenario, option, out);
-    }
-    if (strcmp(scenario->strategy, SCENARIO_DEFAULT_STRATEGY) == 0)
-        return;
-    text_add(out, "strategies:\n  - {name: ");
-    yaml_print_string(out, scenario->strategy);
-    text_add(out, "}\n");
-}
 
 /* Append "; of gpt2 true; of t5 true" for kinds whose default differs from `standard`. */
 static void print_defaults_by_kind(const struct option *option, struct text *out)

@@ -1,0 +1,83 @@
+/* What scenario/tensor_rules.h promises.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "scenario/scenario.h"
+#include "scenario/tensor_rules.h"
+#include "../support/tap.h"
+
+static const struct {
+    const char *what;
+    struct scenario_model model;
+    struct tensor_axes axes;
+    const char *rules; /* as items of a list in brackets */
+} cases[] = {
+    {"a dense model with a head of its own",
+     {.kind = SCENARIO_LLAMA3},
+     {.queries = "tp", .keys = "tp", .mlp = "tp", .shared = "tp", .vocab = "tp"},
+     "['(attn/(q|k|v)|mlp/(gate|up)|head)/kernel', [null, tp]], "
+     "['(attn/o|mlp/down)/kernel|embed/table', [tp]], [.*, []]"},
+    {"biases of both halves of a gated mlp, and no head",
+     {.kind = SCENARIO_TRANSFORMER,
+      .tied = true,
+      .bias = true,
+      .attention_bias = SCENARIO_BIAS_ALL},
+     {.queries = "tp", .keys = "tp", .mlp = "tp", .vocab = "tp"},
+     "['(attn/(q|k|v)|mlp/(gate|up))/kernel', [null, tp]], ['(attn/o|mlp/down)/kernel|"
+     "(attn/(q|k|v)|mlp/(gate|up))/bias|embed/table', [tp]], [.*, []]"},
+    {"an encoder and a decoder",
+     {.kind = SCENARIO_T5, .tied = true, .bias = true, .attention_bias = SCENARIO_BIAS_ALL},
+     {.queries = "tp", .keys = "tp", .mlp = "tp", .vocab = "tp"},
+     "['(attn/(q|k|v)|cross/(q|k|v)|mlp/(gate|up))/kernel|relative/table', [null, tp]], "
+     "['(attn/o|cross/o|mlp/down)/kernel|embed/table', [tp]], [.*, []]"},
+    {"fewer heads of keys: rules of their own, of kernels and of biases",
+     {.kind = SCENARIO_TRANSFORMER, .tied = true, .attention_bias = SCENARIO_BIAS_QKV},
+     {.queries = "[tp, copy]", .keys = "tp", .mlp = "[tp, copy]", .vocab = "[tp, copy]"},
+     "['(attn/q|mlp/(gate|up))/kernel', [null, [tp, copy]]], ['attn/(k|v)/kernel', [null, tp]], "
+     "['(attn/o|mlp/down)/kernel|attn/q/bias|embed/table', [[tp, copy]]], "
+     "['attn/(k|v)/bias', [tp]], [.*, []]"},
+    {"experts with biases in all layers, and sinks",
+     {.kind = SCENARIO_TRANSFORMER,
+      .bias = true,
+      .sinks = true,
+      .moe = {.experts = 8, .every = 1, .expert_bias = true}},
+     {.queries = "tp", .mlp = "tp", .experts = "ep", .expert_widths = "tp"},
+     "[moe/(gate|up)/kernel, [ep, null, tp]], [moe/down/kernel, [ep, tp]], "
+     "[moe/(gate|up)/bias, [ep, tp]], [moe/down/bias, [ep]], ['attn/q/kernel', [null, tp]], "
+     "['attn/o/kernel|attn/sinks', [tp]], [.*, []]"},
+    {"latent attention, a dense layer, shared experts and modules for further tokens",
+     {.kind = SCENARIO_DEEPSEEK,
+      .mtp = 1,
+      .mla.kv_rank = 8,
+      .moe = {.experts = 8, .every = 1, .first_dense = 1, .shared = 1}},
+     {.queries = "tp", .keys = "tp", .mlp = "tp", .shared = "tp", .vocab = "tp", .experts = "ep"},
+     "[moe/(gate|up)/kernel, [ep, null, null]], [moe/down/kernel, [ep, null]], "
+     "['(attn/(q|q_rope|k|v)|mlp/(gate|up)|shared/(gate|up)|join|head)/kernel', [null, tp]], "
+     "['(attn/o|mlp/down|shared/down)/kernel|embed/table', [tp]], [.*, []]"},
+    {"nothing is sharded", {.kind = SCENARIO_LLAMA3}, {.queries = NULL}, "[.*, []]"},
+};
+
+int main(void)
+{
+    const struct tensor_values values = {"[dp, ep]", "cp", "tp", "[cp, tp]"};
+    struct text text = TEXT_INIT;
+
+    plan(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        text_clear(&text);
+        tensor_rules_print(&text, &cases[i].model, &cases[i].axes, RULES_FLOW);
+        if (!ok(!text.failed && !strcmp(text_get(&text), cases[i].rules), "%s", cases[i].what))
+            diag("%s", text_get(&text));
+    }
+    text_clear(&text);
+    tensor_constraints_print(&text, &values, RULES_BLOCK);
+    ok(!strcmp(text_get(&text), "  - [head/out, [[dp, ep], cp, tp]]\n"
+                                "  - [out$, [[dp, ep], [cp, tp], null]]\n"),
+       "values between layers");
+    text_fini(&text);
+    return done();
+}
