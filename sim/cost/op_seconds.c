@@ -415,7 +415,9 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
     op_seconds_transfer(&transfer, s, i, position);
     exchange = transfer.kind == COLL_ALL_TO_ALL ? op_experts_exchange(&sizes, s, i) : NULL;
     if (exchange) /* what goes beside rows goes with them */
-        return op->rows.beside ? 0 : kernel_work_model_seconds(&parts, s->hardware, exchange, &sizes);
+        return op->rows.beside
+                   ? 0
+                   : kernel_work_model_seconds(&parts, s->hardware, exchange, &sizes);
     bytes = transfer.operand_bytes;
     if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, op))
         return transfer_seconds(s, op, &transfer, bytes);

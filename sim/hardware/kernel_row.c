@@ -127,8 +127,8 @@ static void read_mla_decode(struct kernel_row *out, const struct kernel_columns 
 }
 
 /* What an engine's experts take besides their products, which move the rows, as a step of serving
- * has it: choosing, activating, and the sums of a token's rows.  Codes of the rows are made on their
- * own, and those of activations where these are. */
+ * has it: choosing, activating, and the sums of a token's rows.  Codes of the rows are made on
+ * their own, and those of activations where these are. */
 static void add_around_experts(struct kernel_row *out, double hidden, double inter, double tokens,
                                double rows, double choices)
 {
