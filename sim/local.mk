@@ -58,6 +58,8 @@ libsim_la_SOURCES = \
 	%D%/base/pace.h \
 	%D%/base/pack.c \
 	%D%/base/pack.h \
+	%D%/base/pool.c \
+	%D%/base/pool.h \
 	%D%/base/safetensors.c \
 	%D%/base/safetensors.h \
 	%D%/base/screen.c \

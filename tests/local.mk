@@ -19,6 +19,7 @@ check_PROGRAMS += \
 	%D%/base/log \
 	%D%/base/map \
 	%D%/base/pack \
+	%D%/base/pool \
 	%D%/base/text \
 	%D%/base/turns \
 	%D%/base/uint128 \

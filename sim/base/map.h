@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <shd/error.h>
+#include "base/pool.h"
 
 #define MAP_NONE UINT32_MAX
 
@@ -37,6 +37,9 @@ void map_fini(struct map *map);
 
 /* Add a number (not MAP_NONE) under a hash.  False: no memory, and the map is as it was. */
 SHD_MUST_CHECK bool map_add(struct map *map, uint64_t hash, uint32_t number);
+
+/* The same for a map whose memory is in a pool; it has no map_fini(). */
+void map_add_in(struct map *map, struct pool *pool, uint64_t hash, uint32_t number);
 
 struct map_walk {
     const struct map *map;

@@ -75,27 +75,21 @@ static void link_equal(struct placement *p, struct coloured *sorted)
     }
 }
 
-int alike_link(struct placement *p, struct shd_error *err)
+void alike_link(struct placement *p)
 {
-    size_t nnodes = p->graph->nnodes;
-    uint64_t *colours = malloc((nnodes + 1) * sizeof *colours);
-    struct coloured *next = malloc((nnodes + 1) * sizeof *next);
-    int status = SHD_OK;
+    uint32_t nnodes = p->graph->nnodes;
+    uint64_t *colours = pool_array(p->pool, nnodes, sizeof *colours);
+    struct coloured *next = pool_array(p->pool, nnodes, sizeof *next);
 
-    if (colours && next) {
+    for (uint32_t node = 0; node < nnodes; node++)
+        colours[node] = own_colour(p, node);
+    for (int round = 0; round < ALIKE_RADIUS; round++) {
         for (uint32_t node = 0; node < nnodes; node++)
-            colours[node] = own_colour(p, node);
-        for (int round = 0; round < ALIKE_RADIUS; round++) {
-            for (uint32_t node = 0; node < nnodes; node++)
-                next[node] = (struct coloured){next_colour(p, node, colours), node};
-            for (uint32_t node = 0; node < nnodes; node++)
-                colours[node] = next[node].colour;
-        }
-        link_equal(p, next);
-    } else {
-        status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %zu ops", nnodes);
+            next[node] = (struct coloured){next_colour(p, node, colours), node};
+        for (uint32_t node = 0; node < nnodes; node++)
+            colours[node] = next[node].colour;
     }
-    free(colours);
-    free(next);
-    return status;
+    link_equal(p, next);
+    pool_drop(p->pool, colours);
+    pool_drop(p->pool, next);
 }

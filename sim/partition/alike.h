@@ -21,7 +21,7 @@
 #define ALIKE_RADIUS 8
 
 /* Link the nodes of a placement that is set up into rings: `next_alike` of each node is the next
- * alike node, of the last node the first.  SHD_ENOMEM. */
-SHD_MUST_CHECK int alike_link(struct placement *placement, struct shd_error *err);
+ * alike node, of the last node the first. */
+void alike_link(struct placement *placement);
 
 #endif /* PARTITION_ALIKE_H */

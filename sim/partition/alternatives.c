@@ -35,8 +35,18 @@ struct surroundings {
 
 enum { SEEN_FUSING = 1, SEEN_VALUE = 2 };
 
+/* What alternatives_of() is asked, and its answer. */
+struct asking {
+    const char *name;
+    uint8_t phase;
+    struct alternative *out;
+    uint32_t n;
+};
+
 struct alternatives {
+    struct pool pool;
     const struct partition_request *request;
+    struct asking asking;
     struct placement placement;
     bool *inlined;       /* by node, as in fuse.h */
     struct named *named; /* by name and phase */
@@ -45,6 +55,7 @@ struct alternatives {
     struct program_rows_counts *rows_counts; /* the graph is placed, with no axis split */
     bool any;    /* some op has a choice */
     bool failed; /* no memory */
+    struct refined refined;
 };
 
 /* Bytes that the surroundings of an op move, and the op's flops. */
@@ -132,26 +143,32 @@ static uint32_t times_of(const struct graph *graph, const struct program_op *op)
     return program_part_times((enum program_part)op->part, graph->microbatches);
 }
 
+static void destroy_program(void *program)
+{
+    program_destroy(program);
+}
+
 static int measure_steps(struct outcome *out, struct alternatives *a)
 {
+    struct pool *pool = pool_in(&a->pool);
     struct program *program = program_create(a->request->mesh);
-    int status = program ? SHD_OK : SHD_ENOMEM;
+    int status = SHD_OK;
 
-    if (program)
-        program_ask_algos(program, a->request->algos);
-    if (program)
-        program->rows_counts = a->rows_counts;
+    if (!program)
+        pool_fail(pool);
+    pool_on_free(pool, destroy_program, program);
+    program_ask_algos(program, a->request->algos);
+    program->rows_counts = a->rows_counts;
+    a->rows_counts = NULL;
     for (uint32_t i = 0; i < a->around.nvalues && status == SHD_OK; i++)
         if (a->placement.nodes[a->around.values[i]].live)
             status = emit_steps(program, &a->placement, a->inlined, a->around.values[i], NULL);
     for (uint32_t i = 0; status == SHD_OK && i < program->nops; i++)
         out->bytes += program_received_by_all(program, &program->ops[i]) *
                       times_of(a->request->graph, &program->ops[i]);
-    if (program) {
-        a->rows_counts = program->rows_counts;
-        program->rows_counts = NULL;
-    }
-    program_destroy(program);
+    a->rows_counts = program->rows_counts;
+    program->rows_counts = NULL;
+    pool_drop(&a->pool, pool);
     return status;
 }
 
@@ -186,7 +203,8 @@ static bool measure(struct outcome *out, struct alternatives *a)
     status = measure_steps(out, a);
     if (status == SHD_OK)
         status = measure_work(out, a);
-    a->failed |= status == SHD_ENOMEM || price_failed(a->placement.price);
+    if (status == SHD_ENOMEM)
+        pool_fail(&a->pool);
     return status == SHD_OK;
 }
 
@@ -220,24 +238,27 @@ static void list_named(struct alternatives *a)
     qsort(a->named, a->nnamed, sizeof *a->named, compare_listed);
 }
 
-static int set_up(struct alternatives *a, struct shd_error *err)
+/* Work of alternatives_create(), on a struct alternatives. */
+static int set_up(void *alternatives, struct shd_error *err)
 {
-    int status = place_values(&a->placement, a->request, err);
-    size_t n;
+    struct alternatives *a = alternatives;
+    struct pool *pool = &a->pool;
+    size_t n = a->request->graph->nnodes;
+    int status = refine_init(&a->refined, pool, a->request, err);
 
+    if (status != SHD_OK || a->refined.mesh)
+        return status;
+    status = place_values(&a->placement, pool, a->request, err);
     if (status != SHD_OK)
         return status;
-    a->any = true;
-    n = (size_t)a->placement.graph->nnodes + 1;
-    a->inlined = calloc(n, sizeof *a->inlined);
-    a->named = malloc(n * sizeof *a->named);
-    a->around.fusing = malloc(n * sizeof *a->around.fusing);
-    a->around.values = malloc(n * sizeof *a->around.values);
-    a->around.seen = calloc(n, sizeof *a->around.seen);
-    if (!a->inlined || !a->named || !a->around.fusing || !a->around.values || !a->around.seen)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for alternatives");
+    a->inlined = pool_array(pool, n, sizeof *a->inlined);
+    a->named = pool_array(pool, n, sizeof *a->named);
+    a->around.fusing = pool_array(pool, n, sizeof *a->around.fusing);
+    a->around.values = pool_array(pool, n, sizeof *a->around.values);
+    a->around.seen = pool_array(pool, n, sizeof *a->around.seen);
     fuse_mark(a->inlined, &a->placement);
     list_named(a);
+    a->any = true;
     return SHD_OK;
 }
 
@@ -245,17 +266,12 @@ int alternatives_create(struct alternatives **out, const struct partition_reques
                         struct shd_error *err)
 {
     struct alternatives *a = calloc(1, sizeof *a);
-    struct refined refined;
     int status;
 
     if (!a)
         return shd_error_set(err, SHD_ENOMEM, "no memory for alternatives");
     a->request = request;
-    status = refine_init(&refined, request, err);
-    if (status == SHD_OK && !refined.mesh)
-        status = set_up(a, err);
-    else if (status == SHD_OK)
-        shd_mesh_destroy(refined.mesh);
+    status = pool_try(&a->pool, set_up, a, err);
     if (status == SHD_OK)
         *out = a;
     else
@@ -267,14 +283,9 @@ void alternatives_destroy(struct alternatives *alternatives)
 {
     if (!alternatives)
         return;
-    if (alternatives->any)
-        placement_fini(&alternatives->placement);
+    pool_free(&alternatives->pool);
+    shd_mesh_destroy(alternatives->refined.mesh);
     program_rows_free_counts(alternatives->rows_counts);
-    free(alternatives->inlined);
-    free(alternatives->named);
-    free(alternatives->around.fusing);
-    free(alternatives->around.values);
-    free(alternatives->around.seen);
     free(alternatives);
 }
 
@@ -377,29 +388,41 @@ bool alternatives_failed(const struct alternatives *alternatives)
     return alternatives->failed;
 }
 
-uint32_t alternatives_of(struct alternatives *alternatives, const char *name, uint8_t phase,
-                         struct alternative out[ALTERNATIVES_MAX])
+/* Work of alternatives_of(), on a struct alternatives. */
+static int find_alternatives(void *alternatives, struct shd_error *err)
 {
     struct alternatives *a = alternatives;
-    uint32_t node = a->any ? find_node(a, name, phase) : GRAPH_NONE, n = 0;
+    uint32_t node = find_node(a, a->asking.name, a->asking.phase), n = 0;
     struct outcome base;
     struct assign was;
 
+    (void)err;
     if (node == GRAPH_NONE)
-        return 0;
+        return SHD_OK;
     look_around(&a->around, &a->placement, node);
     if (!measure(&base, a))
-        return 0;
+        return SHD_OK;
     was = a->placement.nodes[node].assign;
     for (uint8_t axis = 0; axis < shd_mesh_naxes(a->request->mesh); axis++) {
         if (was.place[axis] == ASSIGN_PARTIAL)
             continue;
         for (int place = ASSIGN_NONE;
              place < (int)a->placement.nodes[node].rule.nfactors && n < ALTERNATIVES_MAX; place++)
-            n += try_place(a, node, &was, axis, place, &base, &out[n]);
+            n += try_place(a, node, &was, axis, place, &base, &a->asking.out[n]);
     }
-    if (!place_node(&a->placement, node, &was))
-        return 0;
+    if (place_node(&a->placement, node, &was))
+        a->asking.n = n;
     mark_inlined(a);
-    return n;
+    return SHD_OK;
+}
+
+uint32_t alternatives_of(struct alternatives *a, const char *name, uint8_t phase,
+                         struct alternative out[ALTERNATIVES_MAX])
+{
+    a->asking = (struct asking){name, phase, out, 0};
+    if (a->any && pool_try(&a->pool, find_alternatives, a, NULL) != SHD_OK) {
+        a->failed = true; /* and the placement is not whole */
+        a->any = false;
+    }
+    return a->asking.n;
 }

@@ -85,32 +85,19 @@ static void add_axes(struct batch *b, const struct placement *p, uint32_t node)
             b->axes |= UINT32_C(1) << s->dims[d].axes[a];
 }
 
-int batch_init(struct batch *out, const struct placement *p, struct shd_error *err)
+void batch_init(struct batch *out, const struct placement *p, struct pool *pool)
 {
     const struct graph *g = p->graph;
-    bool *behind = calloc((size_t)g->ndims + 1, sizeof *behind);
+    bool *behind = pool_array(pool, g->ndims, sizeof *behind);
 
-    *out = (struct batch){.dims = calloc((size_t)g->ndims + 1, sizeof *out->dims),
-                          .varies = calloc((size_t)g->nnodes + 1, sizeof *out->varies)};
-    if (!behind || !out->dims || !out->varies) {
-        free(behind);
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
-    }
+    *out = (struct batch){.dims = pool_array(pool, g->ndims, sizeof *out->dims),
+                          .varies = pool_array(pool, g->nnodes, sizeof *out->varies)};
     mark_data(g, out->dims, behind);
     leave_out(out->dims, behind, g->ndims);
-    free(behind);
     for (uint32_t node = 0; node < g->nnodes; node++) {
         pass_on(out, p, node);
         find_varying(out, p, node);
         if (batch_is_data(&g->nodes[node]))
             add_axes(out, p, node);
     }
-    return SHD_OK;
-}
-
-void batch_fini(struct batch *batch)
-{
-    free(batch->dims);
-    free(batch->varies);
-    memset(batch, 0, sizeof *batch);
 }

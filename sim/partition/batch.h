@@ -24,11 +24,8 @@ struct batch {
 /* Whether a node is a data array.  An optimizer's state is an input, but no data. */
 bool batch_is_data(const struct graph_node *node);
 
-/* Find the batch of a placement that is set up.  The caller ends it with batch_fini(), also after
- * an error.  SHD_ENOMEM. */
-SHD_MUST_CHECK int batch_init(struct batch *out, const struct placement *placement,
-                              struct shd_error *err);
-void batch_fini(struct batch *batch);
+/* Find the batch of a placement that is set up; the arrays are in the pool. */
+void batch_init(struct batch *out, const struct placement *placement, struct pool *pool);
 
 /* Whether an array has a dimension of the batch. */
 bool batch_has(const struct batch *batch, const struct graph_node *array);

@@ -117,23 +117,17 @@ static void move_all(struct beside *b)
     }
 }
 
-int beside_products(struct program *program, struct shd_error *err)
+void beside_products(struct program *program, struct pool *pool)
 {
     size_t nops = program->nops;
-    bool *flags = calloc(2 * nops + 1, sizeof *flags);
     struct beside b = {.program = program,
-                       .again = flags,
-                       .late_again = flags + nops,
-                       .waits = calloc((size_t)program->nbuffers + 1, sizeof *b.waits),
-                       .late = malloc((nops + 1) * sizeof *b.late)};
-    bool allocated = flags && b.waits && b.late;
+                       .again = pool_array(pool, nops, sizeof *b.again),
+                       .late_again = pool_array(pool, nops, sizeof *b.late_again),
+                       .waits = pool_array(pool, program->nbuffers, sizeof *b.waits),
+                       .late = pool_array(pool, nops, sizeof *b.late)};
 
-    for (uint32_t i = program->first_op; allocated && i < nops; i++)
+    for (uint32_t i = program->first_op; i < nops; i++)
         b.again[i] = program_gathers_again(program, &program->ops[i]);
-    if (allocated)
-        move_all(&b);
-    free(flags);
-    free(b.waits);
-    free(b.late);
-    return allocated ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    move_all(&b);
+    pool_drop(pool, b.late);
 }

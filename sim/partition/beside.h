@@ -15,12 +15,13 @@
 #ifndef PARTITION_BESIDE_H
 #define PARTITION_BESIDE_H
 
+#include "base/pool.h"
 #include "program/program.h"
 
 /* Move each gather of program_gathers_again() directly behind the last op that makes another
  * operand of the gather's first reader.  Among the ops up to its last reader, move those that
  * depend on the gather behind the others.  Ops stay in their part of the step.  Needs lifetimes,
- * and invalidates them.  SHD_ENOMEM. */
-SHD_MUST_CHECK int beside_products(struct program *program, struct shd_error *err);
+ * and invalidates them. */
+void beside_products(struct program *program, struct pool *pool);
 
 #endif /* PARTITION_BESIDE_H */

@@ -20,8 +20,6 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     uint32_t sharding = price_number(e->placement->price, &step->to);
     int status;
 
-    if (price_failed(e->placement->price))
-        return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     op.ninputs = op.noutputs = 1;
     op.inputs[0] = *buffer;
     op.why = emit_why(e, node, step, asker);
@@ -237,8 +235,6 @@ static int emit_send(struct emit *e, uint32_t node, uint32_t buffer, struct spot
     uint32_t sharding = price_number(e->placement->price, &e->program->buffers[buffer].sharding);
     int status;
 
-    if (price_failed(e->placement->price))
-        return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     send.ninputs = recv.noutputs = 1;
     send.inputs[0] = buffer;
     send.why = recv.why = why_sent(e, name, from, to, asker);
@@ -430,7 +426,7 @@ int emit_bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
     if (is_to_ask_again(e, node, need, reader)) {
         status = emit_bring(e, e->graph->nodes[node].inputs[0], home, reader, asker, buffer);
         if (status == SHD_OK)
-            status = emit_keep_version(e, node, home, *buffer, reader);
+            emit_keep_version(e, node, home, *buffer, reader);
     } else {
         status = come_to_stage(e, node, need, reader, asker);
     }

@@ -186,30 +186,21 @@ static void find_live(struct buckets *b)
     }
 }
 
-int bucket_collectives(struct program *program, struct shd_error *err)
+void bucket_collectives(struct program *program, struct pool *pool)
 {
     struct buckets b = {.program = program,
-                        .live = calloc((size_t)program->nops + 1, sizeof *b.live),
-                        .first_read = calloc((size_t)program->nbuffers + 1, sizeof *b.first_read),
-                        .gone = calloc((size_t)program->nops + 1, sizeof *b.gone),
-                        .candidates = calloc((size_t)program->nops + 1, sizeof *b.candidates)};
+                        .live = pool_array(pool, program->nops, sizeof *b.live),
+                        .first_read = pool_array(pool, program->nbuffers, sizeof *b.first_read),
+                        .gone = pool_array(pool, program->nops, sizeof *b.gone),
+                        .candidates = pool_array(pool, program->nops, sizeof *b.candidates)};
 
-    bool allocated = b.live && b.first_read && b.gone && b.candidates;
-
-    if (allocated) {
-        find_live(&b);
-        for (uint32_t i = 0; i < program->nops; i++)
-            if (is_candidate(&b, i)) {
-                collect(&b, i);
-                b.candidates[b.ncandidates++] = i;
-            }
-        drop_gone(&b);
-    }
-    free(b.live);
-    free(b.first_read);
-    free(b.gone);
-    free(b.candidates);
-    if (!allocated || program->failed)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    return SHD_OK;
+    find_live(&b);
+    for (uint32_t i = 0; i < program->nops; i++)
+        if (is_candidate(&b, i)) {
+            collect(&b, i);
+            b.candidates[b.ncandidates++] = i;
+        }
+    drop_gone(&b);
+    if (program->failed)
+        pool_fail(pool);
 }

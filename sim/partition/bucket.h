@@ -10,6 +10,7 @@
 #ifndef PARTITION_BUCKET_H
 #define PARTITION_BUCKET_H
 
+#include "base/pool.h"
 #include "program/program.h"
 
 /* A bucket grows until its operands reach this many bytes on a device.  A delayed collective does
@@ -18,8 +19,7 @@
 #define BUCKET_BYTES_MAX (UINT64_C(25) << 20)
 
 /* Merge collectives of a program whose lifetimes and in-place updates are set; lifetimes are valid
- * again afterwards.  Peak memory does not grow.  SHD_ENOMEM, also if a text of the program found no
- * memory. */
-SHD_MUST_CHECK int bucket_collectives(struct program *program, struct shd_error *err);
+ * again afterwards.  Peak memory does not grow. */
+void bucket_collectives(struct program *program, struct pool *pool);
 
 #endif /* PARTITION_BUCKET_H */

@@ -276,8 +276,10 @@ static int emit_op(struct emit *e, uint32_t node)
     status = bring_inputs(e, node, &fused, &op);
     if (status != SHD_OK)
         return status;
-    if (!c->works) /* an alias */
-        return emit_keep_version(e, node, c->home, op.inputs[0], emit_spot_of(e, node));
+    if (!c->works) { /* an alias */
+        emit_keep_version(e, node, c->home, op.inputs[0], emit_spot_of(e, node));
+        return SHD_OK;
+    }
     status = add_outputs(e, node, &op);
     if (status == SHD_OK && rule_of(e->graph->nodes[node].op)->moves_rows)
         return emit_rows(e, node, &op);
@@ -353,31 +355,24 @@ static int emit_all(struct emit *e)
 int emit_program(struct program *program, struct placement *placement, const struct emit_opts *opts,
                  struct shd_error *err)
 {
-    size_t n = (size_t)placement->graph->nnodes + 1;
-    bool *inlined = calloc(n, sizeof *inlined);
-    struct emit e = {.program = program,
+    struct pool *pool = pool_in(placement->pool);
+    size_t n = placement->graph->nnodes;
+    bool *inlined = pool_array(pool, n, sizeof *inlined);
+    struct emit e = {.pool = pool,
+                     .program = program,
                      .placement = placement,
                      .graph = placement->graph,
-                     .newest = malloc(n * sizeof *e.newest),
+                     .newest = pool_array(pool, n, sizeof *e.newest),
                      .only = GRAPH_NONE,
                      .inlined = inlined,
                      .opts = *opts,
                      .err = err};
-    int status = SHD_OK;
+    int status;
 
-    if (!e.newest || !inlined)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    if (status == SHD_OK) {
-        memset(e.newest, 0xff, n * sizeof *e.newest);
-        fuse_mark(inlined, placement);
-        status = emit_all(&e);
-    }
-    /* Without memory for its number a sharding passes for another, at which emitting may fail. */
-    if (price_failed(placement->price))
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    free(e.newest);
-    free(inlined);
-    free(e.versions);
+    memset(e.newest, 0xff, n * sizeof *e.newest);
+    fuse_mark(inlined, placement);
+    status = emit_all(&e);
+    pool_drop(placement->pool, pool);
     return status;
 }
 
@@ -457,7 +452,8 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
                uint32_t value, struct shd_error *err)
 {
     uint32_t newest = PROGRAM_NONE, buffer;
-    struct emit e = {.program = program,
+    struct emit e = {.pool = placement->pool,
+                     .program = program,
                      .placement = placement,
                      .graph = placement->graph,
                      .newest = &newest,
@@ -473,7 +469,7 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
         emit_add_version(&e, value, placement->nodes[value].home, emit_spot_of(&e, value), &buffer);
     if (status == SHD_OK)
         status = emit_readers(&e, value);
-    free(e.versions);
+    pool_drop(e.pool, e.versions);
     return status;
 }
 

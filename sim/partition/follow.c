@@ -653,39 +653,21 @@ static void find_weights(struct follow *f)
     }
 }
 
-static int init(struct follow *f, struct placement *p, struct shd_error *err)
+void follow_placement(struct placement *placement)
 {
-    size_t n = (size_t)p->graph->nnodes + 1;
-    int status = batch_init(&f->batch, p, err);
+    struct pool *pool = pool_in(placement->pool);
+    size_t n = placement->graph->nnodes;
+    struct follow f = {.p = placement,
+                       .weight = pool_array(pool, n, sizeof *f.weight),
+                       .stored = pool_array(pool, n, sizeof *f.stored),
+                       .sums = pool_array(pool, n, sizeof *f.sums)};
 
-    f->p = p;
-    f->weight = calloc(n, sizeof *f->weight);
-    f->stored = calloc(n, sizeof *f->stored);
-    f->sums = malloc(n * sizeof *f->sums);
-    if (status != SHD_OK || !f->weight || !f->stored || !f->sums)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
-    memset(f->sums, 0xff, n * sizeof *f->sums); /* NOT_ASKED */
-    find_weights(f);
-    find_stored(f);
-    return SHD_OK;
-}
-
-static void fini(struct follow *f)
-{
-    batch_fini(&f->batch);
-    free(f->weight);
-    free(f->stored);
-    free(f->sums);
-}
-
-int follow_placement(struct placement *placement, struct shd_error *err)
-{
-    struct follow f = {.p = placement};
-    int status = init(&f, placement, err);
-
-    for (uint32_t node = 0; status == SHD_OK && node < placement->graph->nnodes; node++)
+    batch_init(&f.batch, placement, pool);
+    memset(f.sums, 0xff, n * sizeof *f.sums); /* NOT_ASKED */
+    find_weights(&f);
+    find_stored(&f);
+    for (uint32_t node = 0; node < n; node++)
         if (placement_is_free(placement, node))
             follow_node(&f, node);
-    fini(&f);
-    return status;
+    pool_drop(placement->pool, pool);
 }

@@ -51,8 +51,8 @@ enum follow_claim {
     CLAIM_AGREED /* data brings the axis, and it is asked of the result */
 };
 
-/* Assign every free op of a placement that is set up, and record in `cause` what brought its axes.
- * SHD_ENOMEM. */
-SHD_MUST_CHECK int follow_placement(struct placement *placement, struct shd_error *err);
+/* Assign every free op of a placement that is set up; `cause` of a node tells what brought its
+ * axes. */
+void follow_placement(struct placement *placement);
 
 #endif /* PARTITION_FOLLOW_H */

@@ -38,19 +38,13 @@ static void find_layers(const struct layer_groups *g, uint32_t *layer)
             layer[i] = layer[i - 1];
 }
 
-int layer_groups_init(struct layer_groups *out, const struct program *program,
-                      struct shd_error *err)
+void layer_groups_init(struct layer_groups *out, const struct program *program, struct pool *pool)
 {
-    uint32_t *layer = calloc((size_t)program->nops + 1, sizeof *layer);
+    uint32_t *layer = pool_array(pool, program->nops, sizeof *layer);
 
-    *out = (struct layer_groups){.ops = program->ops, .nops = program->nops};
-    out->of = calloc((size_t)program->nops + 1, sizeof *out->of);
-    if (!layer || !out->of) {
-        free(layer);
-        free(out->of);
-        out->of = NULL;
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    }
+    *out = (struct layer_groups){.ops = program->ops,
+                                 .nops = program->nops,
+                                 .of = pool_array(pool, program->nops, sizeof *out->of)};
     find_layers(out, layer);
     for (uint32_t i = 0; i < program->nops; i++) {
         if (i > 0 && (!layer_groups_same_part(out, i - 1, i) || layer[i] != layer[i - 1]))
@@ -58,13 +52,6 @@ int layer_groups_init(struct layer_groups *out, const struct program *program,
         out->of[i] = out->n;
     }
     out->n += program->nops > 0;
-    free(layer);
-    return SHD_OK;
-}
-
-void layer_groups_fini(struct layer_groups *groups)
-{
-    free(groups->of);
 }
 
 uint32_t layer_groups_earlier(const struct layer_groups *groups, uint32_t i, uint32_t from,

@@ -10,6 +10,7 @@
 #ifndef PARTITION_LAYER_GROUPS_H
 #define PARTITION_LAYER_GROUPS_H
 
+#include "base/pool.h"
 #include "program/program.h"
 
 struct layer_groups {
@@ -19,10 +20,8 @@ struct layer_groups {
     uint32_t n;
 };
 
-/* Group the ops of a program in their present order.  SHD_ENOMEM. */
-SHD_MUST_CHECK int layer_groups_init(struct layer_groups *out, const struct program *program,
-                                     struct shd_error *err);
-void layer_groups_fini(struct layer_groups *groups);
+/* Group the ops of a program in their present order; the array is in the pool. */
+void layer_groups_init(struct layer_groups *out, const struct program *program, struct pool *pool);
 
 /* Whether two ops are in the same part and stage of the step. */
 bool layer_groups_same_part(const struct layer_groups *groups, uint32_t a, uint32_t b);

@@ -235,9 +235,8 @@ static void take(struct mender *m, const struct window *w, const struct assign *
 }
 
 /* Find the best placement of a window over some axes; halve the window until the search is small
- * enough to complete.  False: no memory.
- */
-static bool mend(struct mender *m, const struct window *around, uint32_t axes)
+ * enough to complete. */
+static void mend(struct mender *m, const struct window *around, uint32_t axes)
 {
     struct window w = *around;
     struct region_best best = {.proven = false};
@@ -249,15 +248,13 @@ static bool mend(struct mender *m, const struct window *around, uint32_t axes)
         const struct region_limits limits = {{axes, WAYS_MAX}, PARTIAL_MAX, m->effort};
 
         region_take(m->region, w.nodes, w.n);
-        if (!region_find(&best, m->region, region_price(m->region), &limits))
-            return false;
+        region_find(&best, m->region, region_price(m->region), &limits);
         m->effort -= best.effort;
         if (best.proven)
             break;
     }
     if (best.found)
         take(m, &w, before);
-    return true;
 }
 
 static bool is_small(const struct mender *m, const struct window *w)
@@ -269,22 +266,22 @@ static bool is_small(const struct mender *m, const struct window *w)
 }
 
 /* Mend a window over all axes at once; over each pair of axes if all axes are too many. */
-static bool mend_around(struct mender *m, uint32_t node, uint32_t size)
+static void mend_around(struct mender *m, uint32_t node, uint32_t size)
 {
     size_t naxes = shd_mesh_naxes(m->p->mesh);
     struct window w;
-    bool good = true;
 
     look_around(&w, m->p, node, size);
     if (m->beside && !look_beside(&w, m->p, size))
-        return true;
-    if (is_small(m, &w))
-        return mend(m, &w, WAYS_ALL_AXES);
+        return;
+    if (is_small(m, &w)) {
+        mend(m, &w, WAYS_ALL_AXES);
+        return;
+    }
     for (size_t a = 0; a < naxes; a++)
-        for (size_t b = a + 1; b < naxes && good; b++)
+        for (size_t b = a + 1; b < naxes; b++)
             if (shd_mesh_axis_size(m->p->mesh, a) > 1 && shd_mesh_axis_size(m->p->mesh, b) > 1)
-                good = mend(m, &w, 1u << a | 1u << b);
-    return good;
+                mend(m, &w, 1u << a | 1u << b);
 }
 
 static int compare_centres(const void *a, const void *b)
@@ -325,28 +322,22 @@ static void list_centres(struct mender *m)
 }
 
 /* Mend windows of one size around all centres. */
-static bool mend_by(struct mender *m, uint32_t size)
+static void mend_by(struct mender *m, uint32_t size)
 {
-    bool good = true;
-
     list_centres(m);
-    for (uint32_t i = 0; i < m->ncentres && m->effort > 0 && good; i++)
-        good = mend_around(m, m->centres[i].node, size);
-    return good;
+    for (uint32_t i = 0; i < m->ncentres && m->effort > 0; i++)
+        mend_around(m, m->centres[i].node, size);
 }
 
 /* Mend with windows of all sizes, repeatedly while something changes. */
-static bool mend_all(struct mender *m)
+static void mend_all(struct mender *m)
 {
-    bool good = true;
-
     m->changed = true;
-    while (m->changed && m->effort > 0 && good) {
+    while (m->changed && m->effort > 0) {
         m->changed = false;
-        for (size_t s = 0; s < NSIZES && m->effort > 0 && good; s++)
-            good = mend_by(m, sizes[s]);
+        for (size_t s = 0; s < NSIZES && m->effort > 0; s++)
+            mend_by(m, sizes[s]);
     }
-    return good;
 }
 
 /* Effort available for a graph. */
@@ -357,25 +348,19 @@ static double effort_for(const struct graph *graph)
     return fmin(EFFORT_MAX, EFFORT_BY_OPS / n) + EFFORT_OF_OP * n;
 }
 
-int mend_placement(struct placement *p, double *total, struct shd_error *err)
+void mend_placement(struct placement *p, double *total)
 {
-    size_t n = p->graph->nnodes + (size_t)1;
+    struct pool *pool = pool_in(p->pool);
     struct mender m = {.p = p,
-                       .region = region_create(p),
-                       .centres = malloc(n * sizeof *m.centres),
-                       .sums = calloc(n, sizeof *m.sums),
+                       .region = region_create(pool, p),
+                       .centres = pool_array(pool, p->graph->nnodes, sizeof *m.centres),
+                       .sums = pool_array(pool, p->graph->nnodes, sizeof *m.sums),
                        .total = *total,
                        .effort = effort_for(p->graph)};
-    bool good = m.region && m.centres && m.sums;
 
-    good = good && mend_all(&m);
+    mend_all(&m);
     m.beside = true; /* with the effort left */
-    good = good && mend_all(&m);
+    mend_all(&m);
     *total = m.total;
-    region_destroy(m.region);
-    free(m.centres);
-    free(m.sums);
-    if (!good)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
-    return SHD_OK;
+    pool_drop(p->pool, pool);
 }

@@ -22,8 +22,7 @@
 
 /* Mend a placement in which every op has an assignment.  Each change lowers `total`, which is
  * tally_total() before and after.  If costs are bytes, no change moves more bytes, whatever work it
- * saves.  SHD_ENOMEM. */
-SHD_MUST_CHECK int mend_placement(struct placement *placement, double *total,
-                                  struct shd_error *err);
+ * saves. */
+void mend_placement(struct placement *placement, double *total);
 
 #endif /* PARTITION_MEND_H */

@@ -270,21 +270,10 @@ static void find_made(struct offload *o)
     }
 }
 
-static bool allocate(struct offload *o)
+/* An array of which every byte is 0xff: numbers are PROGRAM_NONE. */
+static void *array_of_none(struct pool *pool, size_t n, size_t size)
 {
-    size_t nbuffers = (size_t)o->nbuffers + 1, nops = (size_t)o->nops + 1;
-
-    o->ops = malloc(nops * sizeof *o->ops);
-    o->made = malloc(nops * sizeof *o->made);
-    o->another = malloc(((size_t)o->program->nresults + 1) * sizeof *o->another);
-    o->copies = malloc(nbuffers * sizeof *o->copies);
-    o->waiting = malloc(nbuffers * sizeof *o->waiting);
-    if (!o->ops || !o->made || !o->another || !o->copies || !o->waiting)
-        return false;
-    memset(o->made, 0xff, nops * sizeof *o->made);           /* PROGRAM_NONE */
-    memset(o->copies, 0xff, nbuffers * sizeof *o->copies);   /* PROGRAM_NONE */
-    memset(o->waiting, 0xff, nbuffers * sizeof *o->waiting); /* PROGRAM_NONE */
-    return true;
+    return memset(pool_array(pool, n, size), 0xff, n * size);
 }
 
 static bool is_asked(const struct program *program)
@@ -295,46 +284,43 @@ static bool is_asked(const struct program *program)
     return false;
 }
 
-static int build(struct offload *o, bool *flags)
+static int build(struct program *program, struct pool *pool, struct shd_error *err)
 {
-    bool *read_later = flags;
-    const struct readers readers = {flags + o->nbuffers, flags + 2 * (size_t)o->nbuffers};
-    int status = layer_groups_init(&o->groups, o->program, o->err);
+    size_t nbuffers = program->nbuffers, nops = program->nops;
+    bool *read_later = pool_array(pool, nbuffers, sizeof *read_later);
+    const struct readers readers = {pool_array(pool, nbuffers, sizeof(bool)),
+                                    pool_array(pool, nbuffers, sizeof(bool))};
+    struct offload o = {.program = program,
+                        .nbuffers = program->nbuffers,
+                        .nops = program->nops,
+                        .ops = pool_array(pool, nops, sizeof *o.ops),
+                        .made = array_of_none(pool, nops, sizeof *o.made),
+                        .another = pool_array(pool, program->nresults, sizeof *o.another),
+                        .copies = array_of_none(pool, nbuffers, sizeof *o.copies),
+                        .waiting = array_of_none(pool, nbuffers, sizeof *o.waiting),
+                        .err = err};
 
-    if (status != SHD_OK)
-        return status;
-    program_set_lifetimes(o->program);
-    find_made(o);
-    place(o->program);
-    follow_readers(o->program, &readers);
-    place_data(o->program, &readers);
-    find_read_later(o->program, read_later);
-    memcpy(o->ops, o->program->ops, o->nops * sizeof *o->ops);
-    o->groups.ops = o->ops;
-    status = add_all(o, read_later);
-    layer_groups_fini(&o->groups);
-    return status;
+    layer_groups_init(&o.groups, program, pool);
+    program_set_lifetimes(program);
+    find_made(&o);
+    place(program);
+    follow_readers(program, &readers);
+    place_data(program, &readers);
+    find_read_later(program, read_later);
+    memcpy(o.ops, program->ops, nops * sizeof *o.ops);
+    o.groups.ops = o.ops;
+    return add_all(&o, read_later);
 }
 
-int offload_build(struct program *program, struct shd_error *err)
+int offload_build(struct program *program, struct pool *outer, struct shd_error *err)
 {
-    struct offload o = {
-        .program = program, .nbuffers = program->nbuffers, .nops = program->nops, .err = err};
-    bool *flags;
+    struct pool *pool;
     int status;
 
     if (!is_asked(program))
         return SHD_OK;
-    flags = calloc(3 * (size_t)program->nbuffers + 1, sizeof *flags);
-    if (flags && allocate(&o))
-        status = build(&o, flags);
-    else
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    free(flags);
-    free(o.ops);
-    free(o.made);
-    free(o.another);
-    free(o.copies);
-    free(o.waiting);
+    pool = pool_in(outer);
+    status = build(program, pool, err);
+    pool_drop(outer, pool);
     return status;
 }

@@ -21,10 +21,11 @@
 #ifndef PARTITION_OFFLOAD_H
 #define PARTITION_OFFLOAD_H
 
+#include "base/pool.h"
 #include "program/program.h"
 
 /* Insert the copies, in the program's present order; does nothing if no buffer is marked.
- * Invalidates lifetimes.  SHD_ENOMEM. */
-SHD_MUST_CHECK int offload_build(struct program *program, struct shd_error *err);
+ * Invalidates lifetimes.  Errors of program_add_op(). */
+SHD_MUST_CHECK int offload_build(struct program *program, struct pool *pool, struct shd_error *err);
 
 #endif /* PARTITION_OFFLOAD_H */

@@ -28,7 +28,7 @@ struct maker {
     uint32_t sums;                   /* axes over which the linear operand is partial */
     struct assign assign;            /* the assignment under construction */
     uint32_t max;
-    bool failed;
+    struct pool *pool;
 };
 
 static bool is_same(const struct way *a, const struct way *b)
@@ -51,10 +51,7 @@ static void keep(struct maker *m, const struct way *way)
         ways->incomplete = true;
         return;
     }
-    if (!array_make_room(&ways->list, ways->n, sizeof *ways->list)) {
-        m->failed = true;
-        return;
-    }
+    pool_make_room(m->pool, &ways->list, ways->n, sizeof *ways->list);
     ways->list[ways->n++] = *way;
 }
 
@@ -83,7 +80,7 @@ static void add_way(struct maker *m)
     const struct shd_sharding *home;
 
     m->ways->incomplete |= ++m->ways->tried > WAYS_TRIED_MAX;
-    if (m->ways->incomplete || m->failed || !assign_valid(&assigned))
+    if (m->ways->incomplete || !assign_valid(&assigned))
         return;
     n->assign = m->assign;
     placement_settle(p, m->node);
@@ -139,7 +136,7 @@ static void add_places(struct maker *m, uint32_t at)
 
     if (at == m->naxes)
         add_orders(m, has_tuple(m) ? 0 : m->naxes);
-    if (at == m->naxes || m->ways->incomplete || m->failed)
+    if (at == m->naxes || m->ways->incomplete)
         return;
     axis = m->axes[at];
     for (int place = ASSIGN_PARTIAL; place < (int)rule->nfactors; place++) {
@@ -181,11 +178,11 @@ static void start(struct maker *m, const struct ways_limits *limits)
         m->assign.linear_operand = now->linear_operand;
 }
 
-bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
+void ways_init(struct ways *out, struct pool *pool, struct placement *placement, uint32_t node,
                const uint32_t sums[GRAPH_INPUTS_MAX], const struct ways_limits *limits)
 {
     const struct graph_node *g = &placement->graph->nodes[node];
-    struct maker m = {.ways = out, .p = placement, .node = node, .max = limits->ways};
+    struct maker m = {.ways = out, .p = placement, .node = node, .max = limits->ways, .pool = pool};
     bool fixed;
 
     memset(out, 0, sizeof *out);
@@ -200,7 +197,6 @@ bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
         if (m.sums)
             add_places(&m, 0);
     }
-    return !m.failed;
 }
 
 double ways_estimate(const struct placement *p, uint32_t node, uint32_t axes)
@@ -216,19 +212,8 @@ double ways_estimate(const struct placement *p, uint32_t node, uint32_t axes)
     return estimate;
 }
 
-bool ways_init_one(struct ways *out, struct placement *placement, uint32_t node)
+void ways_init_one(struct ways *out, struct pool *pool, struct placement *placement, uint32_t node)
 {
-    memset(out, 0, sizeof *out);
-    out->list = malloc(sizeof *out->list);
-    if (!out->list)
-        return false;
+    *out = (struct ways){.n = 1, .list = pool_array(pool, 1, sizeof *out->list)};
     read_way(&out->list[0], placement, node);
-    out->n = 1;
-    return true;
-}
-
-void ways_fini(struct ways *ways)
-{
-    free(ways->list);
-    memset(ways, 0, sizeof *ways);
 }

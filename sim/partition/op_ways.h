@@ -42,18 +42,15 @@ struct ways_limits {
 
 #define WAYS_ALL_AXES ((1u << SHD_MESH_AXES_MAX) - 1)
 
-/* List the ways of a free op; `sums[k]`: axes over which operand k may be partial.  Uses the op's
- * assignment in the placement as scratch, and leaves the last way there.  False: no memory.  The
- * caller ends it with ways_fini() in any case. */
-bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
+/* List the ways of a free op, in a pool; `sums[k]`: axes over which operand k may be partial.  Uses
+ * the op's assignment in the placement as scratch, and leaves the last way there. */
+void ways_init(struct ways *out, struct pool *pool, struct placement *placement, uint32_t node,
                const uint32_t sums[GRAPH_INPUTS_MAX], const struct ways_limits *limits);
 
 /* Approximate number of assignments that ways_init() tries. */
 double ways_estimate(const struct placement *placement, uint32_t node, uint32_t axes);
 
 /* The single way of an op's present assignment, without its work. */
-bool ways_init_one(struct ways *out, struct placement *placement, uint32_t node);
-
-void ways_fini(struct ways *ways);
+void ways_init_one(struct ways *out, struct pool *pool, struct placement *placement, uint32_t node);
 
 #endif /* PARTITION_OP_WAYS_H */

@@ -18,9 +18,9 @@
 
 /* Find the cheapest placement of a graph that is set up (placement_init()), if it costs less than
  * `below` (INFINITY: any), extending at most `nodes_max` partial placements.  If one is found, the
- * ops have its assignments; else they are unchanged.  SHD_ENOMEM. */
-SHD_MUST_CHECK int optimum_find(struct region_best *out, struct placement *placement, double below,
-                                uint64_t nodes_max, struct shd_error *err);
+ * ops have its assignments; else they are unchanged. */
+void optimum_find(struct region_best *out, struct placement *placement, double below,
+                  uint64_t nodes_max);
 
 /* How far the search's result is from the optimum. */
 struct optimum_gap {
@@ -31,8 +31,9 @@ struct optimum_gap {
     uint64_t nodes;
 };
 
-/* Search for a request, and find its optimum.  SHD_ENOMEM, and errors of placement_init(). */
-SHD_MUST_CHECK int optimum_compare(struct optimum_gap *out, const struct partition_request *request,
-                                   uint64_t nodes_max, struct shd_error *err);
+/* Search for a request, and find its optimum.  Errors of placement_init(). */
+SHD_MUST_CHECK int optimum_compare(struct optimum_gap *out, struct pool *pool,
+                                   const struct partition_request *request, uint64_t nodes_max,
+                                   struct shd_error *err);
 
 #endif /* PARTITION_OPTIMUM_H */

@@ -195,35 +195,25 @@ static void move(struct overlap *p, uint32_t *from, uint32_t *begin)
     program_permute_ops(program, from);
 }
 
-int overlap_transfers(struct program *program, const struct overlap_layers *layers,
-                      struct shd_error *err)
+void overlap_transfers(struct program *program, const struct overlap_layers *layers,
+                       struct pool *pool)
 {
     size_t nops = program->nops, nbuffers = program->nbuffers;
-    struct overlap p = {.program = program};
-    uint32_t *numbers = calloc((3 + PLACES) * nops + nbuffers + PLACES + 1, sizeof *numbers);
-    int status = layer_groups_init(&p.groups, program, err);
-    uint32_t *from;
+    struct overlap p = {.program = program,
+                        .ready = pool_array(pool, nbuffers, sizeof *p.ready),
+                        .waits = pool_array(pool, nops, sizeof *p.waits),
+                        .target = pool_array(pool, nops, sizeof *p.target),
+                        .later = pool_array(pool, nops, sizeof *p.later),
+                        .maker = pool_array(pool, nbuffers, sizeof *p.maker)};
 
-    p.ready = calloc(nbuffers + 1, sizeof *p.ready);
-    p.waits = calloc(nops + 1, sizeof *p.waits);
-    if (status == SHD_OK && !(numbers && p.ready && p.waits))
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    if (status == SHD_OK) {
-        p.target = numbers;
-        p.later = p.target + nops;
-        from = p.later + nops;
-        p.maker = from + nops;
-        memset(p.target, 0xff, 2 * nops * sizeof *p.target); /* and later: PROGRAM_NONE */
-        find_ready(&p);
-        if (layers->gathers > 0 || layers->host > 0)
-            find_targets(&p, layers);
-        find_waiting(&p);
-        find_later(&p);
-        move(&p, from, p.maker + nbuffers);
-    }
-    layer_groups_fini(&p.groups);
-    free(numbers);
-    free(p.ready);
-    free(p.waits);
-    return status;
+    layer_groups_init(&p.groups, program, pool);
+    memset(p.target, 0xff, nops * sizeof *p.target); /* PROGRAM_NONE */
+    memset(p.later, 0xff, nops * sizeof *p.later);
+    find_ready(&p);
+    if (layers->gathers > 0 || layers->host > 0)
+        find_targets(&p, layers);
+    find_waiting(&p);
+    find_later(&p);
+    move(&p, pool_array(pool, nops, sizeof(uint32_t)),
+         pool_array(pool, PLACES * (nops + 1) + 1, sizeof(uint32_t)));
 }

@@ -18,6 +18,7 @@
 #ifndef PARTITION_OVERLAP_H
 #define PARTITION_OVERLAP_H
 
+#include "base/pool.h"
 #include "program/program.h"
 
 /* How many layers ahead of their readers transfers move; 0: they stay. */
@@ -32,8 +33,8 @@ struct overlap_layers {
  * the backward phase that read summed gradients, do not shrink them, and that only such kernels and
  * the update wait for, to the end of the phase's next layer; and copies of values of the forward
  * phase to the host, so that a layer's values leave while the next layer is computed.  Layers are
- * those of layer_groups.h.  Invalidates lifetimes.  SHD_ENOMEM. */
-SHD_MUST_CHECK int overlap_transfers(struct program *program, const struct overlap_layers *layers,
-                                     struct shd_error *err);
+ * those of layer_groups.h.  Invalidates lifetimes. */
+void overlap_transfers(struct program *program, const struct overlap_layers *layers,
+                       struct pool *pool);
 
 #endif /* PARTITION_OVERLAP_H */

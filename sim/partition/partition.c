@@ -16,23 +16,27 @@
 #include "program/valid.h"
 #include "timetable/timetable.h"
 
-/* A request to build: on the mesh asked for, or on a mesh with axes split. */
+/* A request to build: on the mesh asked for, or on a mesh with axes split.  If memory runs out,
+ * what was built is left to partition_build(). */
 struct target {
-    const struct partition_request *request;
-    const struct refined *refined;     /* its mesh is NULL if no axis is split */
-    const struct shd_mesh *asked_mesh; /* the mesh whose axis names users know */
+    struct pool *pool;
+    const struct partition_request *asked;
+    struct partition_request request; /* the same on the mesh built on */
+    struct program_stages stages;
+    struct refined refined; /* its mesh is NULL if no axis is split */
     uint32_t outer_axes; /* of the mesh built on: the axes between groups of neighbours */
+    struct program *program, *smaller; /* the result, and one that may replace it */
 };
 
 /* Keep the asked mesh in the program, so that texts name the user's axes. */
 static void keep_asked_axes(struct program *program, const struct target *target)
 {
-    if (!target->refined->mesh)
+    if (!target->refined.mesh)
         return;
-    program->asked_mesh = target->asked_mesh;
-    for (uint8_t a = 0; a < shd_mesh_naxes(target->asked_mesh); a++)
-        for (uint8_t p = 0; p < target->refined->nparts[a]; p++)
-            program->asked_axis[target->refined->first[a] + p] = a;
+    program->asked_mesh = target->asked->mesh;
+    for (uint8_t a = 0; a < shd_mesh_naxes(target->asked->mesh); a++)
+        for (uint8_t p = 0; p < target->refined.nparts[a]; p++)
+            program->asked_axis[target->refined.first[a] + p] = a;
 }
 
 /* Whether the schedule computes gradients of weights as separate actions. */
@@ -47,10 +51,10 @@ static bool splits_backward(const struct program_stages *stages)
 }
 
 /* Find the parts of the neighbours' axis that lie between groups of neighbours: the major parts. */
-static int find_outer(struct target *target, const struct partition_request *asked,
-                      struct shd_error *err)
+static int find_outer(struct target *target, struct shd_error *err)
 {
-    const struct refined *refined = target->refined;
+    const struct partition_request *asked = target->asked;
+    const struct refined *refined = &target->refined;
     uint8_t axis = asked->neighbours_axis;
     int32_t groups;
 
@@ -82,16 +86,18 @@ static int settle(struct program *program, uint32_t microbatches, struct shd_err
     return program_update_in_place(program, err);
 }
 
+/* Build a program in *out, which is destroyed by partition_build() on errors. */
 static int build(struct program **out, const struct target *target, struct placement *placement,
                  bool short_of_memory, struct shd_error *err)
 {
-    const struct partition_request *request = target->request;
+    const struct partition_request *request = &target->request;
     const struct overlap_layers ahead = {request->prefetch_layers, request->offload_layers};
-    struct program *program = program_create(request->mesh);
+    struct pool *pool = target->pool;
+    struct program *program = *out = program_create(request->mesh);
     int status;
 
     if (!program)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+        pool_fail(pool);
     keep_asked_axes(program, target);
     program->nstages = request->stages ? request->graph->nstages : 1;
     status = emit_program(program, placement,
@@ -100,35 +106,24 @@ static int build(struct program **out, const struct target *target, struct place
                           err);
     if (status == SHD_OK && program->nstages > 1)
         status = program_sort_ops(program, err);
-    if (status != SHD_OK) {
-        program_destroy(program);
+    if (status != SHD_OK)
         return status;
-    }
     program_ask_algos(program, request->algos);
     status = settle(program, request->graph->microbatches, err);
-    if (status == SHD_OK)
-        status = bucket_collectives(program, err);
-    if (status == SHD_OK)
-        status = offload_build(program, err);
-    if (status == SHD_OK)
-        status = overlap_transfers(program, &ahead, err);
-    if (status == SHD_OK) {
-        program_set_lifetimes(program);
-        status = beside_products(program, err);
-    }
-    if (status == SHD_OK) {
-        program_set_lifetimes(program);
-        status = program_set_order(program, request->graph->microbatches, request->stages, err);
-    }
+    if (status != SHD_OK)
+        return status;
+    bucket_collectives(program, pool);
+    status = offload_build(program, pool, err);
+    if (status != SHD_OK)
+        return status;
+    overlap_transfers(program, &ahead, pool);
+    program_set_lifetimes(program);
+    beside_products(program, pool);
+    program_set_lifetimes(program);
+    status = program_set_order(program, request->graph->microbatches, request->stages, err);
     if (status == SHD_OK)
         status = program_update_in_place(program, err);
-    if (status == SHD_OK)
-        status = program_check(program, err);
-    if (status == SHD_OK)
-        *out = program;
-    else
-        program_destroy(program);
-    return status;
+    return status == SHD_OK ? program_check(program, err) : status;
 }
 
 static bool may_forget(const struct partition_request *request)
@@ -139,29 +134,24 @@ static bool may_forget(const struct partition_request *request)
 
 /* If the step exceeds the memory limit, rebuild it with values gathered again; keep the smaller
  * program. */
-static int make_fit(struct program **program, const struct target *target,
-                    struct placement *placement, struct shd_error *err)
+static int make_fit(struct target *t, struct placement *placement, struct shd_error *err)
 {
-    uint64_t limit = target->request->memory_bytes;
-    struct program *smaller;
+    uint64_t limit = t->request.memory_bytes;
+    struct program *first = t->program;
     int status;
 
-    if (limit == 0 || !may_forget(target->request) || program_peak_bytes(*program) <= limit)
+    if (limit == 0 || !may_forget(&t->request) || program_peak_bytes(first) <= limit)
         return SHD_OK;
-    status = build(&smaller, target, placement, true, err);
-    if (status != SHD_OK)
-        return status;
-    if (program_peak_bytes(smaller) < program_peak_bytes(*program)) {
-        program_destroy(*program);
-        *program = smaller;
-    } else {
-        program_destroy(smaller);
+    status = build(&t->smaller, t, placement, true, err);
+    if (status == SHD_OK && program_peak_bytes(t->smaller) < program_peak_bytes(first)) {
+        t->program = t->smaller;
+        t->smaller = first;
     }
-    return SHD_OK;
+    return status;
 }
 
 /* Note in the program what the search's limits left out. */
-static int note_limits(struct program *program, const struct limits *limits, struct shd_error *err)
+static void note_limits(struct program *program, const struct limits *limits)
 {
     for (enum limit l = 0; l < LIMIT_COUNT; l++) {
         const char *note = program->note;
@@ -170,17 +160,14 @@ static int note_limits(struct program *program, const struct limits *limits, str
             continue;
         note = program_text(program, "%s%s %" PRIu64 " %s", note ? note : "the search left out",
                             note ? "," : "", limits->hits[l], limit_text(l));
-        if (!note)
-            return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
         program->note = note;
     }
-    return SHD_OK;
 }
 
 #define PADDED_TOLD 8 /* dimensions named in the note */
 
 /* Note in the program which dimensions are padded. */
-static int note_padding(struct program *program, const struct graph *graph, struct shd_error *err)
+static void note_padding(struct program *program, const struct graph *graph)
 {
     const char *before = program->note, *note = before;
     uint32_t npadded = 0;
@@ -199,91 +186,47 @@ static int note_padding(struct program *program, const struct graph *graph, stru
     if (npadded > PADDED_TOLD)
         note = program_text(program, "%s and %" PRIu32 " more", note, npadded - PADDED_TOLD);
     program->note = note;
-    return program->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the program") : SHD_OK;
-}
-
-static int build_on(struct program **out, const struct target *target, struct shd_error *err)
-{
-    struct program *program = NULL;
-    struct placement placement;
-    int status = place_values(&placement, target->request, err);
-
-    if (status != SHD_OK)
-        return status;
-    status = build(&program, target, &placement, false, err);
-    if (status == SHD_OK)
-        status = make_fit(&program, target, &placement, err);
-    if (status == SHD_OK)
-        status = note_limits(program, &placement.limits, err);
-    if (status == SHD_OK)
-        status = note_padding(program, target->request->graph, err);
-    placement_fini(&placement);
-    if (status == SHD_OK)
-        *out = program;
-    else
-        program_destroy(program);
-    return status;
 }
 
 /* Translate asked shardings to the refined mesh; `asked` and its entries may be NULL. */
-static const struct shd_sharding **refine_all(struct shd_sharding *storage,
-                                              const struct shd_sharding **pointers,
-                                              const struct refined *refined,
-                                              const struct shd_sharding *const *asked, uint32_t n)
+static const struct shd_sharding *const *
+refine_all(const struct target *t, const struct shd_sharding *const *asked, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        pointers[i] = NULL;
-        if (!asked || !asked[i])
+    struct shd_sharding *finer = pool_array(t->pool, n, sizeof *finer);
+    const struct shd_sharding **pointers = pool_array(t->pool, n, sizeof *pointers);
+
+    for (uint32_t i = 0; asked && i < n; i++) {
+        if (!asked[i])
             continue;
-        refine_sharding(&storage[i], refined, asked[i]);
-        pointers[i] = &storage[i];
+        refine_sharding(&finer[i], &t->refined, asked[i]);
+        pointers[i] = &finer[i];
     }
     return pointers;
 }
 
-static const uint32_t *refine_stored(uint32_t *storage, const struct refined *refined,
-                                     const uint32_t *stored, uint32_t n)
+static const uint32_t *refine_stored(const struct target *t, const uint32_t *stored, uint32_t n)
 {
+    uint32_t *finer = pool_array(t->pool, n, sizeof *finer);
+
     for (uint32_t i = 0; stored && i < n; i++)
-        storage[i] = refine_axes(refined, stored[i]);
-    return stored ? storage : NULL;
+        finer[i] = refine_axes(&t->refined, stored[i]);
+    return stored ? finer : NULL;
 }
 
-/* Build on the refined mesh, which the program then owns. */
-static int build_refined(struct program **out, const struct partition_request *request,
-                         const struct refined *refined, struct shd_error *err)
+/* Put the request on the refined mesh, which the program then owns. */
+static void refine_request(struct target *t)
 {
-    uint32_t nnodes = request->graph->nnodes, noutputs = request->graph->noutputs;
-    size_t n = (size_t)nnodes + noutputs;
-    struct shd_sharding *storage = calloc(n, sizeof *storage);
-    const struct shd_sharding **pointers = calloc(n, sizeof *pointers);
-    uint32_t *stored = calloc((size_t)nnodes + 1, sizeof *stored);
-    struct partition_request finer = *request;
-    struct program_stages stages;
-    struct target target = {&finer, refined, request->mesh, 0};
-    int status;
+    const struct partition_request *asked = t->asked;
 
-    if (storage && pointers && stored) {
-        finer.mesh = refined->mesh;
-        finer.stored = refine_stored(stored, refined, request->stored, nnodes);
-        if (request->stages) {
-            stages = *request->stages;
-            stages.axis = refined->first[stages.axis];
-            finer.stages = &stages;
-        }
-        finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
-        finer.outputs =
-            refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs, noutputs);
-        status = find_outer(&target, request, err);
-        if (status == SHD_OK)
-            status = build_on(out, &target, err);
-    } else {
-        status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", nnodes);
+    t->request.mesh = t->refined.mesh;
+    t->request.stored = refine_stored(t, asked->stored, asked->graph->nnodes);
+    if (asked->stages) {
+        t->stages = *asked->stages;
+        t->stages.axis = t->refined.first[t->stages.axis];
+        t->request.stages = &t->stages;
     }
-    free(storage);
-    free(pointers);
-    free(stored);
-    return status;
+    t->request.nodes = refine_all(t, asked->nodes, asked->graph->nnodes);
+    t->request.outputs = refine_all(t, asked->outputs, asked->graph->noutputs);
 }
 
 /* Check that the axis of stages has as many coordinates as the timetable has ranks. */
@@ -306,28 +249,51 @@ static int check_stages(const struct partition_request *request, struct shd_erro
     return SHD_OK;
 }
 
+/* Work of partition_build(), on a struct target. */
+static int build_asked(void *target, struct shd_error *err)
+{
+    struct target *t = target;
+    struct placement placement;
+    int status = refine_init(&t->refined, t->pool, t->asked, err);
+
+    if (status == SHD_OK && t->refined.mesh)
+        refine_request(t);
+    if (status == SHD_OK)
+        status = find_outer(t, err);
+    if (status == SHD_OK)
+        status = place_values(&placement, t->pool, &t->request, err);
+    if (status == SHD_OK)
+        status = build(&t->program, t, &placement, false, err);
+    if (status == SHD_OK)
+        status = make_fit(t, &placement, err);
+    if (status != SHD_OK)
+        return status;
+    note_limits(t->program, &placement.limits);
+    note_padding(t->program, t->request.graph);
+    if (t->program->failed)
+        pool_fail(t->pool);
+    return SHD_OK;
+}
+
 int partition_build(struct program **out, const struct partition_request *request,
                     struct shd_error *err)
 {
-    struct refined refined;
+    struct pool pool = {0};
+    struct target target = {.pool = &pool, .asked = request, .request = *request};
     int status = graph_status(request->graph, err);
 
     if (status == SHD_OK)
         status = check_stages(request, err);
     if (status == SHD_OK)
-        status = refine_init(&refined, request, err);
-    if (status != SHD_OK)
-        return status;
-    if (!refined.mesh) {
-        struct target target = {request, &refined, request->mesh, 0};
-
-        status = find_outer(&target, request, err);
-        return status == SHD_OK ? build_on(out, &target, err) : status;
+        status = pool_try(&pool, build_asked, &target, err);
+    pool_free(&pool);
+    program_destroy(target.smaller);
+    if (status == SHD_OK) {
+        target.program->own_mesh = target.refined.mesh;
+        *out = target.program;
+        return SHD_OK;
     }
-    status = build_refined(out, request, &refined, err);
-    if (status == SHD_OK)
-        (*out)->own_mesh = refined.mesh;
-    else
-        shd_mesh_destroy(refined.mesh);
+    program_destroy(target.program);
+    shd_mesh_destroy(target.refined.mesh);
     return status;
 }

@@ -9,9 +9,8 @@
 
 #include "partition/placement.h"
 
-/* Place every value of the request's graph.  On success the caller ends it with placement_fini().
- * SHD_ENOMEM, SHD_EINDIVISIBLE. */
-SHD_MUST_CHECK int place_values(struct placement *out, const struct partition_request *request,
-                                struct shd_error *err);
+/* Place every value of the request's graph, in a pool.  SHD_EINDIVISIBLE. */
+SHD_MUST_CHECK int place_values(struct placement *out, struct pool *pool,
+                                const struct partition_request *request, struct shd_error *err);
 
 #endif /* PARTITION_PLACE_H */

@@ -177,16 +177,14 @@ static bool reads(const struct placement *p, uint32_t node)
     return p->nodes[node].live && p->graph->nodes[node].op != GRAPH_EXTRA;
 }
 
-static int list_readers(struct placement *p, struct shd_error *err)
+static void list_readers(struct placement *p)
 {
     const struct graph *g = p->graph;
     size_t total = 0;
 
     for (uint32_t node = 0; node < g->nnodes; node++)
         total += g->nodes[node].ninputs;
-    p->readers = malloc((total + 1) * sizeof *p->readers);
-    if (!p->readers)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
+    p->readers = pool_array(p->pool, total, sizeof *p->readers);
     for (uint32_t node = 0; node < g->nnodes; node++)
         for (uint32_t k = 0; reads(p, node) && k < g->nodes[node].ninputs; k++)
             p->nodes[g->nodes[node].inputs[k]].nreaders++;
@@ -202,7 +200,6 @@ static int list_readers(struct placement *p, struct shd_error *err)
 
             in->readers[in->nreaders++] = (struct placement_reader){node, k};
         }
-    return SHD_OK;
 }
 
 /* Set the home of a leaf or constraint to its asked sharding; a leaf without one is replicated. */
@@ -258,18 +255,22 @@ static void set_rule(struct placement *p, uint32_t node)
     p->nodes[node].works = row->lower || row->fuses;
 }
 
-static int set_up(struct placement *p, struct shd_error *err)
+int placement_init(struct placement *p, struct pool *pool, const struct partition_request *request,
+                   struct shd_error *err)
 {
-    const struct program_stages *stages = p->request->stages;
-    const struct graph *g = p->graph;
-    int status;
+    const struct program_stages *stages = request->stages;
+    const struct graph *g = request->graph;
+    int status = SHD_OK;
 
-    p->price = price_create(g, p->mesh, stages ? UINT32_C(1) << stages->axis : 0,
-                            p->request->algos, p->request->hardware);
-    p->nodes = calloc((size_t)g->nnodes + 1, sizeof *p->nodes);
-    p->next_output = malloc(((size_t)g->noutputs + 1) * sizeof *p->next_output);
-    if (!p->price || !p->nodes || !p->next_output)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
+    *p = (struct placement){.pool = pool,
+                            .graph = g,
+                            .mesh = request->mesh,
+                            .request = request,
+                            .price = price_create(pool, g, request->mesh,
+                                                  stages ? UINT32_C(1) << stages->axis : 0,
+                                                  request->algos, request->hardware),
+                            .nodes = pool_array(pool, g->nnodes, sizeof *p->nodes),
+                            .next_output = pool_array(pool, g->noutputs, sizeof *p->next_output)};
     for (uint32_t node = 0; node < g->nnodes; node++) {
         p->nodes[node].home = PLACEMENT_UNKNOWN;
         p->nodes[node].gift = PLACEMENT_UNKNOWN;
@@ -287,39 +288,13 @@ static int set_up(struct placement *p, struct shd_error *err)
         p->nodes[g->outputs[o].node].output = o;
     }
     mark_live(p);
-    for (uint32_t node = 0; node < g->nnodes; node++) {
+    for (uint32_t node = 0; status == SHD_OK && node < g->nnodes; node++)
         status = set_fixed(p, node, err);
-        if (status != SHD_OK)
-            return status;
-    }
-    status = check_outputs(p, err);
     if (status == SHD_OK)
-        status = list_readers(p, err);
+        status = check_outputs(p, err);
+    list_readers(p);
     for (uint32_t node = 0; status == SHD_OK && node < g->nnodes; node++)
         if (p->nodes[node].fixed)
             placement_settle_aliases(p, node);
     return status;
-}
-
-int placement_init(struct placement *out, const struct partition_request *request,
-                   struct shd_error *err)
-{
-    struct placement p = {.graph = request->graph, .mesh = request->mesh, .request = request};
-    int status = set_up(&p, err);
-
-    if (status != SHD_OK) {
-        placement_fini(&p);
-        return status;
-    }
-    *out = p;
-    return SHD_OK;
-}
-
-void placement_fini(struct placement *placement)
-{
-    price_destroy(placement->price);
-    free(placement->nodes);
-    free(placement->readers);
-    free(placement->next_output);
-    memset(placement, 0, sizeof *placement);
 }

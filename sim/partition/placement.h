@@ -13,6 +13,7 @@
 #ifndef PARTITION_PLACEMENT_H
 #define PARTITION_PLACEMENT_H
 
+#include "base/pool.h"
 #include "partition/assign.h"
 #include "partition/limit.h"
 #include "partition/partition.h"
@@ -53,6 +54,7 @@ struct placement_node {
 };
 
 struct placement {
+    struct pool *pool; /* of all that the placement points to, and of the work on it */
     const struct graph *graph;
     const struct shd_mesh *mesh;
     const struct partition_request *request;
@@ -67,11 +69,9 @@ struct placement {
     struct limits limits;
 };
 
-/* Set up a placement: asked shardings are set, all others unknown.  The caller ends it with
- * placement_fini().  SHD_ENOMEM, SHD_EINDIVISIBLE. */
-SHD_MUST_CHECK int placement_init(struct placement *out, const struct partition_request *request,
-                                  struct shd_error *err);
-void placement_fini(struct placement *placement);
+/* Set up a placement, in a pool: asked shardings are set, all others unknown.  SHD_EINDIVISIBLE. */
+SHD_MUST_CHECK int placement_init(struct placement *out, struct pool *pool,
+                                  const struct partition_request *request, struct shd_error *err);
 
 /* Set the shardings of a node and its extras from its assignment. */
 void placement_settle(struct placement *placement, uint32_t node);

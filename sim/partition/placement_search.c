@@ -148,25 +148,20 @@ static void place_best(struct placement *p, const struct best *best)
     p->gradients_free = best->gradients_free;
 }
 
-static int mend_more(struct placement *p, double total, struct best *best, struct shd_error *err)
+static void mend_more(struct placement *p, double total, struct best *best)
 {
-    int status = mend_placement(p, &total, err);
-
+    mend_placement(p, &total);
     take_if_better(best, p, total * search_part(p));
-    return status;
 }
 
 /* Mend the best placement, then once more with gradients of constraints freed. */
-static int mend_best(struct placement *p, struct best *best, struct shd_error *err)
+static void mend_best(struct placement *p, struct best *best)
 {
-    int status;
-
     place_best(p, best);
-    status = mend_more(p, best->price / search_part(p), best, err);
-    if (status == SHD_OK && !p->gradients_free && search_free_gradients(p))
-        status = mend_more(p, tally_total(p), best, err);
+    mend_more(p, best->price / search_part(p), best);
+    if (!p->gradients_free && search_free_gradients(p))
+        mend_more(p, tally_total(p), best);
     place_best(p, best);
-    return status;
 }
 
 /* Record the assignment by following and its number of sharers.  Passing a partial sum on shares no
@@ -183,16 +178,14 @@ static void share_as_followed(struct placement_node *out, const struct placement
 
 /* Place all ops by following, and record how many devices must share each heavy op's work, there
  * and in `start`, the nodes before following. */
-static int follow_first(struct placement *p, struct placement_node *start, struct shd_error *err)
+static void follow_first(struct placement *p, struct placement_node *start)
 {
-    int status = follow_placement(p, err);
-
-    for (uint32_t node = 0; node < p->graph->nnodes && status == SHD_OK; node++)
+    follow_placement(p);
+    for (uint32_t node = 0; node < p->graph->nnodes; node++)
         if (placement_is_free(p, node) && graph_op(p->graph->nodes[node].op)->heavy) {
             share_as_followed(&start[node], &p->nodes[node], p->mesh);
             share_as_followed(&p->nodes[node], &p->nodes[node], p->mesh);
         }
-    return status;
 }
 
 static size_t bytes_of(const struct placement *p)
@@ -200,72 +193,34 @@ static size_t bytes_of(const struct placement *p)
     return p->graph->nnodes * sizeof *p->nodes;
 }
 
-static int no_memory(const struct placement *p, struct shd_error *err)
+void search_find_sharers(struct placement *p)
 {
-    return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
-}
+    struct placement_node *start = pool_array(p->pool, p->graph->nnodes, sizeof *start);
 
-int search_find_sharers(struct placement *p, struct shd_error *err)
-{
-    struct placement_node *start = malloc(bytes_of(p) + 1);
-    int status;
-
-    if (!start)
-        return no_memory(p, err);
     memcpy(start, p->nodes, bytes_of(p));
-    status = follow_first(p, start, err);
+    follow_first(p, start);
     memcpy(p->nodes, start, bytes_of(p));
-    free(start);
-    return status;
 }
 
-/* The placements that tactics start from. */
-struct starts {
-    struct placement_node *unknown, *followed;
-};
-
-static int find_starts(struct starts *starts, struct placement *p, struct shd_error *err)
+void search_placement(struct placement *p)
 {
-    int status = alike_link(p, err);
+    struct pool *pool = pool_in(p->pool);
+    uint32_t n = p->graph->nnodes;
+    /* The placements that tactics start from. */
+    struct placement_node *unknown = pool_array(pool, n, sizeof *unknown);
+    struct placement_node *followed = pool_array(pool, n, sizeof *followed);
+    struct best best = {pool_array(pool, n, sizeof *best.nodes), INFINITY, false};
 
-    if (status != SHD_OK)
-        return status;
-    memcpy(starts->unknown, p->nodes, bytes_of(p));
-    status = follow_first(p, starts->unknown, err);
-    memcpy(starts->followed, p->nodes, bytes_of(p));
-    return status;
-}
-
-static int search_from(struct placement *p, const struct starts *starts, struct best *best,
-                       struct shd_error *err)
-{
-    for (size_t t = 0; t < NTACTICS && !price_failed(p->price); t++) {
-        memcpy(p->nodes, tactics[t].follows ? starts->followed : starts->unknown, bytes_of(p));
+    alike_link(p);
+    memcpy(unknown, p->nodes, bytes_of(p));
+    follow_first(p, unknown);
+    memcpy(followed, p->nodes, bytes_of(p));
+    for (size_t t = 0; t < NTACTICS; t++) {
+        memcpy(p->nodes, tactics[t].follows ? followed : unknown, bytes_of(p));
         p->gradients_free = false;
-        search_by(p, &tactics[t], best);
-        if (!price_failed(p->price))
-            take_if_better(best, p, search_price(p));
+        search_by(p, &tactics[t], &best);
+        take_if_better(&best, p, search_price(p));
     }
-    if (best->price == INFINITY)
-        return no_memory(p, err);
-    return mend_best(p, best, err);
-}
-
-int search_placement(struct placement *p, struct shd_error *err)
-{
-    struct starts starts = {malloc(bytes_of(p) + 1), malloc(bytes_of(p) + 1)};
-    struct best best = {malloc(bytes_of(p) + 1), INFINITY, false};
-    int status;
-
-    if (starts.unknown && starts.followed && best.nodes) {
-        status = find_starts(&starts, p, err);
-        if (status == SHD_OK)
-            status = search_from(p, &starts, &best, err);
-    } else {
-        status = no_memory(p, err);
-    }
-    free(starts.unknown);
-    free(starts.followed);
-    free(best.nodes);
-    return status;
+    mend_best(p, &best);
+    pool_drop(p->pool, pool);
 }

@@ -15,8 +15,8 @@
 
 #include "partition/placement.h"
 
-/* Assign every free op of a placement that is set up.  SHD_ENOMEM. */
-SHD_MUST_CHECK int search_placement(struct placement *placement, struct shd_error *err);
+/* Assign every free op of a placement that is set up. */
+void search_placement(struct placement *placement);
 
 /* The price by which a search ranks placements: bytes received by all devices, with work converted
  * to bytes (price.h), plus 2 % if gradients of constraints were freed.  People expect such a
@@ -27,8 +27,8 @@ double search_price(struct placement *placement);
 double search_part(const struct placement *placement);
 
 /* Find the least number of devices that must share each op's work: for heavy ops as many as by
- * following.  The placement must be set up, and stays as it is.  SHD_ENOMEM. */
-SHD_MUST_CHECK int search_find_sharers(struct placement *placement, struct shd_error *err);
+ * following.  The placement must be set up, and stays as it is. */
+void search_find_sharers(struct placement *placement);
 
 /* Let gradients of constraints have any sharding; false if the placement has none. */
 bool search_free_gradients(struct placement *placement);

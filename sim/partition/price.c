@@ -3,13 +3,11 @@
 
 #include "partition/price.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
 #include "base/map.h"
 #include "hardware/reshard.h"
 #include "program/program.h"
 
+#define ENTRIES_FIRST 1024
 #define ENTRIES_MAX (1u << 26)
 
 /* Entry of a hash table with open addressing, power-of-two capacity, at most half full. */
@@ -20,6 +18,7 @@ struct entry {
 };
 
 struct price {
+    struct pool *pool;
     const struct graph *graph;
     const struct shd_mesh *mesh;
     uint16_t excluded_axes;
@@ -32,7 +31,6 @@ struct price {
     uint32_t nentries, used;
     uint64_t worked_out;
     uint64_t *arrays; /* by node */
-    bool failed;      /* no memory */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -52,48 +50,34 @@ static uint64_t hash_array(const struct graph *graph, uint32_t node)
     return h;
 }
 
-static void clear_entries(struct entry *entries, uint32_t n)
+static struct entry *make_entries(struct pool *pool, uint32_t n)
 {
+    struct entry *entries = pool_array(pool, n, sizeof *entries);
+
     for (uint32_t i = 0; i < n; i++)
         entries[i].from = UINT32_MAX;
+    return entries;
 }
 
-struct price *price_create(const struct graph *graph, const struct shd_mesh *mesh,
-                           uint32_t excluded_axes, const struct coll_algo *const *algos,
-                           const struct hardware *hardware)
+struct price *price_create(struct pool *pool, const struct graph *graph,
+                           const struct shd_mesh *mesh, uint32_t excluded_axes,
+                           const struct coll_algo *const *algos, const struct hardware *hardware)
 {
     static const struct coll_algo *const defaults[COLL_NKINDS];
-    struct price *p = calloc(1, sizeof *p);
+    struct price *p = pool_array(pool, 1, sizeof *p);
 
-    if (!p)
-        return NULL;
-    p->graph = graph;
-    p->mesh = mesh;
-    p->excluded_axes = (uint16_t)excluded_axes;
-    p->hardware = hardware;
-    p->algos = algos ? algos : defaults;
-    p->nentries = 1024;
-    p->entries = malloc(p->nentries * sizeof *p->entries);
-    p->arrays = malloc((graph->nnodes + 1) * sizeof *p->arrays);
-    if (!array_make_room(&p->shardings, 0, sizeof *p->shardings) || !p->entries || !p->arrays) {
-        price_destroy(p);
-        return NULL;
-    }
-    clear_entries(p->entries, p->nentries);
+    *p = (struct price){.pool = pool,
+                        .graph = graph,
+                        .mesh = mesh,
+                        .excluded_axes = (uint16_t)excluded_axes,
+                        .hardware = hardware,
+                        .algos = algos ? algos : defaults,
+                        .entries = make_entries(pool, ENTRIES_FIRST),
+                        .nentries = ENTRIES_FIRST,
+                        .arrays = pool_array(pool, graph->nnodes, sizeof *p->arrays)};
     for (uint32_t n = 0; n < graph->nnodes; n++)
         p->arrays[n] = hash_array(graph, n);
     return p;
-}
-
-void price_destroy(struct price *price)
-{
-    if (!price)
-        return;
-    free(price->shardings);
-    map_fini(&price->numbers);
-    free(price->entries);
-    free(price->arrays);
-    free(price);
 }
 
 static uint64_t hash_sharding(const struct shd_sharding *s)
@@ -119,18 +103,10 @@ uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
     while ((number = map_next(&walk)) != MAP_NONE)
         if (shd_sharding_equal(&price->shardings[number], sharding))
             return number;
-    if (!array_make_room(&price->shardings, price->nshardings, sizeof *price->shardings) ||
-        !map_add(&price->numbers, hash, price->nshardings)) {
-        price->failed = true;
-        return 0;
-    }
+    pool_make_room(price->pool, &price->shardings, price->nshardings, sizeof *price->shardings);
+    map_add_in(&price->numbers, price->pool, hash, price->nshardings);
     price->shardings[price->nshardings] = *sharding;
     return price->nshardings++;
-}
-
-bool price_failed(const struct price *price)
-{
-    return price->failed;
 }
 
 const struct shd_sharding *price_sharding(const struct price *price, uint32_t number)
@@ -156,23 +132,19 @@ static struct entry *find_entry(struct entry *entries, uint32_t n, uint64_t arra
     }
 }
 
-/* Double the table; on failure it is unchanged. */
-static bool grow_entries(struct price *p)
+/* Double the table. */
+static void grow_entries(struct price *p)
 {
     uint32_t n = p->nentries * 2;
-    struct entry *more = malloc(n * sizeof *more);
+    struct entry *more = make_entries(p->pool, n);
 
-    if (!more)
-        return false;
-    clear_entries(more, n);
     for (uint32_t i = 0; i < p->nentries; i++)
         if (p->entries[i].from != UINT32_MAX)
             *find_entry(more, n, p->entries[i].array, p->entries[i].from, p->entries[i].to) =
                 p->entries[i];
-    free(p->entries);
+    pool_drop(p->pool, p->entries);
     p->entries = more;
     p->nentries = n;
-    return true;
 }
 
 /* ---- costs ---- */
@@ -271,8 +243,9 @@ double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t
     cost = cost_of(price, node, from, to);
     price->worked_out++;
     if (2 * (price->used + 1) > price->nentries) {
-        if (price->nentries >= ENTRIES_MAX || !grow_entries(price))
+        if (price->nentries >= ENTRIES_MAX)
             return cost; /* not remembered: a search in a full table never ends */
+        grow_entries(price);
         e = find_entry(price->entries, price->nentries, price->arrays[node], from, to);
     }
     *e = (struct entry){from, to, price->arrays[node], cost};

@@ -16,6 +16,7 @@
 #include <shd/reshard.h>
 #include <shd/sharding.h>
 
+#include "base/pool.h"
 #include "coll/coll.h"
 #include "graph/graph.h"
 #include "hardware/hardware.h"
@@ -38,19 +39,16 @@
 struct price; /* opaque */
 
 /* `excluded_axes`: bit a: no reshard goes along axis a of the mesh, which holds the stages of a
- * pipeline.  `algos`: the algorithm of each kind of collective (NULL entries: the default; NULL: all default),
- * which must outlive the object; bytes are counted for these algorithms.  `hardware`: a cluster
- * laid out for the mesh, then costs are seconds on it with its own algorithms; NULL: costs are
- * bytes.  Returns NULL if there is no memory. */
-struct price *price_create(const struct graph *graph, const struct shd_mesh *mesh,
-                           uint32_t excluded_axes, const struct coll_algo *const *algos,
-                           const struct hardware *hardware);
-void price_destroy(struct price *price);
+ * pipeline.  `algos`: the algorithm of each kind of collective (NULL entries: the default; NULL:
+ * all default), which must outlive the object; bytes are counted for these algorithms.  `hardware`:
+ * a cluster laid out for the mesh, then costs are seconds on it with its own algorithms; NULL:
+ * costs are bytes. */
+struct price *price_create(struct pool *pool, const struct graph *graph,
+                           const struct shd_mesh *mesh, uint32_t excluded_axes,
+                           const struct coll_algo *const *algos, const struct hardware *hardware);
 
-/* The number of a sharding.  Without memory it is another sharding's number, and price_failed() is
- * true from then on: a caller of many may check once. */
+/* The number of a sharding. */
 uint32_t price_number(struct price *price, const struct shd_sharding *sharding);
-bool price_failed(const struct price *price);
 const struct shd_sharding *price_sharding(const struct price *price, uint32_t number);
 
 /* Cost of taking a node's array from one sharding to another. */

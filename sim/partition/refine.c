@@ -70,20 +70,21 @@ static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct
 }
 
 /* Find cuts for a placement by following, which uses few axes, so that few have to be split. */
-static int find_followed_cuts(struct cuts *cuts, const struct partition_request *request,
-                              struct shd_error *err)
+static int find_followed_cuts(struct cuts *cuts, struct pool *pool,
+                              const struct partition_request *request, struct shd_error *err)
 {
+    struct pool *placing = pool_in(pool);
     struct placement placed;
-    int status = place_values(&placed, request, err);
+    int status = place_values(&placed, placing, request, err);
 
-    if (status != SHD_OK)
-        return status;
-    find_cuts(cuts, request->graph, request->mesh, &placed);
-    placement_fini(&placed);
-    return SHD_OK;
+    if (status == SHD_OK)
+        find_cuts(cuts, request->graph, request->mesh, &placed);
+    pool_drop(pool, placing);
+    return status;
 }
 
-int refine_init(struct refined *out, const struct partition_request *request, struct shd_error *err)
+int refine_init(struct refined *out, struct pool *pool, const struct partition_request *request,
+                struct shd_error *err)
 {
     const struct shd_mesh *mesh = request->mesh;
     struct cuts cuts[SHD_MESH_AXES_MAX];
@@ -94,7 +95,7 @@ int refine_init(struct refined *out, const struct partition_request *request, st
 
     memset(out, 0, sizeof *out);
     if (find_cuts(cuts, request->graph, mesh, NULL) && request->placement == PARTITION_FOLLOW) {
-        int status = find_followed_cuts(cuts, request, err);
+        int status = find_followed_cuts(cuts, pool, request, err);
 
         if (status != SHD_OK)
             return status;

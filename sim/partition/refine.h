@@ -22,9 +22,10 @@ struct refined {
 };
 
 /* Split the axes that the graph's dimensions need split (in a search: for any place of an axis; in
- * following: for its actual place), and the neighbours' axis.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
-SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
-                               struct shd_error *err);
+ * following: for its actual place), and the neighbours' axis.  The pool is for temporaries.
+ * SHD_ENOMEM, SHD_EINDIVISIBLE. */
+SHD_MUST_CHECK int refine_init(struct refined *out, struct pool *pool,
+                               const struct partition_request *request, struct shd_error *err);
 
 /* The same axes on the refined mesh: bit a for axis a. */
 uint32_t refine_axes(const struct refined *refined, uint32_t axes);

@@ -211,58 +211,51 @@ void region_spend(struct region *f, double effort)
 }
 
 /* Set up the supply of a value of the region. */
-static bool find_supply(struct region *f, const struct supply_spec *spec)
+static void find_supply(struct region *f, const struct supply_spec *spec)
 {
     struct supply *s = &f->supplies[spec->node];
     uint64_t before = price_worked_out(f->p->price);
-    bool good = supply_init(s, f->p, spec);
 
+    supply_init(s, f->finding, f->p, spec);
     f->out->proven &= !s->given_up;
     region_spend(f, (double)s->nneeds * (s->nneeds + s->nhomes) +
                         EFFORT_OF_PRICE * (double)(price_worked_out(f->p->price) - before));
-    return good;
 }
 
-static bool find_way_outside(struct region *f, uint32_t node)
+static void find_way_outside(struct region *f, uint32_t node)
 {
-    if (!ways_init_one(&f->ways[node], f->p, node))
-        return false;
+    ways_init_one(&f->ways[node], f->finding, f->p, node);
     f->roles[node] &= (uint8_t)~ROLE_KEEPS;
     if (keeps_now(f, node, &f->ways[node].list[0]))
         f->roles[node] |= ROLE_KEEPS;
-    return true;
 }
 
-static bool find_ways_of(struct region *f, uint32_t node)
+static void find_ways_of(struct region *f, uint32_t node)
 {
     const struct graph_node *g = &f->p->graph->nodes[node];
     uint32_t of_operands[GRAPH_INPUTS_MAX] = {0};
 
     for (uint32_t k = 0; k < g->ninputs; k++)
         of_operands[k] = sums_of(f, g->inputs[k]);
-    if (!ways_init(&f->ways[node], f->p, node, of_operands, &f->limits->ways))
-        return false;
+    ways_init(&f->ways[node], f->finding, f->p, node, of_operands, &f->limits->ways);
     f->out->proven &= !f->ways[node].incomplete;
     region_spend(f, EFFORT_OF_WAY * f->ways[node].tried);
     region_list_made(f, node);
     for (uint32_t i = 0; i < f->nmade; i++)
         f->sums[f->made[i].node] = f->ways[node].sums;
-    return true;
 }
 
-bool region_find_ways(struct region *f)
+void region_find_ways(struct region *f)
 {
     for (uint32_t i = 0; i < f->steps.n; i++) {
         uint32_t node = f->steps.nodes[i];
 
-        if (!(f->roles[node] & ROLE_CHOOSES) && placement_is_free(f->p, node) &&
-            !find_way_outside(f, node))
-            return false;
+        if (!(f->roles[node] & ROLE_CHOOSES) && placement_is_free(f->p, node))
+            find_way_outside(f, node);
     }
     for (uint32_t i = 0; i < f->steps.n && f->out->proven; i++)
-        if (f->roles[f->steps.nodes[i]] & ROLE_CHOOSES && !find_ways_of(f, f->steps.nodes[i]))
-            return false;
-    return true;
+        if (f->roles[f->steps.nodes[i]] & ROLE_CHOOSES)
+            find_ways_of(f, f->steps.nodes[i]);
 }
 
 /* List the homes that a value may have under the ways of its op, without repeats. */
@@ -333,14 +326,12 @@ static double floor_of(struct region *f, uint32_t node, const struct way *way)
 }
 
 /* For each way of an op, bound the downstream cost; the supplies of its results must be known. */
-static bool find_later(struct region *f, uint32_t node)
+static void find_later(struct region *f, uint32_t node)
 {
     const struct ways *ways = &f->ways[node];
-    double *later = malloc((ways->n + (size_t)1) * sizeof *later);
+    double *later = pool_array(f->finding, ways->n, sizeof *later);
 
     f->later[node] = later;
-    if (!later)
-        return false;
     region_list_made(f, node);
     for (uint32_t w = 0; w < ways->n; w++) {
         later[w] = ways->list[w].work + floor_of(f, node, &ways->list[w]);
@@ -352,41 +343,39 @@ static bool find_later(struct region *f, uint32_t node)
         }
         later[w] = fmin(later[w], PRICE_IMPOSSIBLE) / supply_npayers(f->p, f->given, node);
     }
-    return true;
 }
 
 /* Set up the supplies of an op's results, whose readers all come later, then the op's downstream
  * costs. */
-static bool find_supplies_of_op(struct region *f, uint32_t node)
+static void find_supplies_of_op(struct region *f, uint32_t node)
 {
     const struct ways *ways = &f->ways[node];
-    uint32_t *homes = malloc((ways->n + (size_t)1) * sizeof *homes);
-    bool good = homes != NULL;
+    uint32_t *homes = pool_array(f->finding, ways->n, sizeof *homes);
 
     region_list_made(f, node);
-    for (uint32_t i = 0; i < f->nmade && good; i++) {
+    for (uint32_t i = 0; i < f->nmade; i++) {
         struct supply_spec spec = spec_of(f, f->made[i].node);
 
         spec.nhomes = list_homes(ways, f->made[i].result, homes);
         spec.homes = homes;
-        good = find_supply(f, &spec);
+        find_supply(f, &spec);
     }
-    free(homes);
-    return good && (!f->out->proven || find_later(f, node));
+    pool_drop(f->finding, homes);
+    if (f->out->proven)
+        find_later(f, node);
 }
 
-bool region_find_supplies(struct region *f)
+void region_find_supplies(struct region *f)
 {
     for (uint32_t i = f->around.n; i-- > 0 && f->out->proven;) {
         uint32_t node = f->around.nodes[i];
         struct supply_spec spec = spec_of(f, node);
 
-        if (f->given[node] && !find_supply(f, &spec))
-            return false;
-        if (f->roles[node] & ROLE_CHOOSES && !find_supplies_of_op(f, node))
-            return false;
+        if (f->given[node])
+            find_supply(f, &spec);
+        if (f->roles[node] & ROLE_CHOOSES)
+            find_supplies_of_op(f, node);
     }
-    return true;
 }
 
 void region_drop(struct region *f)
@@ -394,67 +383,33 @@ void region_drop(struct region *f)
     for (uint32_t i = 0; i < f->around.n; i++) {
         uint32_t node = f->around.nodes[i];
 
-        ways_fini(&f->ways[node]);
-        supply_fini(&f->supplies[node]);
-        free(f->later[node]);
+        f->ways[node] = (struct ways){0};
+        f->supplies[node] = (struct supply){.pool = NULL};
         f->later[node] = NULL;
     }
-    for (uint32_t i = 0; i <= f->steps.n; i++) {
-        free(f->layers[i].slots);
-        free(f->layers[i].states);
-        free(f->layers[i].paid);
-        free(f->layers[i].bound);
-        free(f->layers[i].parent);
-        free(f->layers[i].way);
-        free(f->layers[i].index);
-        memset(&f->layers[i], 0, sizeof f->layers[i]);
-    }
+    memset(f->layers, 0, (f->steps.n + (size_t)1) * sizeof *f->layers);
+    pool_drop(f->pool, f->finding);
 }
 
-struct region *region_create(struct placement *placement)
+struct region *region_create(struct pool *pool, struct placement *placement)
 {
-    struct region *f = calloc(1, sizeof *f);
-    size_t n = (size_t)placement->graph->nnodes + 1;
+    struct region *f = pool_array(pool, 1, sizeof *f);
+    size_t n = placement->graph->nnodes;
 
-    if (!f)
-        return NULL;
-    f->p = placement;
-    f->roles = calloc(n, sizeof *f->roles);
-    f->given = calloc(n, sizeof *f->given);
-    f->around.nodes = malloc(n * sizeof *f->around.nodes);
-    f->steps.nodes = malloc(n * sizeof *f->steps.nodes);
-    f->kept = malloc(n * sizeof *f->kept);
-    f->agrees = calloc(n, sizeof *f->agrees);
-    f->sums = calloc(n, sizeof *f->sums);
-    f->ways = calloc(n, sizeof *f->ways);
-    f->later = calloc(n, sizeof *f->later);
-    f->supplies = calloc(n, sizeof *f->supplies);
-    f->at = calloc(n, sizeof *f->at);
-    f->made = malloc(n * sizeof *f->made);
-    f->layers = calloc(n, sizeof *f->layers);
-    if (f->roles && f->given && f->around.nodes && f->steps.nodes && f->kept && f->agrees &&
-        f->sums && f->ways && f->later && f->supplies && f->at && f->made && f->layers)
-        return f;
-    region_destroy(f);
-    return NULL;
-}
-
-void region_destroy(struct region *f)
-{
-    if (!f)
-        return;
-    free(f->roles);
-    free(f->given);
-    free(f->around.nodes);
-    free(f->steps.nodes);
-    free(f->kept);
-    free(f->agrees);
-    free(f->sums);
-    free(f->ways);
-    free(f->later);
-    free(f->supplies);
-    free(f->at);
-    free(f->made);
-    free(f->layers);
-    free(f);
+    *f = (struct region){.pool = pool,
+                         .p = placement,
+                         .roles = pool_array(pool, n, sizeof *f->roles),
+                         .given = pool_array(pool, n, sizeof *f->given),
+                         .around.nodes = pool_array(pool, n, sizeof *f->around.nodes),
+                         .steps.nodes = pool_array(pool, n, sizeof *f->steps.nodes),
+                         .kept = pool_array(pool, n, sizeof *f->kept),
+                         .agrees = pool_array(pool, n, sizeof *f->agrees),
+                         .sums = pool_array(pool, n, sizeof *f->sums),
+                         .ways = pool_array(pool, n, sizeof *f->ways),
+                         .later = pool_array(pool, n, sizeof *f->later),
+                         .supplies = pool_array(pool, n, sizeof *f->supplies),
+                         .at = pool_array(pool, n, sizeof *f->at),
+                         .made = pool_array(pool, n, sizeof *f->made),
+                         .layers = pool_array(pool, n + 1, sizeof *f->layers)};
+    return f;
 }

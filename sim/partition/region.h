@@ -40,9 +40,8 @@ struct region_best {
 
 struct region; /* opaque */
 
-/* Create an object for regions of a placement, which must outlive it.  NULL: no memory. */
-struct region *region_create(struct placement *placement);
-void region_destroy(struct region *region); /* NULL is allowed */
+/* Create an object for regions of a placement, which must outlive it. */
+struct region *region_create(struct pool *pool, struct placement *placement);
 
 /* Set the region's nodes, each listed once: free nodes choose anew; of other nodes only the value's
  * cost counts.  The price of a region is the cost of resharding these values, and all values that
@@ -54,8 +53,8 @@ double region_price(struct region *region);
 
 /* Find the cheapest placement of the region that costs less than `below` (INFINITY: any).  If
  * found, the region's ops have its assignments; else the placement is unchanged.  Ops outside that
- * read a value of the region must have an assignment.  False: no memory. */
-SHD_MUST_CHECK bool region_find(struct region_best *out, struct region *region, double below,
-                                const struct region_limits *limits);
+ * read a value of the region must have an assignment. */
+void region_find(struct region_best *out, struct region *region, double below,
+                 const struct region_limits *limits);
 
 #endif /* PARTITION_REGION_H */

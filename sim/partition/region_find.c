@@ -24,24 +24,18 @@ static uint64_t hash_states(const uint32_t *states, uint32_t n)
     return h;
 }
 
-static bool grow(void *array, size_t size)
-{
-    void **at = array, *more = realloc(*at, size);
-
-    if (more)
-        *at = more;
-    return more != NULL;
-}
-
-static bool grow_layer(struct layer *l)
+static void grow_layer(struct layer *l, struct pool *pool)
 {
     size_t room = l->room ? 2 * (size_t)l->room : 256, n = 2 * room;
 
-    if (room > UINT32_MAX / 4 || !grow(&l->states, (room * l->nslots + 1) * sizeof *l->states) ||
-        !grow(&l->paid, room * sizeof *l->paid) || !grow(&l->bound, room * sizeof *l->bound) ||
-        !grow(&l->parent, room * sizeof *l->parent) || !grow(&l->way, room * sizeof *l->way) ||
-        !grow(&l->index, n * sizeof *l->index))
-        return false;
+    if (room > UINT32_MAX / 4)
+        pool_fail(pool);
+    l->states = pool_resize(pool, l->states, room * l->nslots, sizeof *l->states);
+    l->paid = pool_resize(pool, l->paid, room, sizeof *l->paid);
+    l->bound = pool_resize(pool, l->bound, room, sizeof *l->bound);
+    l->parent = pool_resize(pool, l->parent, room, sizeof *l->parent);
+    l->way = pool_resize(pool, l->way, room, sizeof *l->way);
+    l->index = pool_resize(pool, l->index, n, sizeof *l->index);
     l->room = (uint32_t)room;
     l->nindex = (uint32_t)n;
     memset(l->index, 0xff, n * sizeof *l->index);
@@ -52,7 +46,6 @@ static bool grow_layer(struct layer *l)
             at++;
         l->index[at & (n - 1)] = i;
     }
-    return true;
 }
 
 /* A partial placement that is being added to a layer. */
@@ -63,18 +56,18 @@ struct partial {
 };
 
 /* Add a partial placement, unless the layer has one with equal states that costs no more. */
-static bool add_partial(struct layer *l, const struct partial *x)
+static void add_partial(struct layer *l, struct pool *pool, const struct partial *x)
 {
     uint64_t at = hash_states(x->states, l->nslots);
     uint32_t i;
 
-    if (l->n == l->room && !grow_layer(l))
-        return false;
+    if (l->n == l->room)
+        grow_layer(l, pool);
     for (; (i = l->index[at & (l->nindex - 1)]) != UINT32_MAX; at++)
         if (!memcmp(l->states + (size_t)i * l->nslots, x->states, l->nslots * sizeof *x->states))
             break;
     if (i != UINT32_MAX && l->paid[i] <= x->paid)
-        return true;
+        return;
     if (i == UINT32_MAX) {
         i = l->n++;
         l->index[at & (l->nindex - 1)] = i;
@@ -84,19 +77,17 @@ static bool add_partial(struct layer *l, const struct partial *x)
     l->bound[i] = x->bound;
     l->parent[i] = x->parent;
     l->way[i] = x->way;
-    return true;
 }
 
 /* The first layer: given values in their start states; only their outputs are paid. */
-static bool first_layer(struct region *f)
+static void first_layer(struct region *f)
 {
     struct layer *l = &f->layers[0];
-    uint32_t *states = malloc((f->around.n + (size_t)1) * sizeof *states);
+    uint32_t *states = pool_array(f->finding, f->around.n, sizeof *states);
     struct partial x = {.states = states};
-    bool good;
 
-    l->slots = malloc((f->around.n + (size_t)1) * sizeof *l->slots);
-    for (uint32_t i = 0; i < f->around.n && states && l->slots; i++) {
+    l->slots = pool_array(f->finding, f->around.n, sizeof *l->slots);
+    for (uint32_t i = 0; i < f->around.n; i++) {
         uint32_t node = f->around.nodes[i];
         const struct supply *s = &f->supplies[node];
 
@@ -109,9 +100,7 @@ static bool first_layer(struct region *f)
         states[l->nslots] = s->start[0];
         l->slots[l->nslots++] = node;
     }
-    good = states && l->slots && add_partial(l, &x);
-    free(states);
-    return good;
+    add_partial(l, f->finding, &x);
 }
 
 /* ---- one op after another ---- */
@@ -199,39 +188,28 @@ static void find_starts(struct region *f, struct step *s)
     }
 }
 
-static bool init_step(struct region *f, struct step *s, uint32_t number)
+static void init_step(struct region *f, struct step *s, struct pool *pool, uint32_t number)
 {
     struct layer *now = &f->layers[number], *next = &f->layers[number + 1];
-    size_t nways;
+    size_t nways, nslots;
 
     memset(s, 0, sizeof *s);
     s->node = f->steps.nodes[number];
     s->ways = f->ways[s->node].n > 0 ? &f->ways[s->node] : NULL;
     nways = s->ways ? s->ways->n : 1;
-    f->nmade = 0;
     region_list_made(f, s->node);
+    nslots = (size_t)now->nslots + f->nmade;
     for (uint32_t i = 0; i < now->nslots; i++)
         f->at[now->slots[i]] = i;
     find_operands(s, f);
-    next->slots = malloc(((size_t)now->nslots + f->nmade + 1) * sizeof *next->slots);
-    s->from = malloc(((size_t)now->nslots + f->nmade + 1) * sizeof *s->from);
-    s->start_paid = calloc(nways + 1, sizeof *s->start_paid);
-    s->start_bound = calloc(nways + 1, sizeof *s->start_bound);
+    next->slots = pool_array(f->finding, nslots, sizeof *next->slots);
+    s->from = pool_array(pool, nslots, sizeof *s->from);
+    s->start_paid = pool_array(pool, nways, sizeof *s->start_paid);
+    s->start_bound = pool_array(pool, nways, sizeof *s->start_bound);
     s->nmade = f->nmade;
-    s->starts = malloc((nways * f->nmade + 1) * sizeof *s->starts);
-    if (!next->slots || !s->from || !s->start_paid || !s->start_bound || !s->starts)
-        return false;
+    s->starts = pool_array(pool, nways * f->nmade, sizeof *s->starts);
     find_slots(f, s, now, next);
     find_starts(f, s);
-    return true;
-}
-
-static void fini_step(struct step *s)
-{
-    free(s->from);
-    free(s->start_paid);
-    free(s->start_bound);
-    free(s->starts);
 }
 
 /* The rules for an op, with the homes of a partial placement. */
@@ -277,7 +255,7 @@ static struct rules rules_that_count(const struct region *f, const struct step *
 
 /* Let an op read its operands by a way: update the operands' states, the price paid and the
  * bound. */
-static bool read_operands(struct region *f, const struct step *s, uint32_t way,
+static void read_operands(struct region *f, const struct step *s, uint32_t way,
                           uint32_t states[GRAPH_INPUTS_MAX], struct partial *x)
 {
     const struct graph_node *g = &f->p->graph->nodes[s->node];
@@ -285,7 +263,7 @@ static bool read_operands(struct region *f, const struct step *s, uint32_t way,
     for (uint32_t i = 0; i < s->noperands; i++)
         x->bound -= region_bound_of(&f->supplies[s->operands[i]], states[i]);
     for (uint32_t k = 0; k < g->ninputs; k++) {
-        uint32_t i = s->which[k], next;
+        uint32_t i = s->which[k];
         struct supply *v;
         double rows;
         uint32_t need;
@@ -297,14 +275,11 @@ static bool read_operands(struct region *f, const struct step *s, uint32_t way,
 
         x->paid += v->states[states[i]].costs[need] + rows;
         if (x->paid >= f->below)
-            return true;
-        if (!supply_read(v, states[i], need, &next))
-            return false;
-        states[i] = next;
+            return;
+        states[i] = supply_read(v, states[i], need);
     }
     for (uint32_t i = 0; i < s->noperands; i++)
         x->bound += region_bound_of(&f->supplies[s->operands[i]], states[i]);
-    return true;
 }
 
 static uint32_t state_from(const struct step *s, uint32_t from, const uint32_t *now,
@@ -318,7 +293,7 @@ static uint32_t state_from(const struct step *s, uint32_t from, const uint32_t *
 }
 
 /* Extend a partial placement by one way; `states` has room for a state of the next layer. */
-static bool try_way(struct region *f, const struct step *s, uint32_t number, uint32_t parent,
+static void try_way(struct region *f, const struct step *s, uint32_t number, uint32_t parent,
                     uint32_t way, uint32_t *states)
 {
     struct layer *now = &f->layers[number], *next = &f->layers[number + 1];
@@ -331,16 +306,15 @@ static bool try_way(struct region *f, const struct step *s, uint32_t number, uin
         x.paid += s->ways->list[way].work;
     for (uint32_t i = 0; i < s->noperands; i++)
         operands[i] = before[s->slots[i]];
-    if (!read_operands(f, s, way, operands, &x))
-        return false;
+    read_operands(f, s, way, operands, &x);
     if (x.paid + x.bound >= f->below || x.paid >= f->below)
-        return true;
+        return;
     for (uint32_t i = 0; i < next->nslots; i++)
         states[i] = state_from(s, s->from[i], before, operands, way);
-    return add_partial(next, &x);
+    add_partial(next, f->finding, &x);
 }
 
-static bool try_all(struct region *f, const struct step *s, uint32_t number, uint32_t *states)
+static void try_all(struct region *f, const struct step *s, uint32_t number, uint32_t *states)
 {
     struct layer *now = &f->layers[number];
 
@@ -351,39 +325,26 @@ static bool try_all(struct region *f, const struct step *s, uint32_t number, uin
         region_spend(f, EFFORT_OF_TRY * nways);
         f->out->proven &= ++f->out->nodes <= f->limits->nodes;
         if (!f->out->proven)
-            return true;
+            return;
         for (uint32_t w = 0; w < nways; w++)
-            if ((!s->ways || region_keeps(&s->ways->list[w], &rules)) &&
-                !try_way(f, s, number, i, w, states))
-                return false;
+            if (!s->ways || region_keeps(&s->ways->list[w], &rules))
+                try_way(f, s, number, i, w, states);
     }
-    return true;
 }
 
-/* Free what only extending needs; parents and ways stay for backtracking. */
-static void drop_states(struct layer *l)
+static void take_step(struct region *f, uint32_t number)
 {
-    free(l->states);
-    free(l->index);
-    free(l->bound);
-    l->states = l->index = NULL;
-    l->bound = NULL;
-}
-
-static bool take_step(struct region *f, uint32_t number)
-{
+    struct pool *pool = pool_in(f->finding);
+    struct layer *now = &f->layers[number];
     struct step s;
-    uint32_t *states = NULL;
-    bool good = init_step(f, &s, number);
 
-    if (good) {
-        states = malloc((f->layers[number + 1].nslots + (size_t)1) * sizeof *states);
-        good = states && try_all(f, &s, number, states);
-    }
-    drop_states(&f->layers[number]);
-    free(states);
-    fini_step(&s);
-    return good;
+    init_step(f, &s, pool, number);
+    try_all(f, &s, number, pool_array(pool, f->layers[number + 1].nslots, sizeof(uint32_t)));
+    pool_drop(f->finding, pool);
+    /* Free what only extending needs; parents and ways stay for backtracking. */
+    pool_drop(f->finding, now->states);
+    pool_drop(f->finding, now->index);
+    pool_drop(f->finding, now->bound);
 }
 
 /* Assign the ways that led to the single placement of the last layer. */
@@ -403,37 +364,33 @@ static void place_found(struct region *f)
             placement_settle(f->p, f->steps.nodes[i]);
 }
 
-static bool find(struct region *f)
+static void find(struct region *f)
 {
-    if (!region_find_ways(f))
-        return false;
+    region_find_ways(f);
+    if (f->out->proven)
+        region_find_supplies(f);
     if (!f->out->proven)
-        return true;
-    if (!region_find_supplies(f) || (f->out->proven && !first_layer(f)))
-        return false;
+        return;
+    first_layer(f);
     for (uint32_t i = 0; i < f->steps.n && f->out->proven; i++)
-        if (!take_step(f, i))
-            return false;
+        take_step(f, i);
     f->out->found = f->out->proven && f->layers[f->steps.n].n > 0;
     if (f->out->found)
         f->out->price = f->layers[f->steps.n].paid[0];
-    return true;
 }
 
-bool region_find(struct region_best *out, struct region *region, double below,
+void region_find(struct region_best *out, struct region *region, double below,
                  const struct region_limits *limits)
 {
-    bool good;
-
     *out = (struct region_best){.proven = true};
     region->out = out;
     region->limits = limits;
     region->below = fmin(below, PRICE_IMPOSSIBLE) * (1 - REGION_ROUNDING);
+    region->finding = pool_in(region->pool);
     region_keep(region);
-    good = find(region) && !price_failed(region->p->price);
+    find(region);
     region_put_back(region);
-    if (good && out->found)
+    if (out->found)
         place_found(region);
     region_drop(region);
-    return good;
 }

@@ -57,6 +57,7 @@ enum {
 };
 
 struct region {
+    struct pool *pool, *finding; /* of the object, and of one region_find() */
     struct placement *p;
     uint8_t *roles;     /* by node */
     bool *given;        /* by node: a value of the region with a fixed home */
@@ -105,9 +106,8 @@ void region_list_made(struct region *f, uint32_t node);
 /* Add to the effort of the search; past its limit nothing is proven any more. */
 void region_spend(struct region *f, double effort);
 
-/* List the ways of the ops outside first, while their present assignments stand.  False: no
- * memory. */
-bool region_find_ways(struct region *f);
+/* List the ways of the ops outside first, while their present assignments stand. */
+void region_find_ways(struct region *f);
 
 /* Position, among the homes of a supply, of a sharding number. */
 uint32_t region_home_of(const struct supply *s, uint32_t number);
@@ -115,10 +115,10 @@ uint32_t region_home_of(const struct supply *s, uint32_t number);
 /* Lower bound on what the readers behind a state still cost. */
 double region_bound_of(const struct supply *s, uint32_t state);
 
-/* Set up the supplies of all values, and what follows each op at least.  False: no memory. */
-bool region_find_supplies(struct region *f);
+/* Set up the supplies of all values, and what follows each op at least. */
+void region_find_supplies(struct region *f);
 
-/* Free what was set up for a region. */
+/* Free and forget what was set up for a region. */
 void region_drop(struct region *f);
 
 #endif /* PARTITION_REGION_WORK_H */

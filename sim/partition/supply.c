@@ -116,10 +116,10 @@ static uint32_t sight_of(const struct placement *p, const struct supply_reader *
     return 0;
 }
 
-static bool init_reader(struct supply_reader *r, struct placement *p, const struct supply *s,
+static void init_reader(struct supply_reader *r, struct placement *p, const struct supply *s,
                         const struct supply_spec *spec, const struct placement_reader *at)
 {
-    uint32_t nhomes;
+    size_t n;
 
     r->node = at->node;
     r->operand = at->operand;
@@ -128,11 +128,10 @@ static bool init_reader(struct supply_reader *r, struct placement *p, const stru
     r->by_home = placement_takes_home(p, at->node, at->operand);
     if (r->ways && supply_pays(p, spec->given, at->node, at->operand))
         r->later = spec->later[at->node];
-    nhomes = r->by_home ? s->nhomes : 1;
-    r->needs = malloc(((size_t)nhomes * nways_of(r) + 1) * sizeof *r->needs);
-    r->rows = r->by_home ? malloc(((size_t)nhomes * nways_of(r) + 1) * sizeof *r->rows) : NULL;
-    r->sight = malloc((s->nhomes + 1) * sizeof *r->sight);
-    return r->needs && (r->rows || !r->by_home) && r->sight;
+    n = (r->by_home ? s->nhomes : (size_t)1) * nways_of(r);
+    r->needs = pool_array(s->pool, n, sizeof *r->needs);
+    r->rows = r->by_home ? pool_array(s->pool, n, sizeof *r->rows) : NULL;
+    r->sight = pool_array(s->pool, s->nhomes, sizeof *r->sight);
 }
 
 static void find_needs(struct supply_reader *r, struct placement *p, struct supply *s,
@@ -193,49 +192,41 @@ static void find_between(struct supply *s, struct placement *p)
             s->between[i * s->nneeds + j] = s->last[j] > 0 && i != j ? cost_between(s, p, i, j) : 0;
 }
 
-static bool init_readers(struct supply *s, struct placement *p, const struct supply_spec *spec)
+static void init_readers(struct supply *s, struct placement *p, const struct supply_spec *spec)
 {
     const struct placement_node *n = &p->nodes[s->node];
     size_t most = 0;
 
-    s->readers = calloc((size_t)count_readers(p, s->node) + 1, sizeof *s->readers);
-    for (uint32_t r = 0; s->readers && r < n->nreaders; r++) {
+    s->readers = pool_array(s->pool, count_readers(p, s->node), sizeof *s->readers);
+    for (uint32_t r = 0; r < n->nreaders; r++) {
         struct supply_reader *reader = &s->readers[s->nreaders];
 
         if (placement_is_alias(p, n->readers[r].node))
             continue;
         s->nreaders++;
-        if (!init_reader(reader, p, s, spec, &n->readers[r]))
-            return false;
+        init_reader(reader, p, s, spec, &n->readers[r]);
         most += (size_t)nways_of(reader) * (reader->by_home ? s->nhomes : 1);
     }
-    s->needs = malloc((most + 1) * sizeof *s->needs);
-    s->times = malloc((most + 1) * sizeof *s->times);
-    if (!s->readers || !s->needs || !s->times)
-        return false;
+    s->needs = pool_array(s->pool, most, sizeof *s->needs);
+    s->times = pool_array(s->pool, most, sizeof *s->times);
     for (uint32_t r = 0; r < s->nreaders; r++)
         find_needs(&s->readers[r], p, s, spec);
-    return true;
 }
 
-static bool init_prices(struct supply *s, struct placement *p)
+static void init_prices(struct supply *s, struct placement *p)
 {
     size_t n = s->nneeds;
 
-    s->last = calloc(n + 1, sizeof *s->last);
-    s->between = s->nreaders > 1 ? malloc((n * n + 1) * sizeof *s->between) : NULL;
-    if (!s->last || (s->nreaders > 1 && !s->between))
-        return false;
+    s->last = pool_array(s->pool, n, sizeof *s->last);
     mark_last(s);
-    if (s->between)
+    if (s->nreaders > 1) {
+        s->between = pool_array(s->pool, n * n, sizeof *s->between);
         find_between(s, p);
+    }
     for (uint32_t r = 0; r < s->nreaders; r++) {
-        s->readers[r].relief = malloc((n + 1) * sizeof *s->readers[r].relief);
-        if (!s->readers[r].relief)
-            return false;
+        s->readers[r].relief = pool_array(s->pool, n, sizeof *s->readers[r].relief);
         find_relief(s, p, r);
     }
-    return true;
 }
 
 double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_t reader,
@@ -296,18 +287,17 @@ static double bound_of(const struct supply *s, uint32_t reader, uint32_t home, d
 }
 
 /* The bound of the readers from each one on, for each home, where no need costs anything: a value
- * that all readers take as it is may have as many as there are parameters.  False: no memory. */
-static bool find_floors(struct supply *s)
+ * that all readers take as it is may have as many as there are parameters. */
+static void find_floors(struct supply *s)
 {
-    double *costs = calloc((size_t)s->nneeds + 1, sizeof *costs);
+    double *costs = pool_array(s->pool, s->nneeds, sizeof *costs);
 
-    s->floors = calloc((s->nreaders + (size_t)1) * s->nhomes + 1, sizeof *s->floors);
-    for (uint32_t r = s->nreaders; costs && s->floors && r-- > 0;)
+    s->floors = pool_array(s->pool, (s->nreaders + (size_t)1) * s->nhomes, sizeof *s->floors);
+    for (uint32_t r = s->nreaders; r-- > 0;)
         for (uint32_t h = 0; h < s->nhomes; h++)
             s->floors[(size_t)r * s->nhomes + h] = bound_of_reader(&s->readers[r], h, costs) +
                                                    s->floors[((size_t)r + 1) * s->nhomes + h];
-    free(costs);
-    return costs && s->floors;
+    pool_drop(s->pool, costs);
 }
 
 static bool costs_nothing(const struct supply *s, const double *costs)
@@ -333,20 +323,15 @@ static uint64_t hash_state(const struct supply *s, uint32_t reader, uint32_t hom
     return h;
 }
 
-static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const double *costs)
+static void add_state(struct supply *s, uint32_t reader, uint32_t home, const double *costs)
 {
-    struct supply_state t = {.reader = reader, .home = home};
     size_t n = s->nneeds;
+    struct supply_state t = {.reader = reader,
+                             .home = home,
+                             .costs = pool_array(s->pool, n, sizeof *t.costs),
+                             .next = pool_array(s->pool, n, sizeof *t.next)};
 
-    if (!array_make_room(&s->states, s->nstates, sizeof *s->states))
-        return false;
-    t.costs = malloc((n + 1) * sizeof *t.costs);
-    t.next = malloc((n + 1) * sizeof *t.next);
-    if (!t.costs || !t.next) {
-        free(t.costs);
-        free(t.next);
-        return false;
-    }
+    pool_make_room(s->pool, &s->states, s->nstates, sizeof *s->states);
     memcpy(t.costs, costs, n * sizeof *t.costs);
     t.bound = costs_nothing(s, costs)
                   ? fmin(s->floors[(size_t)reader * s->nhomes + home], PRICE_IMPOSSIBLE)
@@ -355,7 +340,6 @@ static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const do
     for (size_t m = 0; m < n; m++)
         t.next[m] = SUPPLY_DONE;
     s->states[s->nstates++] = t;
-    return true;
 }
 
 /* Lowest-numbered home that all remaining readers treat like `home`. */
@@ -373,51 +357,46 @@ static uint32_t same_home(const struct supply *s, uint32_t reader, uint32_t home
 }
 
 /* Find or add a state; costs of needs that no remaining reader can have become 0. */
-static bool find_state(struct supply *s, uint32_t reader, uint32_t home, double *costs,
-                       uint32_t *out)
+static uint32_t find_state(struct supply *s, uint32_t reader, uint32_t home, double *costs)
 {
     struct map_walk walk;
     uint64_t hash;
+    uint32_t found;
 
-    *out = SUPPLY_DONE;
     if (reader == s->nreaders)
-        return true;
+        return SUPPLY_DONE;
     home = same_home(s, reader, home);
     for (uint32_t m = 0; m < s->nneeds; m++)
         if (s->last[m] < reader)
             costs[m] = 0;
     hash = hash_state(s, reader, home, costs);
     walk = map_find(&s->numbers, hash);
-    while ((*out = map_next(&walk)) != MAP_NONE) {
-        const struct supply_state *t = &s->states[*out];
+    while ((found = map_next(&walk)) != MAP_NONE) {
+        const struct supply_state *t = &s->states[found];
 
         if (t->reader == reader && t->home == home &&
             memcmp(t->costs, costs, s->nneeds * sizeof *costs) == 0)
-            return true;
+            return found;
     }
-    *out = s->nstates;
-    return add_state(s, reader, home, costs) && map_add(&s->numbers, hash, *out);
+    map_add_in(&s->numbers, s->pool, hash, s->nstates);
+    add_state(s, reader, home, costs);
+    return s->nstates - 1;
 }
 
-bool supply_read(struct supply *s, uint32_t state, uint32_t need, uint32_t *next)
+uint32_t supply_read(struct supply *s, uint32_t state, uint32_t need)
 {
     const struct supply_state t = s->states[state];
     double *costs;
-    bool found;
 
-    *next = t.next[need];
-    if (*next != SUPPLY_DONE || t.reader + 1 == s->nreaders)
-        return true;
-    costs = malloc((s->nneeds + (size_t)1) * sizeof *costs);
-    if (!costs)
-        return false;
+    if (t.next[need] != SUPPLY_DONE || t.reader + 1 == s->nreaders)
+        return t.next[need];
+    costs = pool_array(s->pool, s->nneeds, sizeof *costs);
     for (uint32_t m = 0; m < s->nneeds; m++)
         costs[m] =
             t.costs[need] == 0 ? t.costs[m] : fmin(t.costs[m], s->between[need * s->nneeds + m]);
-    found = find_state(s, t.reader + 1, t.home, costs, next);
-    s->states[state].next[need] = *next;
-    free(costs);
-    return found;
+    t.next[need] = find_state(s, t.reader + 1, t.home, costs);
+    pool_drop(s->pool, costs);
+    return t.next[need];
 }
 
 uint32_t supply_need(const struct supply *s, uint32_t state, uint32_t way, double *rows)
@@ -430,66 +409,38 @@ uint32_t supply_need(const struct supply *s, uint32_t state, uint32_t way, doubl
     return r->needs[at];
 }
 
-static bool find_starts(struct supply *s, struct placement *p)
+static void find_starts(struct supply *s, struct placement *p)
 {
-    double *costs = malloc((s->nneeds + (size_t)1) * sizeof *costs);
-    bool good = costs != NULL;
+    double *costs = pool_array(s->pool, s->nneeds, sizeof *costs);
 
-    for (uint32_t h = 0; h < s->nhomes && good && may_go_on(s, p); h++) {
+    for (uint32_t h = 0; h < s->nhomes && may_go_on(s, p); h++) {
         struct tally_versions v;
 
         p->nodes[s->node].home = s->homes[h];
         s->start_cost[h] = tally_outputs(p, s->node, &v);
         for (uint32_t m = 0; m < s->nneeds; m++)
             costs[m] = tally_least(p, s->node, &v, s->needs[m], s->times[m]);
-        good = find_state(s, 0, h, costs, &s->start[h]);
+        s->start[h] = find_state(s, 0, h, costs);
     }
-    free(costs);
-    return good;
+    pool_drop(s->pool, costs);
 }
 
-bool supply_init(struct supply *s, struct placement *p, const struct supply_spec *spec)
+void supply_init(struct supply *s, struct pool *pool, struct placement *p,
+                 const struct supply_spec *spec)
 {
     uint32_t home = p->nodes[spec->node].home;
-    bool good;
 
-    memset(s, 0, sizeof *s);
-    s->node = spec->node;
-    s->nhomes = spec->nhomes;
-    s->prices_max = spec->prices_max;
-    s->homes = malloc((spec->nhomes + (size_t)1) * sizeof *s->homes);
-    s->start = malloc((spec->nhomes + (size_t)1) * sizeof *s->start);
-    s->start_cost = malloc((spec->nhomes + (size_t)1) * sizeof *s->start_cost);
-    if (!s->homes || !s->start || !s->start_cost)
-        return false;
+    *s = (struct supply){.pool = pool,
+                         .node = spec->node,
+                         .nhomes = spec->nhomes,
+                         .prices_max = spec->prices_max,
+                         .homes = pool_array(pool, spec->nhomes, sizeof *s->homes),
+                         .start = pool_array(pool, spec->nhomes, sizeof *s->start),
+                         .start_cost = pool_array(pool, spec->nhomes, sizeof *s->start_cost)};
     memcpy(s->homes, spec->homes, spec->nhomes * sizeof *s->homes);
-    good = init_readers(s, p, spec) && init_prices(s, p) && find_floors(s) && find_starts(s, p);
+    init_readers(s, p, spec);
+    init_prices(s, p);
+    find_floors(s);
+    find_starts(s, p);
     p->nodes[spec->node].home = home;
-    return good;
-}
-
-void supply_fini(struct supply *s)
-{
-    for (uint32_t r = 0; s->readers && r < s->nreaders; r++) {
-        free(s->readers[r].needs);
-        free(s->readers[r].rows);
-        free(s->readers[r].sight);
-        free(s->readers[r].relief);
-    }
-    for (uint32_t i = 0; i < s->nstates; i++) {
-        free(s->states[i].costs);
-        free(s->states[i].next);
-    }
-    free(s->readers);
-    free(s->needs);
-    free(s->times);
-    free(s->homes);
-    free(s->last);
-    free(s->between);
-    free(s->floors);
-    free(s->start);
-    free(s->start_cost);
-    free(s->states);
-    map_fini(&s->numbers);
-    memset(s, 0, sizeof *s);
 }

@@ -42,6 +42,7 @@ struct supply_state {
 };
 
 struct supply {
+    struct pool *pool;
     uint32_t node;
     bool given_up; /* a limit stopped the search: prices are missing */
     uint32_t nhomes, nneeds, nreaders, nstates;
@@ -82,13 +83,12 @@ bool supply_pays(const struct placement *placement, const bool *given, uint32_t 
 double supply_floor(struct placement *placement, const struct supply_spec *spec, uint32_t reader,
                     uint32_t need);
 
-/* Set up a supply.  False: no memory.  A supply that was given up has no states.  The caller ends
- * it with supply_fini() in any case. */
-bool supply_init(struct supply *out, struct placement *placement, const struct supply_spec *spec);
-void supply_fini(struct supply *supply);
+/* Set up a supply, in a pool.  A supply that was given up has no states. */
+void supply_init(struct supply *out, struct pool *pool, struct placement *placement,
+                 const struct supply_spec *spec);
 
-/* The state after the next reader took a need; false: no memory. */
-bool supply_read(struct supply *supply, uint32_t state, uint32_t need, uint32_t *next);
+/* The state after the next reader took a need. */
+uint32_t supply_read(struct supply *supply, uint32_t state, uint32_t need);
 
 /* The need of the next reader under a way; *rows: cost of rows that the reader pulls. */
 uint32_t supply_need(const struct supply *supply, uint32_t state, uint32_t way, double *rows);

@@ -3,8 +3,6 @@
 
 #include "partition/versions.h"
 
-#include "base/array.h"
-
 uint32_t emit_stage_of(const struct emit *e, uint32_t node)
 {
     return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
@@ -45,15 +43,14 @@ struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct
                                .stage = spot.stage};
 }
 
-int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
-                      struct spot spot)
+void emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
+                       struct spot spot)
 {
     const bool *offloads = e->placement->request->offloads;
     const struct graph_node *made = &e->graph->nodes[node];
     struct program_buffer *b = &e->program->buffers[buffer];
 
-    if (!array_make_room(&e->versions, e->nversions, sizeof *e->versions))
-        return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
+    pool_make_room(e->pool, &e->versions, e->nversions, sizeof *e->versions);
     e->versions[e->nversions] =
         (struct version){node,      sharding,   buffer,     spot.phase,
                          spot.part, spot.again, spot.stage, e->newest[node - e->first]};
@@ -61,7 +58,6 @@ int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t
     b->offloads |= offloads && offloads[node] && made->chunks == 0;
     b->inside |= made->inside;
     b->chunks = made->chunks > b->chunks ? made->chunks : b->chunks;
-    return SHD_OK;
 }
 
 /* Use of an array that the next step reads: the use of the argument that it replaces. */
@@ -153,5 +149,6 @@ int emit_add_version(struct emit *e, uint32_t node, uint32_t sharding, struct sp
     e->program->buffers[*buffer].use = use_of(e, node);
     e->program->buffers[*buffer].frozen = n->frozen;
     e->program->buffers[*buffer].packs = n->packs;
-    return emit_keep_version(e, node, sharding, *buffer, spot);
+    emit_keep_version(e, node, sharding, *buffer, spot);
+    return SHD_OK;
 }

@@ -34,6 +34,7 @@ struct spot {
 };
 
 struct emit {
+    struct pool *pool; /* of the emission */
     struct program *program;
     struct placement *placement;
     const struct graph *graph;
@@ -55,8 +56,8 @@ struct spot emit_spot_of(const struct emit *e, uint32_t node);
 struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct spot spot);
 
 /* Register a buffer as the newest version of a node's value. */
-SHD_MUST_CHECK int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding,
-                                     uint32_t buffer, struct spot spot);
+void emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
+                       struct spot spot);
 
 /* Add a buffer that is not registered as a version. */
 SHD_MUST_CHECK int emit_add_alone(struct emit *e, uint32_t node, uint32_t sharding,

@@ -263,13 +263,14 @@ static void test_layers(enum partition_placement placement)
 {
     struct alternative list[ALTERNATIVES_MAX];
     struct alternatives *alternatives;
+    struct pool pool = {0};
     struct placement p;
     struct layers l;
     uint32_t ntold = 0;
 
     init_layers(&l, placement);
     if (alternatives_create(&alternatives, &l.request, NULL) != SHD_OK ||
-        place_values(&p, &l.request, NULL) != SHD_OK)
+        place_values(&p, &pool, &l.request, NULL) != SHD_OK)
         abort();
     for (uint32_t node = 0; node < l.graph->nnodes; node++) {
         const char *name = l.graph->nodes[node].name;
@@ -288,7 +289,7 @@ static void test_layers(enum partition_placement placement)
     ok(ntold > 10 * LAYERS, "%u ways in all", ntold);
     ok(!alternatives_failed(alternatives), "none left out");
     alternatives_destroy(alternatives);
-    placement_fini(&p);
+    pool_free(&pool);
     graph_destroy(l.graph);
     shd_mesh_destroy(l.mesh);
 }

@@ -82,14 +82,15 @@ static bool is_near(double a, double b)
 static struct region_best find(const struct partition_request *request, double below,
                                uint64_t nodes_max, bool *adds_up)
 {
+    struct pool pool = {0};
     struct placement p;
     struct region_best best;
 
-    if (placement_init(&p, request, NULL) != SHD_OK ||
-        optimum_find(&best, &p, below, nodes_max, NULL) != SHD_OK)
+    if (placement_init(&p, &pool, request, NULL) != SHD_OK)
         abort();
+    optimum_find(&best, &p, below, nodes_max);
     *adds_up &= !best.found || is_near(best.price, tally_total(&p));
-    placement_fini(&p);
+    pool_free(&pool);
     return best;
 }
 
@@ -144,11 +145,13 @@ static void count_gap(struct gaps *g, unsigned long seed)
 {
     struct random_program *p = make(seed);
     const struct partition_request request = request_of(p);
+    struct pool pool = {0};
     struct optimum_gap gap;
     double ratio;
 
-    if (optimum_compare(&gap, &request, NODES_MAX, NULL) != SHD_OK)
+    if (optimum_compare(&gap, &pool, &request, NODES_MAX, NULL) != SHD_OK)
         abort();
+    pool_free(&pool);
     ratio = gap.searched / gap.optimum;
     g->nprograms++;
     g->nshared += gap.shared;

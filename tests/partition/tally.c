@@ -97,6 +97,7 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     const double elements = SIZE * SIZE, gather = (DEVICES - 1) * elements * sizeof(float);
     const double once = DEVICES * (elements / PRICE_FLOPS_PER_BYTE +
                                    3 * elements * sizeof(float) / PRICE_LOCAL_PER_BYTE);
+    struct pool pool = {0};
     struct step s;
     struct placement p;
     double work;
@@ -104,7 +105,7 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     create(&s, microbatches);
     const struct partition_request request = request_of(&s);
 
-    if (placement_init(&p, &request, NULL) != SHD_OK)
+    if (placement_init(&p, &pool, &request, NULL) != SHD_OK)
         abort();
     placement_settle(&p, s.map);
     work = tally_work(&p, s.map);
@@ -118,7 +119,7 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
        "%u microbatches: gathered %u times", microbatches, gathers);
     ok((double)program_bytes(&s) == gathers * gather, "%u microbatches: the program does, too",
        microbatches);
-    placement_fini(&p);
+    pool_free(&pool);
     destroy(&s);
 }
 
@@ -153,6 +154,7 @@ static void test_rows(void)
     int32_t *room = calloc(kern_routing_room(&spec), sizeof *room);
     struct hardware *cluster = read_cluster();
     double seconds;
+    struct pool pool = {0};
     struct step s;
     struct placement p;
     uint32_t dims[6], x, id, slot, dispatch;
@@ -180,20 +182,20 @@ static void test_rows(void)
     s.nodes[x] = s.nodes[id] = s.nodes[slot] = s.nodes[dispatch + 1] = &s.cut;
     struct partition_request request = request_of(&s);
 
-    if (graph_status(s.graph, NULL) != SHD_OK || placement_init(&p, &request, NULL) != SHD_OK)
+    if (graph_status(s.graph, NULL) != SHD_OK ||
+        placement_init(&p, &pool, &request, NULL) != SHD_OK)
         abort();
     placement_settle(&p, dispatch);
     ok(tally_rows(&p, dispatch, 0) == DEVICES * rows * row_bytes + PRICE_STEP_BYTES &&
            tally_rows(&p, dispatch, 1) == 0,
        "rows: three of four come from other devices: %g", tally_rows(&p, dispatch, 0));
-    placement_fini(&p);
     request.hardware = cluster;
-    if (placement_init(&p, &request, NULL) != SHD_OK)
+    if (placement_init(&p, &pool, &request, NULL) != SHD_OK)
         abort();
     placement_settle(&p, dispatch);
     seconds = tally_rows(&p, dispatch, 0);
     ok(fabs(seconds - rows * row_bytes * 1e-9) < 1e-15, "rows: %g s on a cluster", seconds);
-    placement_fini(&p);
+    pool_free(&pool);
     hardware_destroy(cluster);
     destroy(&s);
     free(room);
