@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(HERE, "tests"))
+sys.path.insert(0, os.path.join(HERE, "tests", "steps"))
 import random_graphs as graphs  # noqa: E402
 import random_scenarios as scenarios  # noqa: E402
 

@@ -286,7 +286,7 @@ uint32_t serving_last(struct graph *graph, const struct scenario *scenario, uint
 {
     uint32_t from = *seq;
 
-    if (graph->dims[from].size == 1 || scenario->step.decode)
+    if (graph->err.status != SHD_OK || graph->dims[from].size == 1 || scenario->step.decode)
         return x;
     *seq = graph_dim(graph, "last", 1);
     return graph_slice(graph, "last", x, from, *seq, graph->dims[from].size - 1);

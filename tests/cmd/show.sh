@@ -200,7 +200,7 @@ test_pictures() {
     svg array array --mesh dp=2,fsdp=2,tp=4 --shape 4,8,16 --spec 'dp,null,tp'
     for spec in null,tp dp,tp tp,null; do
         svg "array as $spec" array --mesh dp=2,tp=4 --shape 8,16 --spec $spec
-        python3 - "$tmp/a.svg" "$top_srcdir/tests" >"$tmp/wrong" 2>&1 <<'EOF'
+        python3 - "$tmp/a.svg" "$top_srcdir/tests/support" >"$tmp/wrong" 2>&1 <<'EOF'
 import sys
 sys.path.insert(0, sys.argv[2])
 sys.dont_write_bytecode = True

@@ -9,7 +9,7 @@
 
 cat >"$tmp/begin.py" <<PY
 import json, sys
-sys.path.insert(0, "$top_srcdir/tests")
+sys.path.insert(0, "$top_srcdir/tests/support")
 sys.dont_write_bytecode = True
 from page import Page
 p = Page("$tmp/page.html")
