@@ -12,9 +12,9 @@
 #include "find.h"
 
 /* Larger patterns are left to PCRE2.  Rules name a few modules each, and names of arrays have some
- * dozens of bytes. */
+ * dozens of bytes.  Several of these structs lie on a stack that may have 64 KiB. */
 #define TEXTS_MAX 16  /* texts of a pattern */
-#define BYTES_MAX 128 /* maximum bytes of a text, including the NUL */
+#define BYTES_MAX 64 /* maximum bytes of a text, including the NUL */
 #define DEPTH_MAX 4   /* nesting of groups */
 
 struct text {

@@ -161,7 +161,7 @@ static double room_of_op(const struct op_seconds *s, const struct program_op *op
     const struct kern_coded *c = &op->desc->coded;
     double taken = program_rows_taken(&s->program->buffers[op->inputs[0]], position);
 
-    if (!s->hardware->by_models)
+    if (!s->hardware || !s->hardware->by_models)
         return 0;
     if (op->kernel == &kern_kernel_encode)
         return taken * room_of_codes(&op->desc->encode.grid, op->desc->encode.dtype);

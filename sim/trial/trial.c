@@ -311,7 +311,8 @@ static int resolve(struct trial *t, const struct hardware_software *software, st
         s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
     fuse(&s->fused.loss, software->fuses_loss);
     fuse(&s->fused.activation, software->fuses_activation);
-    if (s->fused.loss_again == SCENARIO_AS_CLUSTER && software->chunks_again)
+    if (s->fused.loss_chunks > 1 && s->fused.loss_again == SCENARIO_AS_CLUSTER &&
+        software->chunks_again)
         s->fused.loss_again = SCENARIO_BESIDE_WORK;
     if (s->products.frozen == SCENARIO_FROZEN_AS_CLUSTER)
         s->products.frozen = software->codes_frozen ? SCENARIO_FROZEN_CODES : SCENARIO_FROZEN_WIDE;

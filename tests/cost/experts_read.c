@@ -89,7 +89,7 @@ static double taken_bytes(const struct program *p, uint32_t buffer, int32_t posi
 #define PRODUCTS_MAX 1024
 struct seen {
     int nproducts, nwrong;
-    double bytes[PRODUCTS_MAX], seconds[PRODUCTS_MAX];
+    double bytes[PRODUCTS_MAX], rows[PRODUCTS_MAX], seconds[PRODUCTS_MAX];
 };
 
 /* See the products of experts on all devices; `weight` is the part of 16 bits that are read in
@@ -112,19 +112,22 @@ static void see(struct seen *out, const struct trial *t, size_t m, double tokens
             want += taken_bytes(p, op->inputs[0], d) + taken_bytes(p, op->outputs[0], d);
             out->nwrong += !op_seconds_timed(&work, &s, i, d) || fabs(work.bytes / want - 1) > 1e-6;
             out->bytes[out->nproducts] = work.bytes;
+            out->rows[out->nproducts] = taken_bytes(p, op->inputs[0], d);
             out->seconds[out->nproducts++] = op_seconds_of(&s, i, d);
         }
     op_seconds_fini(&s);
 }
 
-/* Pairs of which the one that moves fewer bytes is slower. */
+/* Pairs of which the one that moves fewer bytes, and has no more rows to bring there and back, is
+ * slower. */
 static int count_slower(const struct seen *s)
 {
     int nslower = 0;
 
     for (int i = 0; i < s->nproducts; i++)
         for (int k = 0; k < s->nproducts; k++)
-            nslower += s->bytes[i] < s->bytes[k] && s->seconds[i] > s->seconds[k];
+            nslower += s->bytes[i] < s->bytes[k] && s->rows[i] <= s->rows[k] &&
+                       s->seconds[i] > s->seconds[k];
     return nslower;
 }
 
