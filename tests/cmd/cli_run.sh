@@ -348,6 +348,9 @@ test_small_stacks() {
         for what in "plan $scenarios/train_5d.yaml" "run -q $scenarios/dp_tp.yaml" "check -q $scenarios/fsdp.yaml" \
             "explain $scenarios/gpt2.yaml" "replay $top_srcdir/examples/torch" \
             "search -q $scenarios/train_zero.yaml -S dp -s hardware=b200 --plans 4 --threads 2"; do
+            # A portable build cannot give OpenMP's threads another stack than the shell's, and frames are
+            # several times larger under a sanitizer.
+            case $kib$what in 64search*) if small_size; then continue; fi ;; esac
             # shellcheck disable=SC2086,SC3045
             (ulimit -s $kib && timeout "$LIMIT" "$shardsim" $what) >"$tmp/out" 2>"$tmp/err"
             status=$?
