@@ -3,7 +3,7 @@
 # notice.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${top_srcdir:=$(dirname "$0")/..}"
+: "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

@@ -4,7 +4,7 @@
 # who needs what is asked of the object files; sim/LAYERS and layers.sh say the same of the rooms.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${AWK:=awk}" "${NM:=nm}" "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+: "${AWK:=awk}" "${NM:=nm}" "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/../..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

@@ -2,7 +2,7 @@
 # Tests that the example programs run and print the expected figures.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+: "${top_srcdir:=$(dirname "$0")/../..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/support/tap.sh"
 
 # 3072 = 2 * 3/4 of an all-reduce of 16 x 32 float32; 9216 = x, up, down, hidden and y of one device

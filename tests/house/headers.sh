@@ -3,7 +3,7 @@
 # as C17.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${CC:=cc}" "${CXX:=c++}" "${top_srcdir:=$(dirname "$0")/..}"
+: "${CC:=cc}" "${CXX:=c++}" "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

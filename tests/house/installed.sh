@@ -3,7 +3,7 @@
 # pkg-config tells how to link. Run by `make installcheck`, and by .ci/run.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/..}"
+: "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 tmp=$(mktemp -d) || exit 1

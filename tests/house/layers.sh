@@ -3,7 +3,7 @@
 # needed, and that no room has more lines than it may have.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${AWK:=awk}" "${top_srcdir:=$(dirname "$0")/..}"
+: "${AWK:=awk}" "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

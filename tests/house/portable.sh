@@ -2,7 +2,7 @@
 # Tests that what one system or one C library has alone, and macOS or musl has not, is behind base/system.h.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${top_srcdir:=$(dirname "$0")/..}"
+: "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

@@ -2,7 +2,7 @@
 # Tests what contrib/release looks at before it makes a release, in a small repository of the files that it reads.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${top_srcdir:=$(dirname "$0")/..}"
+: "${top_srcdir:=$(dirname "$0")/../..}"
 . "$top_srcdir/tests/support/tap.sh"
 
 if ! command -v git >/dev/null; then

@@ -3,7 +3,7 @@
 # with SHD_API.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${CC:=cc}" "${NM:=nm}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+: "${CC:=cc}" "${NM:=nm}" "${top_srcdir:=$(dirname "$0")/../..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1

@@ -2,7 +2,7 @@
 # Tests every public function with wrong arguments (misuse.py): none crashes, and a status says which is wrong.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+: "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/../..}" "${top_builddir:=.}"
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

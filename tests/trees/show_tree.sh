@@ -2,7 +2,7 @@
 # Tests shardsim show tree on a small model: output, warnings, exit status and JSON.
 #
 # SPDX-License-Identifier: Apache-2.0
-: "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
+: "${top_srcdir:=$(dirname "$0")/../..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/support/tap.sh"
 
 dir=$(mktemp -d) || exit 1
