@@ -13,7 +13,7 @@ bool array_make_room(void *array, size_t count, size_t size)
     void *items;
 
     memcpy(&items, array, sizeof items); /* a pointer of any type */
-    if (items && (count & (count - 1)) != 0)
+    if (!array_is_full(items, count))
         return true;
     if (count > SIZE_MAX / 2 || room > SIZE_MAX / size)
         return false;

@@ -16,6 +16,12 @@
 
 #include <shd/error.h>
 
+/* Whether an array (NULL: none yet) that grows this way is full. */
+static inline bool array_is_full(const void *items, size_t count)
+{
+    return !items || (count & (count - 1)) == 0;
+}
+
 /* Room for one more item of `size` bytes behind `count` items.  `array` is the address of the
  * pointer to the first item, which is NULL as long as there is none; its owner frees it.  All items
  * come this way, so that the room is known.  False: no memory, and the array is as it was. */

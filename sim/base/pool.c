@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* The head of an allocation, whose bytes follow. */
 struct pool_piece {
     _Alignas(max_align_t) struct pool_piece *before; /* the allocation before, or NULL */
@@ -89,7 +91,7 @@ void pool_make_room(struct pool *pool, void *array, size_t count, size_t size)
     void *items;
 
     memcpy(&items, array, sizeof items); /* a pointer of any type */
-    if (items && (count & (count - 1)) != 0)
+    if (!array_is_full(items, count))
         return;
     if (count > SIZE_MAX / 2)
         pool_fail(pool);

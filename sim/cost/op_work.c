@@ -159,14 +159,14 @@ static double room_of_codes(const struct kern_grid *grid, enum shd_dtype dtype)
 static double room_of_op(const struct op_seconds *s, const struct program_op *op, int32_t position)
 {
     const struct kern_coded *c = &op->desc->coded;
-    double taken = program_rows_taken(&s->program->buffers[op->inputs[0]], position);
+    double taken;
 
-    if (!s->hardware || !s->hardware->by_models)
+    if (!s->hardware || !s->hardware->by_models ||
+        (op->kernel != &kern_kernel_encode && !kern_multiplies_codes(op->kernel)))
         return 0;
+    taken = program_rows_taken(&s->program->buffers[op->inputs[0]], position);
     if (op->kernel == &kern_kernel_encode)
         return taken * room_of_codes(&op->desc->encode.grid, op->desc->encode.dtype);
-    if (!kern_multiplies_codes(op->kernel))
-        return 0;
     return taken * room_of_codes(&c->a, c->dtype) +
            (c->product.routing ? 0 : room_of_codes(&c->b, c->dtype));
 }

@@ -7,7 +7,6 @@
 #include "model/offload_marks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/words.h"
 #include "graph/layer_name.h"
@@ -43,14 +42,8 @@ static void mark_policy(bool *marks, const struct graph *graph, const char *keep
     size_t length;
     bool good = true, found;
 
-    for (const char *word; good && (word = words_next(&keep, &length));) {
-        char *pattern = strndup(word, length);
-
-        good = pattern && value_marks_try(marks, &found, graph, pattern, diag);
-        if (!pattern)
-            diag_no_memory(diag);
-        free(pattern);
-    }
+    for (const char *word; good && (word = words_next(&keep, &length));)
+        good = value_marks_try(marks, &found, graph, word, length, diag);
 }
 
 /* ---- optimizer state ---- */

@@ -6,6 +6,7 @@
 
 #include "model/recompute_marks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,17 +271,14 @@ static bool keep_policy(bool *kept, const struct graph *graph,
     bool good = true, found;
 
     for (const char *word; good && (word = words_next(&at, &length));) {
-        char *entry = strndup(word, length);
+        char entry[32]; /* an op of the table of policies */
         struct recompute_kept_op op;
 
-        good = entry != NULL;
-        if (!good)
-            diag_no_memory(diag);
-        else if (!recompute_is_op(entry))
-            good = value_marks_try(kept, &found, graph, entry, diag);
+        (void)snprintf(entry, sizeof entry, "%.*s", (int)length, word);
+        if (!recompute_is_op(entry))
+            good = value_marks_try(kept, &found, graph, word, length, diag);
         else if (recompute_read_op(&op, entry))
             keep_op(kept, graph, &op, c);
-        free(entry);
     }
     return good;
 }
@@ -344,23 +342,18 @@ static bool mark_module(bool *part, const struct graph *graph,
                         const struct recompute_layers *layers, const struct scenario *scenario,
                         struct diag *diag)
 {
-    bool good, found = false;
-    char *pattern;
+    bool good, found;
 
     if (!module->pattern) {
         recompute_mark(part, graph, RECOMPUTE_SELECTIVE, layers);
         return true;
     }
-    pattern = strdup(module->pattern);
-    good = pattern && value_marks_try(part, &found, graph, pattern, diag);
-    if (!pattern)
-        diag_no_memory(diag);
-    else if (good && !found)
+    good = value_marks_try(part, &found, graph, module->pattern, strlen(module->pattern), diag);
+    if (good && !found)
         diag_error(diag, scenario_place(scenario, "recompute"),
                    "recompute.modules: the model has no '%s'", module->name);
     for (uint32_t n = 0; n < graph->nnodes; n++)
         part[n] &= recompute_is_chosen(layers, graph, n);
-    free(pattern);
     return good && found;
 }
 

@@ -6,6 +6,7 @@
 
 #include "model/value_marks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -77,15 +78,19 @@ bool value_marks_add(bool *marks, const struct graph *graph, const char *what,
     return good;
 }
 
-bool value_marks_try(bool *marks, bool *found, const struct graph *graph, char *pattern,
-                     struct diag *diag)
+bool value_marks_try(bool *marks, bool *found, const struct graph *graph, const char *pattern,
+                     size_t length, struct diag *diag)
 {
-    struct scenario_rule rule = {.pattern = pattern};
+    struct scenario_rule rule = {.pattern = strndup(pattern, length)};
     struct match match = MATCH_INIT;
-    bool good =
-        match_init(&match, &rule, 1, diag) == SHD_OK && mark(marks, graph, &match, diag) == SHD_OK;
+    bool good = rule.pattern != NULL;
 
+    if (!good)
+        diag_no_memory(diag);
+    good = good && match_init(&match, &rule, 1, diag) == SHD_OK &&
+           mark(marks, graph, &match, diag) == SHD_OK;
     *found = good && match.found[0];
     match_fini(&match);
+    free(rule.pattern);
     return good;
 }

@@ -18,8 +18,9 @@
 bool value_marks_add(bool *marks, const struct graph *graph, const char *what,
                      const struct scenario_rule *rules, size_t nrules, struct diag *diag);
 
-/* The same for one pattern that may match none: *found says whether it does. */
-bool value_marks_try(bool *marks, bool *found, const struct graph *graph, char *pattern,
-                     struct diag *diag);
+/* The same for one pattern, the first `length` bytes of a text, that may match none: *found says
+ * whether it does. */
+bool value_marks_try(bool *marks, bool *found, const struct graph *graph, const char *pattern,
+                     size_t length, struct diag *diag);
 
 #endif /* MODEL_VALUE_MARKS_H */

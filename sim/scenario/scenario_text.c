@@ -41,13 +41,12 @@ static void print_value(struct text *out, const struct scenario *s, const struct
     option->type->print(s, option, out);
 }
 
-/* Print the value of an option that the text must have; false: it need not. */
+/* Whether the text must have an option of this value. */
 static bool is_written(struct text *value, const struct brief *b, const struct option *option)
 {
     struct text standard = TEXT_INIT;
     bool written;
 
-    print_value(value, b->scenario, option);
     if (b->plain)
         print_value(&standard, b->plain, option);
     written = is_needed(b->scenario, option)
@@ -68,10 +67,11 @@ static void print(struct text *out, const struct scenario *s, const struct brief
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
 
-        if (!option_is_of(option, s->model.kind) || (b && !is_written(&value, b, option)))
+        if (!option_is_of(option, s->model.kind))
             continue;
         print_value(&value, s, option);
-        draft_put(&draft, option->section, option->key, text_get(&value));
+        if (!b || is_written(&value, b, option))
+            draft_put(&draft, option->section, option->key, text_get(&value));
     }
     text_drop(draft_text(&draft), &value);
     if (strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) == 0)

@@ -227,13 +227,14 @@ static void set_params(struct sets *s)
 {
     struct text *out = variant_set(&s->ask);
     struct tensor_axes axes = tensor_axes_same("tp");
-
     struct scenario_model model = *s->subject->model;
 
     axes.experts = value_of(s, SPACE_EP) > 1 ? "ep" : NULL;
     axes.expert_widths = "tp";
-    if (has_like_layers(s))
-        model.moe.first_dense = 0, model.moe.every = 1;
+    if (has_like_layers(s)) {
+        model.moe.first_dense = 0;
+        model.moe.every = 1;
+    }
     text_add(out, "params=[");
     tensor_rules_print(out, &model, &axes, RULES_FLOW);
     text_add(out, "]");
