@@ -188,6 +188,23 @@ static int partition(struct trial *t, struct shd_error *err)
     return partition_build(&t->program, &request, err);
 }
 
+/* A chunk has at least one token of those that a device has of a microbatch. */
+static void check_chunks(const struct trial *t, struct diag *diag)
+{
+    for (uint32_t i = 0; i < t->program->nbuffers; i++) {
+        const struct program_buffer *b = &t->program->buffers[i];
+        uint64_t tokens = b->rank > 0 ? program_buffer_count(b) / (uint64_t)b->local[b->rank - 1] : 0;
+
+        if (b->chunks <= tokens)
+            continue;
+        diag_error(diag, scenario_place(t->scenario, "fused.loss_chunks"),
+                   "fused.loss_chunks is %" PRIu32 ", more than the %" PRIu64 " tokens that a device "
+                   "has of a microbatch; expected at most as many",
+                   b->chunks, tokens);
+        return;
+    }
+}
+
 static int build_program(struct trial *t, struct diag *diag)
 {
     size_t before = diag->nerrors;
@@ -204,6 +221,7 @@ static int build_program(struct trial *t, struct diag *diag)
         return status;
     }
     check_algos(t, t->algos, diag);
+    check_chunks(t, diag);
     return diag_status(diag, before);
 }
 

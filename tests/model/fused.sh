@@ -194,6 +194,9 @@ done
 shardsim run "$tmp/loss.yaml" -s fused.loss_again=true
 is 2 "made again, of no chunks"
 says err "fused.loss_again would change nothing; expected fused.loss_chunks, from 2" "what there is to do"
+shardsim plan "$tmp/loss.yaml" -s fused.loss_chunks=65536
+is 2 "more chunks than tokens"
+says err "fused.loss_chunks is 65536, more than the [0-9]* tokens that a device has of a microbatch" "how many there are"
 shardsim run "$tmp/loss.yaml" -s 'step=[forward, backward]' -s optimizer.kind=none -s types.parameters=compute -s fused.loss_chunks=2
 says err "fused.loss_chunks would change nothing; expected step: .forward, backward, update" "logits that are results are whole"
 shardsim run "$tmp/loss.yaml" -s fused.loss=perhaps
