@@ -10,7 +10,8 @@ its validation and its TransformerConfig, with the device's properties in place 
 file to its ConfigManager (a checkout of before February 2026, the last with TOML files), and then, under
 a fake process group, to its meshes, its converters, its parallel plan and its schedule of a pipeline.
 A flavor that the file says how to register is registered.  DeepSpeed's file is given to its DeepSpeedConfig
-with the replicas that AutoTP leaves.
+with the replicas that AutoTP leaves.  Before its parser, Megatron-LM's commands are held to the rules that
+it checks when it runs (megatron_rules(), which needs no torch: --megatron rules).
 """
 import argparse
 import json
@@ -149,6 +150,7 @@ def accept(job):
     return f"ZeRO {config.zero_optimization_stage} over {config.world_size} replicas"
 judge(accept)
 """
+RULES = "rules"  # in place of a checkout
 PARSERS = {"megatron": MEGATRON, "torchtitan": TORCHTITAN, "deepspeed": DEEPSPEED}
 # In the place of torchrun: prints its devices and the arguments behind the script's name.
 TORCHRUN = """#!/bin/sh
@@ -156,6 +158,49 @@ exec python3 -c 'import json, sys
 a = sys.argv[1:]
 print(json.dumps({"devices": int(a[1]) * int(a[3]), "argv": a[5:]}))' "$@"
 """
+
+
+def number(argv, option, default=1):
+    return int(argv[argv.index(option) + 1]) if option in argv else default
+
+
+def megatron_rules(argv, devices):
+    """What Megatron-LM would refuse only when it runs, in our words; "" if nothing.
+
+    Sources at d98e8a64d: validate_args() of training/arguments.py; num_microbatches_calculator.py; the
+    interleaved schedule of core/pipeline_parallel/schedules.py; TransformerConfig."""
+    tensor, stages = number(argv, "--tensor-model-parallel-size"), number(argv, "--pipeline-model-parallel-size")
+    context, experts = number(argv, "--context-parallel-size"), number(argv, "--expert-model-parallel-size")
+    layers, heads = number(argv, "--num-layers"), number(argv, "--num-attention-heads")
+    laid_out = "--pipeline-model-parallel-layout" in argv
+    parts = (argv[argv.index("--pipeline-model-parallel-layout") + 1].count("|") + 1) // stages if laid_out else \
+        number(argv, "--num-virtual-stages-per-pipeline-rank")
+    replicas, rest = divmod(devices, tensor * stages * context)
+    if rest:
+        return "devices do not divide into tensor x pipeline x context"
+    microbatches, rest = divmod(number(argv, "--global-batch-size"), number(argv, "--micro-batch-size") * replicas)
+    if rest:
+        return "the batch does not divide into microbatches of the replicas"
+    group = number(argv, "--microbatch-group-size-per-virtual-pipeline-stage", stages)
+    interleaved = stages > 1 and parts > 1
+    waits = "--no-overlap-p2p-communication" in argv
+    rules = (
+        (not laid_out and layers % (stages * parts), "layers do not divide into stages"),
+        (heads % tensor, "heads do not divide by tensor parallelism"),
+        (number(argv, "--num-query-groups", heads) % tensor and tensor % number(argv, "--num-query-groups", heads),
+         "query groups do not divide by tensor parallelism"),
+        (context > 1 and number(argv, "--seq-length") % (2 * context), "sequences do not divide into 2 x context"),
+        ("--sequence-parallel" in argv and number(argv, "--seq-length") % (tensor * context),
+         "sequences do not divide by tensor parallelism"),
+        (number(argv, "--num-experts", experts) % experts, "experts do not divide by expert parallelism"),
+        (devices // stages % experts, "devices of a stage do not divide by expert parallelism"),
+        (interleaved and not stages <= group <= microbatches,
+         "a group of microbatches is outside of [pipeline ranks, microbatches]"),
+        (interleaved and 0 < microbatches % group < stages,
+         "the last group of microbatches is smaller than the pipeline"),
+        (interleaved and waits and stages == 2, "two ranks interleave without overlapped sends"),
+    )
+    return next((why for fails, why in rules if fails), "")
 
 
 def run(command, **more):
@@ -167,7 +212,7 @@ def last_line(done):
 
 
 def begin(o, model, devices, batch, path):
-    """A scenario of the model to search from; why not, if it cannot be."""
+    """A scenario of the model to search from; the reason if exporting fails."""
     if model.endswith(".yaml"):
         return os.path.join(ROOT, "scenarios", "models", model), ["--devices", str(devices), "-s",
                                                                   f"batch.size={batch}"]
@@ -179,7 +224,7 @@ def begin(o, model, devices, batch, path):
 
 
 def layout_of(path):
-    """The lines of a scenario that say how it is laid out."""
+    """The lines of a scenario that define its layout."""
     with open(path, encoding="utf-8") as f:
         lines = re.findall(r"^(?:mesh|zero|recompute|pipeline|batch): .*", f.read(), re.M)
     return "; ".join(re.sub(r"\s+#.*", "", x) for x in lines)
@@ -220,6 +265,12 @@ def judge(o, system, rows, folder):
     rows = [r for r in rows if "why" not in r]
     if system == "megatron":
         commands(rows, folder)
+        for row in rows:
+            why = megatron_rules(row["argv"], row["devices"])
+            row["said"] = f"**refused**: {why}" if why else "the rules are met"
+    if getattr(o, system) == RULES:
+        return
+    rows = [r for r in rows if not r.get("said", "").startswith("**")]
     done = run([o.python, "-c", PARSERS[system], getattr(o, system),
                 json.dumps(rows)], cwd=folder)
     said = [json.loads(x[5:]) for x in done.stdout.splitlines() if x.startswith("SAID ")]
@@ -240,12 +291,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "shardsim"))
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--megatron", help="a checkout of Megatron-LM")
+    parser.add_argument("--megatron", help="a checkout of Megatron-LM; 'rules': only megatron_rules()")
     parser.add_argument("--torchtitan", help="a checkout of torchtitan that reads TOML")
     parser.add_argument("--deepspeed", help="a checkout of DeepSpeed")
     parser.add_argument("--plans", type=int, default=12, help="of each search")
     parser.add_argument("--out")
-    parser.add_argument("--keep", help="folder for what is written; what is there is not searched again")
+    parser.add_argument("--keep", help="folder for what is written; existing results are not searched again")
     parser.add_argument("models", nargs="*")
     o = parser.parse_args()
     out, refused = [HEAD], 0
@@ -255,7 +306,8 @@ def main():
         for system in ASKED:
             if not getattr(o, system):
                 continue
-            setattr(o, system, os.path.abspath(getattr(o, system)))
+            if getattr(o, system) != RULES:
+                setattr(o, system, os.path.abspath(getattr(o, system)))
             rows = [search(o, system, x, held, folder) for x in ASKED[system]
                     for held in ([], NO_STAGES if system == "deepspeed" else HELD) if not o.models or x[0] in o.models]
             judge(o, system, rows, folder)

@@ -68,7 +68,7 @@ def tokens(torch, name, step):
 
 
 def quantized(torch, kernel, inputs, kind):
-    """A kernel as its codes and scales give it back."""
+    """A weight matrix dequantized from quantized values and scales."""
     matrix = kernel.reshape(math.prod(kernel.shape[:inputs]), -1).t().contiguous()
     if kind == "int8":
         scale = matrix.abs().amax(1, keepdim=True) / 127

@@ -47,7 +47,7 @@ def package(name, *path):
 
 
 def make(program, arguments, path):
-    """Seconds that the program took to write it."""
+    """Seconds that the program needed to write the page."""
     began = time.monotonic()
     done = subprocess.run([program, *arguments, "-q", "-o", path], cwd=ROOT, check=False)
     if done.returncode:
@@ -170,7 +170,7 @@ return false;
 
 
 def look_at_perfetto(driver, port, out):
-    """What its page says of the trace; its own remarks in the console are not about that."""
+    """Perfetto's messages about the trace; its own remarks in the console are not about that."""
     deadline = time.monotonic() + WAIT_S
     screen(driver, (1600, 1000), "light")
     driver.get("http://127.0.0.1:%d/" % port)

@@ -74,7 +74,7 @@ def payload(results):
 
 
 def row(name, devices, times, short, long):
-    """`short` and `long`: the command for so many devices, as short as it can be and long enough to be watched."""
+    """`short` and `long`: the command for a number of devices, as a minimal run and as a run long enough to sample."""
     _, kib_few, _ = measure(long(FEW))
     _, kib, results = measure(long(devices))
     each = (kib - kib_few) / (devices - FEW) - payload(results) / 1024 if devices > FEW else None

@@ -68,8 +68,8 @@ class Layout:
         if self.zero:
             said[-1] = "FSDP" if self.zero == 3 else said[-1] + f" ZeRO-{self.zero}"
         said += ["SP"] if self.sp else []
-        said += ["choices even"] if self.even else ["room for any choices"] if self.ep > 1 else []
-        said += {"none": ["attention fused"] if self.flash else ["attention written out"],
+        said += ["even routing"] if self.even else ["room for any routing"] if self.ep > 1 else []
+        said += {"none": ["attention fused"] if self.flash else ["attention unfused"],
                  "selective": ["selective recomputation"], "full": ["full recomputation"]}[self.recompute]
         return ", ".join(said)
 
@@ -120,7 +120,7 @@ def ask_ours(o, model, layout):
 
 
 def experts_scenario(model, layout):
-    """Experts over the ranks of the batch, each cut over tp as well."""
+    """Experts over the ranks of the batch, each also sharded over tp."""
     return f"""version: 1
 mesh: {{pp: {layout.pp}, ep: {layout.ep}, tp: {layout.tp}}}
 model: {{size: mixtral-8x7b, dtype: bfloat16}}
@@ -192,7 +192,7 @@ def revision(where):
 
 
 def module(name, text, stubs):
-    """A module of that text, in which the names that it imports from its package are `stubs`."""
+    """A module from source text, with `stubs` for the names imported from its package."""
     made = types.ModuleType(name)
     made.__package__ = name
     sys.modules[name] = made
@@ -459,7 +459,7 @@ zero: {{stage: 3, axis: fsdp, prefetch: 1}}
 def to_the_byte(o, tracker, out):
     print("## To the byte: FSDPMemTracker and a small Llama\n", file=out)
     print("Width 256, four layers, eight heads, 512 tokens, a vocabulary of 4,096, on 8 devices, one sequence each; bytes of a device "
-          "in the second step. *Of a layer*: what five layers have more than four.\n", file=out)
+          "in the second step. *Of a layer*: five layers minus four.\n", file=out)
     print("| | | shardsim | FSDPMemTracker | difference |\n|---|---|--:|--:|--:|", file=out)
     for dtype, recompute in (("float32", "none"), ("bfloat16", "none"), ("float32", "full"), ("bfloat16", "full")):
         here, there = [], []
@@ -501,15 +501,14 @@ def write(o, peers, out):
     there = [p for p in peers if p.there]
     absent = [p.name for p in peers if not p.there]
     print("# Memory estimators side by side\n", file=out)
-    print("Written by `bench/estimators.py`; read with `docs/memory_estimators.md`, which says why they differ.\n", file=out)
+    print("Written by `bench/estimators.py`; `docs/memory_estimators.md` explains the differences.\n", file=out)
     print("; ".join(f"{p.name}: {p.version}" for p in there) + ".\n", file=out)
     if absent:
-        print("Not asked, as they were not there: " + ", ".join(absent) + ".\n", file=out)
-    print("GiB of a device: *states / activations / total*, or states alone where nothing else is told. States are parameters, "
-          "gradients and the optimizer's. Of shardsim, as of FSDPMemTracker, states are those after the backward phase and activations "
-          "those at the peak, which is the total: not all gradients are there then, so that these do not add up. bfloat16 with a master "
-          "and two moments in float32, gradients in float32, one sequence a microbatch; what sequence parallelism gathers is gathered again "
-          "in the backward phase.\n", file=out)
+        print("Not installed, hence not run:  " + ", ".join(absent) + ".\n", file=out)
+    print("GiB of a device: *states / activations / total*, or only states. States are parameters, gradients and optimizer state. For "
+          "shardsim and FSDPMemTracker, states are after the backward phase, activations and total at the peak. Not all gradients exist at "
+          "the peak, so states and activations do not add up to the total. bfloat16 with a master and two moments in float32, gradients "
+          "in float32, one sequence a microbatch; all-gathers of sequence parallelism are repeated in the backward phase.\n", file=out)
     print("| model | layout | shardsim | of which logits and loss | " + " | ".join(p.name for p in there) + " |", file=out)
     print("|---|---|---|--:|" + "---|" * len(there), file=out)
     for m, l in CASES:
@@ -522,8 +521,8 @@ def write(o, peers, out):
     print("| | lines |\n|---|---|", file=out)
     print("| `shardsim plan` | parameters of the model and of a device; parameters, gradients, optimizer, data, gathered copies, "
           "activations and workspace at the peak, at their most and before the update; activations by part of the model, logits among "
-          "them; the op at the peak; the largest transfer; each rank of a pipeline with its microbatches alive; what the runtime keeps, "
-          "and what is left; what would make it fit |", file=out)
+          "them; the op at the peak; the largest transfer; each rank of a pipeline with its microbatches alive; the runtime's reserve, "
+          "and the remaining memory; what would make it fit |", file=out)
     for p in there:
         print(f"| {p.name} | {p.lines} |", file=out)
     print(file=out)
@@ -543,7 +542,7 @@ def main():
     peers = [kind(o) for kind in (Tracker, Megatron, Bridge, Cookbook, DeepSpeed, Accelerate)]
     for p in peers:
         if not p.there:
-            print(f"{p.name}: not there, left out", file=sys.stderr)
+            print(f"{p.name}: not installed, skipped", file=sys.stderr)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as text:
         write(o, peers, text)
         text.seek(0)

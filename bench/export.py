@@ -75,7 +75,7 @@ def reason(done):
 
 
 def in_jax(o, path, strategy, folder):
-    """What is said of it, bytes and flops of XLA's program, how many microbatches a step has."""
+    """The verdict, bytes and flops of XLA's program, and the number of microbatches."""
     code, text = os.path.join(folder, "step.py"), os.path.join(folder, "step.hlo.txt")
     made = run([o.program, "export", "--to", "jax", "-S", strategy, path, "-o", code])
     if made is None or made.returncode:
@@ -179,12 +179,12 @@ def write(rows, out):
     fewer = [r for r in both if r.xla_bytes < r.bytes]
     searched = [r for r in both if r.xla_bytes < min(r.bytes, r.search_bytes or r.bytes)]
     print("# Exported code, run\n", file=out)
-    print("Written by `bench/export.py`; `docs/placement.md` says what to make of it. JAX compiles the "
-          "gradients of one microbatch; a step with `update` has an optimizer that communicates, and all its "
-          "microbatches. Bytes are those that all devices receive, flops those of the device that "
-          "has most, as XLA and as shardsim count them.\n", file=out)
+    print("Written by `bench/export.py`; `docs/placement.md` discusses the differences. JAX compiles the "
+          "gradients of one microbatch; a step with `update` includes the optimizer's communication and all "
+          "microbatches. Bytes are received bytes over all devices, flops the maximum of a device, "
+          "as counted by XLA and by shardsim.\n", file=out)
     print(f"{len(rows)} strategies: {len(jax)} run in JAX with the planned shards, "
-          f"{len(torch)} agree in PyTorch. Of {len(both)} whose step is its gradients XLA moves the same "
+          f"{len(torch)} agree in PyTorch. Of {len(both)} gradient-only steps XLA moves the same "
           f"bytes in {sum(r.xla_bytes == r.bytes for r in both)}, more in "
           f"{sum(r.xla_bytes > r.bytes for r in both)}, fewer in {len(fewer)}; fewer than "
           f"`placement: search` in {len(searched)}.\n", file=out)

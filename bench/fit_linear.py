@@ -32,7 +32,7 @@ def ask(program, rows):
 
 
 def along(breakdown, *names):
-    """Seconds that computations were exposed to transfers along axes that begin so."""
+    """Seconds of exposed transfers along axes with this prefix."""
     return sum(s for axes, s in breakdown["exposed_by_axes"].items() if axes.startswith(names))
 
 
@@ -66,7 +66,7 @@ class Steps:
 
 
 def fit(steps, parts, rows):
-    """What each part must take, for the least mean error; sets count alike."""
+    """The time of each part with the least mean error; sets have equal weight."""
     weight = np.array([1 / (steps.set == s).sum() for s in steps.set])[rows]
 
     def loss(x):

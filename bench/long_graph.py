@@ -20,7 +20,7 @@ SIZES = {"b": 32, "s": 1024, "t": 1024, "d": 2048, "h": 16, "k": 128, "f": 8192}
 
 
 class Tape:
-    """Lines, and of each array its dims and how its gradient goes on to its operands."""
+    """Graph lines, with the dims of each array and the gradient functions of its operands."""
 
     def __init__(self):
         self.lines, self.dims, self.made, self.params = [], {}, [], []

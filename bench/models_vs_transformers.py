@@ -149,7 +149,7 @@ def config_of(name):
 # ---- our arrays as those of transformers ----
 
 def matrix(a, inputs=1):
-    """A kernel, its first dimensions those that are summed over, as PyTorch's [out, in]."""
+    """A weight with contracted dimensions first, as PyTorch's [out, in]."""
     return a.reshape(int(numpy.prod(a.shape[:inputs])), -1).T
 
 
@@ -190,7 +190,7 @@ class Layer:
         return numpy.concatenate([self.get(f"attn/{first}"), self.get(f"attn/{second}")], 2)
 
     def norm(self, name):
-        """Which of a layer's norms a name means depends on those there are."""
+        """The layer's norm with this name in Transformers, which depends on the norms of the model."""
         after = self.has("norm1_after/scale")
         serial = self.has("norm2/scale") or self.has("norm2_after/scale")
         if name in ("input_layernorm", "ln_1", "ln_attn"):
@@ -398,7 +398,7 @@ WORDS_OF_FLOATS = ("theta", "factor", "beta_", "mscale", "multiplier", "logits_s
 
 
 def typed(config):
-    """A config with floats where transformers insists on them, which YAML reads as 5e6 or as 16."""
+    """A config with floats where transformers requires floats but YAML reads 5e6 or 16."""
     if not isinstance(config, dict):
         return config
     return {key: float(value) if any(w in key for w in WORDS_OF_FLOATS) and

@@ -37,7 +37,7 @@ def spearman(a, b):
 
 
 def with_transfers(hardware, transfers):
-    """The file with the scenario's transfers as its tier."""
+    """The hardware file with the scenario's transfers as its only tier."""
     head = re.split(r"^(?:tiers|software):", hardware, flags=re.M)[0]
     return (f"{head}tiers:\n  - name: transfers\n    rate: {int(transfers['bytes_per_second'])}B/s\n"
             f"    latency: {round(transfers['latency_seconds'] * 1e9)}ns\n    step: 0ns\n")

@@ -300,7 +300,7 @@ def spearman(pairs):
 
 
 def ranking(said, got):
-    """Layouts of equal model, batch, hardware and devices: how well they are ranked, and what the one that is thought best loses."""
+    """Layouts of equal model, batch, hardware and devices: rank correlation, and the loss of the predicted best layout."""
     groups = {}
     for r in said:
         q = r["in"]
@@ -443,7 +443,7 @@ def main():
     kept["versions"].update(versions)
     print(f"{'set':14} {'tool':14}      rows    MAPE  median    bias  worst constant | groups Spearman regret  worst"
           " | memory   MAPE   bias")
-    print("# % of what was measured, over the rows that a tool can say; constant: one efficiency, the same rows")
+    print("# % of what was measured, over the rows that a tool supports; constant: one efficiency, the same rows")
     for name in dict.fromkeys(r["set"] for r in rows):
         some = [r for r in rows if r["set"] == name]
         here = kept["sets"].setdefault(name, {})
@@ -454,7 +454,7 @@ def main():
     for name, here in kept["sets"].items():
         for tool in tools:
             for why, n in sorted(here.get(tool, {}).get("cannot", {}).items()):
-                print(f"# {tool}: {n} of {name} not said: {why}")
+                print(f"# {tool}: {n} of {name} not supported: {why}")
     for tool, text in versions.items():
         print(f"# {tool} {text}")
     print("# seconds asked: " + ", ".join(f"{t} {s:.1f}" for t, s in seconds.items()))
@@ -465,9 +465,9 @@ def main():
     if a.csv:
         with open(a.csv, "w", newline="", encoding="utf-8") as f:
             out = csv.writer(f, lineterminator="\n")
-            out.writerow(["id", "measured_s", *tools])
+            out.writerow(["set", "id", "measured_s", *tools])
             for r in rows:
-                out.writerow([r["id"], r["measured"]["step_seconds"],
+                out.writerow([r["set"], r["id"], r["measured"]["step_seconds"],
                               *(t.get(r["id"], {}).get("step_seconds") for t in tools.values())])
 
 

@@ -57,7 +57,7 @@ params: [[.*, []]]
 
 
 def modelled(program, cluster, rows, n, k):
-    """Microseconds of a product, and what bounds it."""
+    """Microseconds of a matmul, and its bound."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         f.write(SCENARIO % (cluster, rows, k, n))
         f.flush()
@@ -68,11 +68,11 @@ def modelled(program, cluster, rows, n, k):
 
 def main():
     program, path = sys.argv[1:]
-    out = ["# Products of few rows and of many\n",
-           "Made by `bench/products.py`: a product of so many rows by weights of n x k, in 16 bits, on one device, in us. "
-           "*Modelled*, and *bound by*, are what `explain --roofline` says on the shipped file, which was fitted to none "
-           "of this; *measured* is what the named source published, where it did. Measurements that repeat one product "
-           "find weights of less than the cache in it (50 MB on an H100, 126 MB on a B200, 256 MB on an MI300X).\n",
+    out = ["# Matmuls of few and many rows\n",
+           "Made by `bench/products.py`: a matmul of the given rows with weights of n x k, in 16 bits, on one device, in us. "
+           "*Modelled* and *bound by* are from `explain --roofline` on the shipped file, which was not fitted to these "
+           "figures; *measured* is from the named source. Measurements that repeat one matmul "
+           "keep weights smaller than the cache in the cache (50 MB on an H100, 126 MB on a B200, 256 MB on an MI300X).\n",
            "| cluster | n x k | rows | modelled | bound by | measured | modelled/measured | source |",
            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for cluster, n, k, rates, source in MEASURED:

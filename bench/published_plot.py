@@ -3,8 +3,8 @@
 
     published_plot.py [--column predicted_s] [--title TEXT] -o FILE.svg TIMES.csv...
 
-TIMES.csv: from peers_time.py --csv, with a column per tool (id, measured_s, shardsim, ...).  A row's set is its id up
-to the dot.  Standard library only.
+TIMES.csv: from peers_time.py --csv, with a column per tool (set, id, measured_s, shardsim, ...).  Standard library
+only.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,7 +15,8 @@ import math
 import sys
 from xml.sax.saxutils import escape
 
-# Eight colours that colour-blind readers can distinguish (Okabe and Ito), each with a shape of its own.
+# Eight colours that colour-blind readers can distinguish (Okabe and Ito), each with a shape of its own; further sets
+# pair the colours with the next shapes.
 MARKS = [
     ("#0072B2", "circle"),
     ("#D55E00", "square"),
@@ -58,6 +59,11 @@ def shape(kind, x, y, colour, r):
     return f'<path d="{d}" stroke="{colour}" stroke-width="1.6" fill="none"/>'
 
 
+def mark(n):
+    """Colour and shape of set n: different for 16 sets; of one shape, colours that all eyes tell apart."""
+    return MARKS[n % 8][0], MARKS[(n + n // 8 * 4) % 8][1]
+
+
 def time_text(t):
     return f"{t * 1e3:g} ms" if t < 1 else f"{t:g} s"
 
@@ -70,7 +76,7 @@ def read(files, column):
             for row in csv.DictReader(f):
                 if row.get(column):
                     pair = float(row["measured_s"]), float(row[column])
-                    sets.setdefault(row["id"].split(".")[0], []).append(pair)
+                    sets.setdefault(row["set"], []).append(pair)
     return sets
 
 
@@ -143,7 +149,7 @@ def legend(sets, marked):
 
 def picture(sets, title):
     scale = Scale(sets)
-    marked = {name: MARKS[n % len(MARKS)] for n, name in enumerate(sorted(sets))}
+    marked = {name: mark(n) for n, name in enumerate(sorted(sets))}
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" '
         'font-family="sans-serif" font-size="12" fill="#222">'

@@ -131,7 +131,7 @@ def main():
     above = sum(c["xla"]["received_bytes_total"] > r["received"] for c, r in zip(xla, ours_xla))
     print("## Beside XLA\n\nReceived bytes of all devices.  At the bound: %d of %d; XLA is above it in %d.\n" % (at_bound, len(xla), above))
     table(xla, ours_xla, lambda c, r: (c["xla"]["received_bytes_total"], r["received"], sum(c["xla"]["op_counts"].values()), r["bound"]), "XLA")
-    print("\n## Beside PyTorch's DTensor\n\nReceived bytes of the device that receives most (DTensor's to one element); the bound is the"
+    print("\n## Beside PyTorch's DTensor\n\nReceived bytes of the busiest device (DTensor's to one element); the bound is the"
           " mean of all devices.\n")
     table(torch, ours_torch, lambda c, r: (c["out"]["received_bytes_per_device_at_most"] - TYPES[c["in"]["dtype"]], r["received_max"],
                                            len(c["dtensor"]["plan"]), r["bound"] // devices(c)), "DTensor")

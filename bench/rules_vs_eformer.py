@@ -87,7 +87,7 @@ class Ours:
         return out
 
     def specs(self, rules):
-        """Patterns and specs as C has them; free the specs."""
+        """Patterns and specs as C literals; free the specs."""
         return [(pattern.encode(), self.new("shd_spec_parse", repr(
             tuple(tuple(e) if isinstance(e, list) else e for e in spec)).encode()))
                 for pattern, spec in rules]
@@ -198,7 +198,7 @@ def rss_kib():
 
 
 def million(ours, say):
-    """A mesh of a million devices, one array's shard on one of them: time and memory."""
+    """Time and memory to find one array's shard on a mesh of a million devices."""
     names = (ctypes.c_char_p * 2)(b"dp", b"tp")
     sizes = (ctypes.c_int32 * 2)(1000, 1000)
     sharding = ctypes.create_string_buffer(4096)

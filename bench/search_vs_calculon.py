@@ -86,7 +86,7 @@ def search_calculon(a, system, out):
 
 
 def executions(layout):
-    """What Calculon may be told for a layout of ours: all it has besides is free."""
+    """Calculon's options for a layout of ours; its other options are free."""
     sp, zero = layout["sp"] == "yes", layout["zero"] > 0
     tp, pp, dp = layout["tp"], layout["pp"], layout["dp"]
     nets = [(0, 1) if n > 1 else (0,) for n in (tp, pp, dp)]
@@ -103,7 +103,7 @@ def executions(layout):
 
 
 def price_by_calculon(a, system, layout):
-    """Seconds of the best execution that is this layout; None: it has no such layout, or it does not fit there."""
+    """Seconds of the best execution that is this layout; None: Calculon has no such layout, or the layout does not fit."""
     if layout.get("cp", 1) > 1 or layout["recompute"] not in RECOMPUTE:
         return None
     text = "".join(json.dumps(e) + "\n" for e in executions(layout))
@@ -182,7 +182,7 @@ def rate(layouts, seconds):
 
 
 def distinct(rows):
-    """Calculon's rows as layouts of ours, each with its best time there, in its order."""
+    """Calculon's rows as shardsim layouts with Calculon's best time of each, in Calculon's order."""
     best = {}
     for row in rows:
         layout = layout_of(row)
@@ -211,9 +211,9 @@ def compare(a, lines, ours):
     lines += ["", f"Calculon's best {len(rows)} are {len(layouts)} layouts here, of which {len(fit)} fit, by shardsim's model, and divide."]
     if len(fit) > 1:
         here, there = zip(*fit)
-        lines += [f"Of these Spearman's correlation is {spearman(here, there):.3f}. Calculon's choice among them is "
-                  f"{regret(here, there):.1f} % longer than the best, by shardsim's model; shardsim's choice is {regret(there, here):.1f} % "
-                  "longer, by Calculon's."]
+        lines += [f"Their Spearman correlation is {spearman(here, there):.3f}. By shardsim's model Calculon's choice among them is "
+                  f"{regret(here, there):.1f} % longer than the best; by Calculon's model shardsim's choice is {regret(there, here):.1f} % "
+                  "longer."]
     if refused:
         lines += ["Not priced by shardsim: " + "; ".join(refused) + "."]
 

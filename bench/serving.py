@@ -125,7 +125,7 @@ def measured(row):
 
 
 def errors(asked, rows, constants):
-    """Of each row its error, as a fraction; None: it does not fit."""
+    """The relative error of each row; None: it does not fit."""
     with ThreadPoolExecutor(2) as pool:
         steps = list(pool.map(lambda r: steps_of(asked, r, constants), rows))
     return [seconds_of(r, s) / measured(r) - 1 if s else None for r, s in zip(rows, steps)], steps
@@ -170,7 +170,7 @@ def score(asked, rows, constants):
 
 
 def fit(asked, rows, keys, constants):
-    """Descend along one constant after the other until none helps."""
+    """Coordinate descent over the constants until no step helps."""
     rows = [r for r, e in zip(rows, errors(asked, rows, constants)[0]) if e is not None]
     best = score(asked, rows, constants)
     while True:
@@ -192,9 +192,9 @@ def print_fit(asked, rows, keys):
     for half, these in ((1, first), (2, second)):
         print(f"half {half}: {100 * score(asked, these, found):.1f} %", flush=True)
     for left in sorted({r["set"] for r in rows}):
-        others = fit(asked, sample([r for r in first if r["set"] != left]), keys, found)
-        its = [r for r in rows if r["set"] == left]
-        print(f"{left} left out: {100 * mean(errors(asked, its, others)[0]):.1f} % by {others}", flush=True)
+        refit = fit(asked, sample([r for r in first if r["set"] != left]), keys, found)
+        held = [r for r in rows if r["set"] == left]
+        print(f"{left} held out: mean error {100 * mean(errors(asked, held, refit)[0]):.1f} % with {refit}", flush=True)
 
 
 # ---- tables ----
@@ -209,7 +209,7 @@ def percent(value):
 
 
 def judged(asked, rows):
-    """Of each row that was one batch: the row, its steps and its error."""
+    """(row, steps, error) of each row with a single batch."""
     found, steps = errors(asked, rows, {})
     return [(r, s, e) for r, s, e in zip(rows, steps, found) if e is not None]
 
@@ -302,7 +302,7 @@ def write(its):
 
 
 def rows_said():
-    """Rows that a scenario can say, and how many of each set cannot be."""
+    """Rows that a scenario can express, and the count of other rows of each set."""
     said, unsaid = [], collections.Counter()
     with open(TOP / "bench/serving.csv") as file:
         for row in csv.DictReader(file):

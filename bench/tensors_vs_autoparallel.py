@@ -77,7 +77,7 @@ def spec(dims, rank):
 
 
 def sets_of(params, given):
-    """The choice as a scenario has it; a Linear's weight is our kernel transposed."""
+    """The choice in a scenario's form; a Linear's weight is our kernel transposed."""
     names = [f"layers/{n}/mlp/{k}/kernel" for n in (0, 1) for k in ("up", "down")]
     rules = [f"[{n}, {spec([None if d is None else 1 - d for d in p], 2)}]" for n, p in zip(names, params)]
     if 2 in given:  # `axes` shard only the batch and the sequence
@@ -114,7 +114,7 @@ def main():
             where = ", ".join(dict.fromkeys(spec([None if x is None else 1 - x for x in p], 2) for p in params))
             row = f"| {' x '.join(map(str, sizes))} | {d}, {8 * seq:,} | {'an eighth' if share > 1 else 'any'} | {where}; x {spec(given, 3)}"
             if sets is None:
-                print(row + " | not to be said | | | | |")
+                print(row + " | not supported | | | | |")
                 continue
             plan = ask(a.program, "plan", "-q", "--json", file, *[w for s in sets for w in ("-s", s)])
             peak = max(c["value"] if isinstance(c, dict) else c for c in plan["memory"]["peak_bytes"])

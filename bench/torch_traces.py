@@ -53,7 +53,7 @@ def is_step(name):
 
 
 def trim_chakra(trace):
-    """Calls, what they ran in, and the groups."""
+    """Calls with their parents, and the groups."""
     nodes = {node["id"]: node for node in trace["nodes"]}
     kept = set()
     for node in trace["nodes"]:

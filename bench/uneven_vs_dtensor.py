@@ -54,7 +54,7 @@ def main():
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.splitlines()
     print("# Reshards of shards that do not divide, beside DTensor\n\nWritten by `bench/uneven_vs_dtensor.py --count %d --seed %d`; torch %s."
           % (o.count, o.seed, json.loads(theirs[0])["torch"]))
-    print("\nBytes that all devices receive, summed over the cases; the bound is the least that any method can do with.")
+    print("\nBytes received by all devices, summed over the cases; the bound is the least that any method needs.")
     print("\n| cases | n | bound | DTensor | ours | DTensor / ours | most | ours more than DTensor's | most, ours / DTensor | DTensor cannot |\n"
           "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for title, sums in ("one sharding to another", False), ("sums of parts", True):
@@ -75,9 +75,9 @@ def main():
             max(row[1] / row[2] for row in rows if row[2]), len(worse),
             max((row[2] / row[1] for row in worse), default=1), cannot))
     print("""
-Ours of one sharding to another are the bound in every case.  Of sums, both pad the chunks of a reduce-scatter;
-ours goes over the longest shard in every group, too, where in DTensor the groups whose shards are shorter, or
-empty, sum less.  JAX has no such arrays: `jax.device_put` and `out_shardings` refuse a dimension that does not
+From one sharding to another ours equal the bound in every case.  For reductions, both pad the chunks of a reduce-scatter.
+Ours covers the longest shard in every group; in DTensor groups with shorter or
+empty shards reduce less.  JAX has no such arrays: `jax.device_put` and `out_shardings` refuse a dimension that does not
 divide (jax 0.10.2).""")
 
 

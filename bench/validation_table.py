@@ -14,18 +14,18 @@ import re
 import sys
 
 MEANING = {
-    "korthikanti": "A100, TP 8 and pipelines, no replicas: products, recomputation, transfers inside a node",
+    "korthikanti": "A100, TP 8 and pipelines, no replicas: matmuls, recomputation, transfers inside a node",
     "sc21": "A100, up to 3,072: three axes; times derived from printed TFLOP/s",
     "vtrain_multi": "A100, tens of nodes: 1F1B, gradients not in buckets",
-    "vtrain_single": "A100, one node, small models: launches, small products",
+    "vtrain_single": "A100, one node, small models: launches, small matmuls",
     "bloom": "A100, up to 384: a vocabulary of 250,880, ZeRO-1",
     "llm_foundry": "A100 and H100, FSDP: gathers beside computation",
     "maxtext": "TPU v4, v5e and v5p: a torus, slices, XLA",
     "torchtitan": "H100, FSDP2 and TP, recomputation by op",
     "b200": "B200, Megatron-LM in bfloat16: dense, TP and pipelines",
-    "fp8_blackwell": "B200 and GB200, Megatron Bridge, products of 8 bits",
-    "fp8_nemo": "H100, NeMo, products of 8 bits",
-    "fp8_torchtitan": "H100, FSDP2, products of 8 bits",
+    "fp8_blackwell": "B200 and GB200, Megatron Bridge, FP8 matmuls",
+    "fp8_nemo": "H100, NeMo, FP8 matmuls",
+    "fp8_torchtitan": "H100, FSDP2, FP8 matmuls",
     "tpu_v6e": "TPU v6e, MaxText: a torus, XLA",
 }
 TOOLS = ["calculon", "calculon-links", "simumax", "simumax-links"]

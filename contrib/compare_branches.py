@@ -57,7 +57,7 @@ def words_of(root, path):
 
 
 def scenarios(root, folder):
-    """Paths of scenarios and jobs below a folder, from the root; none where there is no such folder."""
+    """Paths of scenarios and jobs below a folder, from the root; none without the folder."""
     found, top = [], os.path.join(root, folder)
     for at, folders, names in os.walk(top, followlinks=True):
         depth = os.path.relpath(at, top).count(os.sep)  # the limit ends the walk through a link to a parent folder
@@ -70,7 +70,7 @@ def scenarios(root, folder):
 
 
 def shardsim(root, *arguments):
-    """What it printed, and the first line of its complaints."""
+    """The program's output, and the first line of its errors."""
     done = subprocess.run(["shardsim", *arguments], cwd=root, capture_output=True, text=True,
                           check=False)
     wrong = done.stderr.strip().splitlines()
@@ -126,12 +126,12 @@ def plan_all(root, folder):
 
 
 def fits(row):
-    """Whether a layout fits its limits.memory and its cluster's; one without either does."""
+    """Whether a layout fits limits.memory and the cluster's memory; without limits it fits."""
     return row.get("fits") != "NO"
 
 
 def shown(value, unit):
-    """A figure as people read it: 1.50 MiB, 12.3 ms, 1.94 Mflop."""
+    """A figure for people: 1.50 MiB, 12.3 ms, 1.94 Mflop."""
     if unit == "B":
         steps, names = 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
     elif unit == "s":
@@ -184,7 +184,7 @@ def verdict(found, both):
 
 
 def needs(layout, row):
-    """A layout, and what it needs of the memory that it does not fit."""
+    """A layout, and the memory that it needs beyond the limit."""
     bytes_needed = max(float(row.get(key) or 0)
                        for key in ("peak_memory_bytes_most", "modelled_memory_bytes"))
     return f"{name(layout)} ({shown(bytes_needed, 'B')} a device)"

@@ -15,13 +15,33 @@ import os
 import re
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PART = re.compile(r"^```(console|python)\n(.*?)^```\n|^!\[[^\]]*\]\(([^)]+)\)\n+\(Made by `([^`]+)`\.\)\n|"
+PART = re.compile(r"^```(console|python)\n(.*?)^```\n|^!\[([^\]]*)\]\(([^)]+)\)\n+\(Made by `([^`]+)`\.\)\n|"
                   r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.M | re.S)
 SCENARIO = re.compile(r"\b(?:docs|scenarios)/[\w/]+\.yaml\b")
 
 # The first cell: a kernel's PATH need not be that of the terminal, and a program inside of the package is on none.
-FIRST = """import os
+FIRST = """import base64
+import os
 import shutil
+import subprocess
+
+
+def picture(path, alt):  # as wide as the page at the most
+    from IPython.display import HTML
+
+    with open(path, "rb") as f:
+        data = base64.b64encode(f.read()).decode()
+    return HTML(f'<img alt="{alt}" style="max-width: 100%" src="data:image/svg+xml;base64,{data}">')
+
+
+def sh(_, commands):  # %%sh prints as the output comes, a piece at a time, which breaks words in HTML
+    done = subprocess.run(["sh", "-c", commands], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(done.stdout, end="")
+    done.check_returncode()
+
+
+if "get_ipython" in globals():
+    get_ipython().register_magic_function(sh, "cell")
 
 try:
     from shardsim import program
@@ -34,6 +54,15 @@ print(f"shardsim: {found}" if found else '''This notebook's kernel does not find
 - %pip install the wheel of shardsim, which has the program inside;
 - start Jupyter from a terminal in which `shardsim --version` works;
 - run here os.environ["PATH"] += ":/FOLDER", where FOLDER is that of the program.''')"""
+
+# For nbconvert's HTML, which folds no cell and breaks long lines inside of words; Jupyter itself leaves it out.
+STYLE = """
+
+<style>
+.celltag_answer::before { content: "Point here for the answer's command and output"; margin-left: 7em; font: 14px sans-serif; }
+.celltag_answer:not(:hover, :focus-within) > div { max-height: 0; overflow: hidden; }
+.jp-OutputArea-output pre { white-space: pre; overflow-x: auto; }
+</style>"""
 
 
 def relink(found):
@@ -66,7 +95,7 @@ def commands(block, answer):
 def cells(text, with_answers, answer=False):
     out, end = [], 0
     for found in PART.finditer(text):
-        language, block, picture, drawn_by, summary, hidden = found.groups()
+        language, block, alt, picture, drawn_by, summary, hidden = found.groups()
         out += markdown(text[end:found.start()], answer)
         end = found.end()
         if language == "console":
@@ -74,7 +103,7 @@ def cells(text, with_answers, answer=False):
         elif language:
             out += code(block.rstrip("\n"), answer)
         elif picture:
-            out += code("%%sh\n" + drawn_by) + code('from IPython.display import SVG\n\nSVG("%s")' % picture)
+            out += code("%%sh\n" + drawn_by) + code('picture("%s", "%s")' % (picture, alt))
         elif with_answers:
             out += cells(hidden, True, summary)
         else:
@@ -85,6 +114,7 @@ def cells(text, with_answers, answer=False):
 def notebook(page, with_answers):
     with open(page, encoding="utf-8") as f:
         out = cells(f.read(), with_answers)
+    out[0]["source"] += STYLE
     scenarios = sorted({name for cell in out if cell["cell_type"] == "code" for name in SCENARIO.findall(cell["source"])})
     setup = code(FIRST)
     if scenarios:

@@ -143,8 +143,6 @@ libsim_la_SOURCES += \
 	%D%/query/query.h \
 	%D%/query/train.c \
 	%D%/query/train.h \
-	%D%/query/train_layout.c \
-	%D%/query/train_layout.h \
 	%D%/query/train_step.c \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \

@@ -28,7 +28,7 @@ int shd_groups_init(struct shd_groups *out, const struct shd_mesh *mesh, const u
         if (axes[i] >= shd_mesh_naxes(mesh))
             return shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis number %u", axes[i]);
         if (has_axis(&groups, axes[i]))
-            return shd_error_set(err, SHD_EDUPAXIS, "groups along axis '%.100s' twice",
+            return shd_error_set(err, SHD_EDUPAXIS, "groups list axis '%.100s' twice",
                                  shd_mesh_axis_name(mesh, axes[i]));
         groups.axes[groups.naxes++] = axes[i];
         groups.nmembers *= shd_mesh_axis_size(mesh, axes[i]);

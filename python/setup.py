@@ -67,7 +67,7 @@ class WithBinary(Distribution):
 
 
 class AnyPython(bdist_wheel):  # type: ignore[misc]
-    """A program is of one platform and of no Python."""
+    """A wheel whose tag names the platform that its program is built for, but no version of Python."""
 
     def get_tag(self) -> Tuple[str, str, str]:
         return ("py3", "none", super().get_tag()[2])

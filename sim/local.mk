@@ -573,6 +573,8 @@ libsim_la_SOURCES = \
 	%D%/model/adapters.c \
 	%D%/model/adapters.h \
 	%D%/model/array_content.c \
+	%D%/model/axis_uses.c \
+	%D%/model/axis_uses.h \
 	%D%/model/call_args.c \
 	%D%/model/call_args.h \
 	%D%/model/call_builders.h \
@@ -1005,6 +1007,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/value_reader.h \
 	%D%/scenario/values_value.c \
 	%D%/search/attempt.c \
+	%D%/search/bound_batch.c \
 	%D%/search/attempt.h \
 	%D%/search/crew.c \
 	%D%/search/crew.h \
@@ -1028,9 +1031,12 @@ libsim_la_SOURCES = \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
+	%D%/search/own_layout.c \
+	%D%/search/own_layout.h \
 	%D%/search/piece_reader.c \
 	%D%/search/piece_reader.h \
 	%D%/search/plan_batch.c \
+	%D%/search/probe.c \
 	%D%/search/recompute_choice.c \
 	%D%/search/recompute_choice.h \
 	%D%/search/refusals.c \

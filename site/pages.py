@@ -85,6 +85,10 @@ def add(path, folder):
     return os.path.relpath(to, folder or ".")
 
 
+# Pages whose pictures and tables need the width of the sidebars.
+WIDE = ("README.md", "docs/validation.md")
+
+
 def add_page(page):
     """A page as it is, but for what MkDocs reads differently from GitHub: links, themed pictures, details."""
     folder = os.path.dirname(page)
@@ -100,7 +104,8 @@ def add_page(page):
     for fence in FENCE.finditer(text):
         out += [LINK.sub(link, text[end:fence.start()]), fence[0]]
         end = fence.end()
-    write(page, "".join(out) + LINK.sub(link, text[end:]))
+    head = "---\nhide: [navigation, toc]\n---\n" if page in WIDE else ""
+    write(page, head + "".join(out) + LINK.sub(link, text[end:]))
 
 
 def add_manual():

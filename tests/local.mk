@@ -399,6 +399,7 @@ test_scripts = \
 	%D%/house/layers.sh \
 	%D%/house/portable.sh \
 	%D%/house/release.sh \
+	%D%/house/words.sh \
 	%D%/lib/exports.sh \
 	%D%/lib/misuse.sh \
 	%D%/model/activations.sh \
@@ -534,6 +535,7 @@ EXTRA_DIST += \
 	%D%/house/installed.sh \
 	%D%/house/mutants.py \
 	%D%/house/nightly.sh \
+	%D%/house/words.py \
 	%D%/pages/notebook.py \
 	%D%/support/mpirun.sh \
 	%D%/support/program.sh \

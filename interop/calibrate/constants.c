@@ -95,7 +95,7 @@ static void report_unknown(const char *path, const struct hardware *hardware, st
         nearest_add(&nearest, name);
     }
     diag_error(diag, (struct place){.file = NULL},
-               "--constants: there is no constant '%.60s'; expected such as kernels.launch or "
+               "--constants: unknown constant '%.60s'; expected a name such as kernels.launch or "
                "tiers.0.step%s",
                path, nearest_hint(&nearest).text);
     text_fini(&names);
@@ -153,8 +153,8 @@ int constants_read(struct constants *out, const struct hardware *hardware, const
     free(copy);
     if (out->n == 0 && diag->nerrors == before && !diag->no_memory)
         diag_error(diag, (struct place){.file = hardware->place},
-                   "says of no constant that it is fitted; expected a list `fitted`, or "
-                   "--constants, such as kernels.launch");
+                   "names no fitted constant; expected a list `fitted` in the file, or --constants "
+                   "such as kernels.launch");
     if (diag_status(diag, before) != SHD_OK)
         constants_fini(out);
     return diag_status(diag, before);

@@ -98,7 +98,8 @@ static bool is_of_row(const struct kernel_samples *s, const struct kernel_row *r
     return s->kernel == row->kernel && s->type == row->type && !strcmp(s->name, row->name);
 }
 
-/* The samples of a row's kernel, type and name, begun if it is the first; NULL: no memory, which is told. */
+/* The samples of a row's kernel, type and name, begun if it is the first; NULL: no memory, which is
+ * told. */
 static struct kernel_samples *samples_of(struct table *t, const struct kernel_row *row)
 {
     struct kernel_tables *to = t->to;
@@ -174,7 +175,7 @@ static bool next_line(struct table *t, char *out, gzFile file)
     t->line++;
     if (strchr(out, '\n') || gzeof(file))
         return true;
-    diag_error(t->diag, here(t), "a line of more than %d bytes; expected a table with commas",
+    diag_error(t->diag, here(t), "a line of more than %d bytes; expected a CSV table",
                LINE_MAX_BYTES - 1);
     return false;
 }
@@ -232,8 +233,8 @@ static bool is_of(const char *cluster, const char *device, size_t length)
 {
     size_t i = 0;
 
-    while (i < length && cluster[i] && (cluster[i] == device[i] ||
-                                        (cluster[i] == '-' && device[i] == '_')))
+    while (i < length && cluster[i] &&
+           (cluster[i] == device[i] || (cluster[i] == '-' && device[i] == '_')))
         i++;
     return i > 0 && (i == length || device[i] == '_' || device[i] == '-') &&
            (!cluster[i] || cluster[i] == '-');

@@ -20,8 +20,8 @@
 /* A model's measurements, for all models of a device. */
 struct kernel_tables {
     const struct hardware *hardware; /* of the device; not owned */
-    struct kernel_models *models;    /* fitted so far: copies, for the kernels that have copies beside them */
-    struct kernel_samples *items; /* sorted once they are read */
+    struct kernel_models *models;    /* fitted so far; copies are subtracted */
+    struct kernel_samples *items;    /* sorted once they are read */
     size_t n, room;
     size_t left_out, files;
 };

@@ -29,11 +29,10 @@ static void write_constants(struct text *out, const struct kernel_model *m)
     text_add(out, "]\n");
 }
 
-/* Numbers in lines, which YAML folds to one. */
+/* Numbers over several lines, which YAML folds into a single line. */
 static void write_correction(struct text *out, const struct kernel_model *m)
 {
-    int64_t n =
-        kernel_model_npoints(&m->grid, kernel_model_naxes(&kernel_model_forms[m->kernel]));
+    int64_t n = kernel_model_npoints(&m->grid, kernel_model_naxes(&kernel_model_forms[m->kernel]));
     size_t begin = out->length;
 
     text_add(out, "    correction: ");
@@ -42,8 +41,7 @@ static void write_correction(struct text *out, const struct kernel_model *m)
             text_add(out, "\n     ");
             begin = out->length - 5;
         }
-        text_addf(out, i > 0 ? " %ld" : "%ld",
-                  lround((double)m->correction[i] / KERNEL_HUNDREDTH));
+        text_addf(out, i > 0 ? " %ld" : "%ld", lround((double)m->correction[i] / KERNEL_HUNDREDTH));
     }
     text_add_char(out, '\n');
 }

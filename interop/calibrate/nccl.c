@@ -77,9 +77,8 @@ static bool guess_kind(struct log *log)
         return true;
     }
     diag_error(log->diag, place_of(log, 0),
-               "this table does not say which collective it is of, and several have such columns; "
-               "say it in a line before the table, '# all_reduce_perf', '# all_gather_perf', "
-               "'# reduce_scatter_perf' or '# alltoall_perf'");
+               "the collective of this table is unknown; add a line '# all_reduce_perf', '# "
+               "all_gather_perf', '# reduce_scatter_perf' or '# alltoall_perf' before the table");
     return false;
 }
 
@@ -92,9 +91,9 @@ static bool find_kind(struct log *log)
 
     if ((t->program && !t->program->is_fitted) || row->has_root) {
         diag_error(log->diag, place_of(log, 0),
-                   "this table is of %s, which is not fitted; expected all_reduce_perf, "
+                   "calibration does not support tables of %s; expected all_reduce_perf, "
                    "all_gather_perf, reduce_scatter_perf or alltoall_perf",
-                   t->program ? t->program->name : "a collective that has a root");
+                   t->program ? t->program->name : "a collective with a root");
         return false;
     }
     if (!t->program)
@@ -105,7 +104,7 @@ static bool find_kind(struct log *log)
         (times == 0 || (times == 1) == (t->kind == COLL_ALL_REDUCE)))
         return true;
     diag_error(log->diag, place_of(log, t->largest),
-               "size, count and redop of this row are not those of %s, which the log names",
+               "size, count and redop of this row do not fit %s, the program that the log names",
                t->program->name);
     return false;
 }
@@ -140,23 +139,22 @@ static int32_t find_ranks(const struct log *log)
     if (n == 0)
         n = ranks_of_ratio(t);
     if (n == 0) {
-        diag_error(
-            log->diag, place_of(log, t->largest),
-            "this table does not say how many ranks there are; expected a line '# nranks 8'");
+        diag_error(log->diag, place_of(log, t->largest),
+                   "the number of ranks is unknown; add a line '# nranks 8' before the table");
         return 0;
     }
     if (n == 1) {
         diag_error(
             log->diag, place_of(log, t->largest),
-            "this table is of one rank, among which nothing moves; expected all ranks in one "
-            "job (nccl-tests built with MPI=1, or -g 8)");
+            "this table has one rank, so nothing is communicated; expected all ranks in one job "
+            "(nccl-tests built with MPI=1, or -g 8)");
         return 0;
     }
     if (fabs(ratio / factor(t->kind, n) - 1) > 0.05 + 0.02 / (row->algbw > 0 ? row->algbw : 1) ||
         (t->kind != COLL_ALL_REDUCE && times > 0 && times != n)) {
         diag_error(log->diag, place_of(log, t->largest),
-                   "busbw is %.3f of algbw, which is not that of %s among %" PRId32
-                   " ranks; expected %.3f",
+                   "busbw / algbw is %.3f, but %s of %" PRId32 " ranks has %.3f; check the number "
+                   "of ranks",
                    ratio, coll_kind_name(t->kind), n, factor(t->kind, n));
         return 0;
     }
@@ -247,7 +245,7 @@ static void bad_row(const struct log *log, int line)
 {
     diag_error(log->diag, (struct place){log->path, line, 1},
                "not a row of nccl-tests; expected size, count, type, redop, root, time, algbw and "
-               "busbw, in numbers, or the columns that the line of names has");
+               "busbw, as numbers, or the columns of the header line");
 }
 
 /* Whether algbw is size over time, to the printed digits; otherwise the columns are others. */
@@ -283,8 +281,8 @@ static void take_row(struct log *log, const struct nccl_row *row, int line)
         add_row(log, row, line);
     else
         diag_error(log->diag, (struct place){log->path, line, 1},
-                   "algbw is %.2f GB/s, and size over time %.2f; expected the time in "
-                   "microseconds, and the columns of nccl-tests",
+                   "algbw is %.2f GB/s, but size / time is %.2f; expected times in microseconds "
+                   "and nccl-tests' columns",
                    row->algbw, row->bytes / row->us * 1e-3);
 }
 
@@ -336,7 +334,7 @@ static void read_line(struct log *log, const char *line, int number)
         return;
     case NCCL_BAD_NAMES:
         diag_error(log->diag, (struct place){log->path, number, 1},
-                   "these columns have no time, algbw and busbw, in this order");
+                   "columns time, algbw and busbw in this order are missing");
         return;
     default:
         if (is_cut_row(log, line))
@@ -380,7 +378,7 @@ int nccl_read(struct samples *samples, const char *path, const char *hardware, s
         read_lines(&log, text.data);
     if (diag->nerrors == before && !diag->no_memory && log.ntables == 0)
         diag_error(diag, (struct place){.file = path},
-                   "has no row of nccl-tests; expected its table of sizes and times");
+                   "has no nccl-tests row; expected the table of sizes and times");
     free(log.table.rows);
     free(log.table.lines);
     text_fini(&text);

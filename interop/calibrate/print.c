@@ -25,7 +25,9 @@ static void add_types(struct text *out, const char *section, const double *per_s
 
 static void add_memory(struct text *out, const struct hardware *h)
 {
-    text_addf(out, "memory:\n  size: %.0fMiB # of the machine, a core's share\n",
+    text_addf(out,
+              "memory:\n"
+              "  size: %.0fMiB # a core's share of the machine\n",
               h->memory_bytes / 1048576);
     add_rate(out, "  rate", h->memory_bytes_per_s, "B");
     text_addf(out, "  cache: %.0fKiB\n", h->cache_bytes / 1024);
@@ -39,7 +41,7 @@ static void add_kernels(struct text *out, const struct hardware *h)
     text_addf(out,
               "kernels:\n"
               "  launch: %.0fns\n"
-              "  matmul_efficiency: %.3f # of the rates, which are what the fastest kernel reaches\n"
+              "  matmul_efficiency: %.3f # fraction of `rates`, the fastest kernel's rate\n"
               "  half_k: %.1f\n"
               "  memory_efficiency: %.3f\n"
               "  attention_efficiency: %.3f\n"
@@ -53,7 +55,8 @@ static void add_kernels(struct text *out, const struct hardware *h)
 
 static void add_tier(struct text *out, const struct hardware_tier *tier)
 {
-    text_add(out, "tiers:\n  - name: memory # what one device sends another reads there\n");
+    text_add(out, "tiers:\n"
+                  "  - name: memory # devices communicate through shared memory\n");
     add_rate(out, "    rate", tier->bytes_per_s, "B");
     if (tier->copy_bytes_per_s > 0)
         add_rate(out, "    copy_rate", tier->copy_bytes_per_s, "B");
@@ -67,10 +70,9 @@ void machine_print(const struct machine *machine, struct text *out)
     struct text source = TEXT_INIT;
 
     text_addf(&source, "measured by shardsim bench --hardware: %s, %" PRIu32 " cores",
-              *machine->processor ? machine->processor : "a processor without a name",
-              machine->ncores);
+              *machine->processor ? machine->processor : "an unnamed processor", machine->ncores);
 
-    text_add(out, "# A machine whose devices are threads of shardsim, each with a core.\n"
+    text_add(out, "# A machine whose devices are threads of shardsim, one core each.\n"
                   "#\n"
                   "# SPDX-License-Identifier: Apache-2.0\n"
                   "version: 1\n"

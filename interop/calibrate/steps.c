@@ -48,7 +48,7 @@ static bool check(const json_t *row, struct steps_file *file, struct place place
         return false;
     }
     if (!hardware) {
-        diag_error(diag, place, "in.hardware is not a name; expected that of a cluster");
+        diag_error(diag, place, "in.hardware is not a string; expected the name of a cluster");
         return false;
     }
     if (strcmp(hardware, file->hardware_name) != 0 || !seconds) {

@@ -93,12 +93,11 @@ static void edit_constant(struct edits *edits, const struct text *text,
 
     if (!node) {
         diag_error(diag, (struct place){.file = place},
-                   "leaves out %s, which is to be fitted; expected a value to begin with",
-                   constant->path);
+                   "lacks %s, which is to be fitted; expected an initial value", constant->path);
         return;
     }
     if (strncmp(text->data + at, node->text, strlen(node->text)) != 0) {
-        diag_error(diag, node->place, "%s is in quotes; expected a plain value, to be replaced",
+        diag_error(diag, node->place, "%s is in quotes; expected an unquoted value",
                    constant->path);
         return;
     }

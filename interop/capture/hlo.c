@@ -63,15 +63,15 @@ static int read_module(struct reader *r, struct hlo_piece line)
                          "replica_count and num_partitions are whole numbers from 1 to 1048576");
     stated = (int64_t)r->lists.devices.replicas * r->lists.devices.partitions;
     if (stated > CAPTURE_DEVICES_MAX)
-        return hlo_fault(r, SHD_EINVAL, "a module of more devices than can be read, 1048576");
+        return hlo_fault(r, SHD_EINVAL, "a module of more than 1048576 devices");
     r->is_counted = r->request->devices || hlo_attribute(line, "replica_count", &value) ||
                     hlo_attribute(line, "num_partitions", &value);
     if (r->request->devices && stated == 1)
         r->lists.devices.partitions = r->request->devices;
     else if (r->request->devices && r->request->devices != stated)
         return hlo_fault(r, SHD_EINVAL,
-                         "this module is of another number of devices (replica_count times "
-                         "num_partitions) than was asked for");
+                         "the module's number of devices (replica_count times num_partitions) "
+                         "differs from --devices");
     r->capture->ndevices = r->lists.devices.replicas * r->lists.devices.partitions;
     r->capture->title = hlo_copy(name);
     return r->capture->title ? SHD_OK : hlo_fault(r, SHD_ENOMEM, "");
@@ -212,8 +212,8 @@ static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
         if (!r->is_counted && is_empty_list(value))
             return hlo_fault(
                 r, SHD_EINVAL,
-                "a group of all devices, and neither replica_count nor num_partitions of "
-                "the module tells how many there are; --devices=N says it");
+                "a group of all devices, but replica_count and num_partitions do not give their "
+                "number; add --devices=N");
         status = hlo_groups(out, &r->lists, value, ids, &err);
     }
     return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
@@ -233,17 +233,16 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
         return status;
     if (op->pairs && hlo_attribute(attributes, "slice_sizes", &slices))
         return hlo_fault(r, SHD_EINVAL,
-                         "a collective-permute in place, of slices of its operand, is not read");
+                         "an in-place collective-permute of operand slices is not supported");
     c.async = strcmp(op->op, op->name) != 0;
     groups = &r->capture->groups[c.groups];
     if ((op->result_is_gathered || op->result_is_scattered) && !capture_groups_equal_size(groups))
         return hlo_fault(r, SHD_EINVAL,
-                         "groups of different sizes, which this collective cannot have");
+                         "groups of different sizes are not valid for this collective");
     status =
         hlo_op_bytes(&c.bytes, &c.npieces, op, shape, op->pairs ? 2 : capture_group_size(groups));
     if (status != SHD_OK)
-        return hlo_fault(r, status,
-                         "the shape of this collective cannot be read, or does not fit its groups");
+        return hlo_fault(r, status, "the collective's shape is invalid or does not fit its groups");
     c.name = hlo_copy(name);
     has_where = source_of(&c.where, attributes);
     c.phase = c.where && strstr(c.where, "transpose(") ? CAPTURE_BACKWARD : CAPTURE_FORWARD;
@@ -317,9 +316,8 @@ static void refuse_unpartitioned(struct reader *r)
     r->line = line;
     (void)hlo_fault(
         r, SHD_EINVAL,
-        "this module is not partitioned yet: what it communicates XLA still has to find "
-        "from the shardings of its arrays; expected the text after compilation, "
-        "jax.jit(f).lower(...).compile().as_text()");
+        "this module is not partitioned yet, so its collectives are unknown; expected the text "
+        "after compilation, jax.jit(f).lower(...).compile().as_text()");
 }
 
 /* ---- instructions ---- */
@@ -345,7 +343,7 @@ static int read_other(struct reader *r, const struct hlo_statement *statement)
     struct hlo_piece opcode = statement->opcode, attributes = statement->attributes;
 
     if (sounds_like_one(opcode))
-        return hlo_fault(r, SHD_EINVAL, "a collective of a kind that is not known here");
+        return hlo_fault(r, SHD_EINVAL, "an unknown kind of collective");
     /* XLA writes an async-start of one instruction as that: fusion-start, call-start. */
     if (!hlo_equal(opcode, "async-start") && opcode.end - opcode.at > 6 &&
         !memcmp(opcode.end - 6, "-start", 6))
@@ -437,8 +435,7 @@ static int read_outside(struct reader *r, struct hlo_piece line)
     return is_of_table(line)
                ? SHD_OK
                : hlo_fault(r, SHD_EINVAL,
-                           "expected a computation, 'NAME {' or 'NAME (PARAMETERS) -> "
-                           "SHAPE {'");
+                           "expected a computation, 'NAME {' or 'NAME (PARAMETERS) -> SHAPE {'");
 }
 
 static int read_statement(struct reader *r, struct hlo_piece line)
@@ -486,7 +483,7 @@ static int add_times(struct reader *r, uint64_t times, const struct call *call)
     if (!multiply(&times, times, call->times) ||
         __builtin_add_overflow(callee->times, times, &callee->times) ||
         callee->times > CAPTURE_TIMES_MAX)
-        return hlo_fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
+        return hlo_fault(r, SHD_EINVAL, "nested loops have too many iterations");
     return SHD_OK;
 }
 
@@ -525,8 +522,8 @@ static int note_uncalled(struct reader *r)
     }
     return n == 0 ? SHD_OK
                   : hlo_note(r,
-                             "%u collectives are in computations that no instruction calls, and "
-                             "are not counted.",
+                             "Not counted: %u collectives in computations that no instruction "
+                             "calls.",
                              n);
 }
 
@@ -567,7 +564,7 @@ static void read_statements(struct reader *r, struct hlo_piece text)
 static void finish(struct reader *r, size_t before)
 {
     if (r->diag->nerrors == before && r->inside)
-        (void)hlo_fault(r, SHD_EINVAL, "the text ends within a computation");
+        (void)hlo_fault(r, SHD_EINVAL, "the text ends inside a computation");
     if (r->diag->nerrors == before && !r->entry)
         (void)hlo_fault(r, SHD_EINVAL, "a module without an ENTRY computation");
     if (r->diag->nerrors == before)

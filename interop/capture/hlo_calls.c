@@ -29,8 +29,7 @@ static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uin
     if (callee == HLO_NO_NUMBER)
         return hlo_fault(
             r, SHD_EINVAL,
-            "calls a computation that does not stand before it; is this the whole text of "
-            "the module?");
+            "calls a computation that is not defined before; is this the module's whole text?");
     if (!array_make_room32(&r->calls, r->ncalls, sizeof *r->calls))
         return hlo_fault(r, SHD_ENOMEM, "");
     r->calls[r->ncalls++] = (struct call){callee, times, choice};
@@ -120,13 +119,11 @@ static int note_loop(struct reader *r, struct hlo_piece name, const struct hlo_c
     if (r->nloops++ >= NOTED_MAX)
         return SHD_OK;
     if (!count)
-        return hlo_note(r,
-                        "Loop %.*s tells no count: it is taken to go round %llu times, as "
-                        "--trips says.",
-                        length, name.at, (unsigned long long)r->request->trips);
+        return hlo_note(r, "Loop %.*s has no known trip count: %llu is used (--trips).", length,
+                        name.at, (unsigned long long)r->request->trips);
     return hlo_note(r,
-                    "Loop %.*s tells no count: it goes round %llu times, from %lld by %lld while "
-                    "that is %s %lld, as its condition and its body say.",
+                    "Loop %.*s has no known_trip_count: %llu, derived from its condition and body "
+                    "(from %lld by %lld while %s %lld).",
                     length, name.at, (unsigned long long)count->trips, (long long)count->start,
                     (long long)count->step, count->relation, (long long)count->bound);
 }
@@ -144,8 +141,8 @@ static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_state
     if (!r->request->trips)
         return hlo_fault(
             r, SHD_EINVAL,
-            "how often this loop goes round is not told: it has no known_trip_count, and "
-            "its condition and its body do not count; --trips=N says it");
+            "the trip count of this loop is unknown: it has no known_trip_count, and its condition "
+            "and body have no counter; add --trips=N");
     *trips = r->request->trips;
     return note_loop(r, statement->name, NULL);
 }
@@ -184,8 +181,8 @@ static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first
     if (!differ || r->nbranched++ >= NOTED_MAX)
         return SHD_OK;
     return hlo_note(r,
-                    "Of conditional %.*s the branch that moves most is counted; another moves "
-                    "less.",
+                    "Conditional %.*s: the branch that communicates most is counted; another "
+                    "communicates less.",
                     (int)(name.end - name.at), name.at);
 }
 
@@ -194,12 +191,14 @@ int hlo_note_others(struct reader *r)
     int status = SHD_OK;
 
     if (r->nloops > NOTED_MAX)
-        status = hlo_note(r, "%u more loops tell no count, and are counted in the same way.",
+        status = hlo_note(r,
+                          "%u more loops have no known trip count and are counted in the same "
+                          "way.",
                           r->nloops - NOTED_MAX);
     if (status == SHD_OK && r->nbranched > NOTED_MAX)
-        status = hlo_note(
-            r, "%u more conditionals have branches of which the one that moves most is counted.",
-            r->nbranched - NOTED_MAX);
+        status =
+            hlo_note(r, "%u more conditionals are counted by the branch that communicates most.",
+                     r->nbranched - NOTED_MAX);
     return status;
 }
 

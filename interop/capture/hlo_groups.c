@@ -7,8 +7,9 @@
 #include <string.h>
 
 #define DIMENSIONS_MAX 16
-#define LISTED_MAX (CAPTURE_DEVICES_MAX * 2) /* ids, and groups: in pairs a device may occur
-                                                twice */
+#define LISTED_MAX                                                            \
+    (CAPTURE_DEVICES_MAX * 2) /* ids, and groups: in pairs a device may occur \
+                                 twice */
 
 /* Groups of ids as listed in the text. */
 struct listed {
@@ -38,8 +39,8 @@ static int listed_init(struct listed *out, uint32_t ngroups, size_t nids, struct
 static int bad_groups(struct shd_error *err)
 {
     return shd_error_set(err, SHD_EINVAL,
-                         "these groups cannot be read; expected {{0,1},{2,3}}, [2,4]<=[8], "
-                         "[4,2]<=[2,4]T(1,0), or mesh['x'=2,'y'=4] {'y'}");
+                         "invalid groups; expected {{0,1},{2,3}}, [2,4]<=[8], [4,2]<=[2,4]T(1,0), "
+                         "or mesh['x'=2,'y'=4] {'y'}");
 }
 
 /* ---- {{0,1},{2,3}} ---- */
@@ -424,8 +425,8 @@ static int check_ids(const struct listed *listed, int32_t limit, bool pairs, str
 
         if (id >= limit)
             status = shd_error_set(err, SHD_EINVAL,
-                                   "device %d is in a group, but there are %d devices; --devices=N "
-                                   "tells another number",
+                                   "device %d is in a group, but there are only %d devices; change "
+                                   "it with --devices=N",
                                    id, limit);
         else if (seen[id] && !pairs)
             status = shd_error_set(err, SHD_EINVAL, "device %d is in two groups", id);

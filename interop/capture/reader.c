@@ -17,8 +17,9 @@
 #include "capture/torch_profiler.h"
 
 #define HEAD_BYTES ((size_t)64 << 10) /* start of a file from which its format is recognized */
-#define TEXT_MAX_BYTES ((size_t)16 << 30) /* longest text of a trace; the machine's memory is the
-                                             real limit */
+#define TEXT_MAX_BYTES                                                         \
+    ((size_t)16 << 30) /* longest text of a trace; the machine's memory is the \
+                          real limit */
 
 struct reading {
     struct capture *out;
@@ -89,10 +90,9 @@ static int refuse(struct reading *r, const char *file, const char *text, size_t 
     else if (!file_kind_refuse(r->diag, file, text, length, FILE_MODULE))
         diag_error(
             r->diag, place,
-            "not a program that can be replayed; expected the text of a compiled XLA module, "
-            "which begins with 'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a "
-            "trace of PyTorch (export_chrome_trace() of its profiler, or its "
-            "ExecutionTraceObserver)");
+            "cannot be replayed; expected the text of a compiled XLA module, which begins with "
+            "'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a trace of PyTorch "
+            "(export_chrome_trace() of its profiler, or its ExecutionTraceObserver)");
     text_fini(&word);
     return SHD_EINVAL;
 }
@@ -105,7 +105,7 @@ static int read_text(struct reading *r, const char *file, const char *text, size
         return refuse(r, file, text, length);
     if (r->format && !(r->format->is_of_rank && format->is_of_rank)) {
         diag_error(r->diag, (struct place){file, 1, 1},
-                   "this is %s, and '%s' is %s; expected one module, or traces of the ranks of one "
+                   "this is %s, but '%s' is %s; expected one module, or traces of the ranks of one "
                    "job",
                    format->what, r->first_file, r->format->what);
         return SHD_EINVAL;
@@ -199,7 +199,7 @@ static int read_folder(struct reading *r, const char *folder)
     free(entries);
     if (status == SHD_OK && r->nfiles == before) {
         diag_error(r->diag, (struct place){folder, 0, 0},
-                   "no file of this folder is a trace of PyTorch or a compiled XLA module");
+                   "this folder contains no PyTorch trace and no compiled XLA module");
         status = SHD_EINVAL;
     }
     return status;

@@ -47,11 +47,11 @@ static void add_strays(const struct replay_report *r, size_t width, struct text 
         nstrays += !r->rows->rows[i].follows;
     if (r->mesh_is_inferred || nstrays == 0)
         return;
-    text_addf(&line, "groups of %zu of the %zu rows lie along no axis of this mesh", nstrays,
+    text_addf(&line, "the groups of %zu of %zu rows follow no axis of this mesh", nstrays,
               r->rows->nrows);
     if (r->fitting) {
         shd_mesh_print(r->fitting, mesh, sizeof mesh);
-        text_addf(&line, "; all would along those of %s, which is taken without --mesh", mesh);
+        text_addf(&line, "; all follow the axes of %s, the default without --mesh", mesh);
     }
     text_add(out, "  note      ");
     wrap_join(out, width, 12, 12, &line);
@@ -73,7 +73,7 @@ static void add_head(const struct replay_report *r, size_t width, struct text *o
     text_clear(&line);
     shd_mesh_print(r->mesh, mesh, sizeof mesh);
     text_addf(&line, "%s%s", mesh,
-              r->mesh_is_inferred ? " (inferred from the groups; --mesh names your axes)" : "");
+              r->mesh_is_inferred ? " (inferred from the groups; name your axes with --mesh)" : "");
     text_add(out, "  mesh      ");
     wrap_add(out, width, 12, 12, text_get(&line));
     add_strays(r, width, out);
@@ -217,8 +217,7 @@ static void add_time(const struct replay_report *r, size_t width, struct text *o
 {
     struct text line = TEXT_INIT;
 
-    text_addf(&line,
-              "%s on %s for all collectives of a device, one after the other, nothing beside them",
+    text_addf(&line, "%s on %s for a device's collectives, one after the other, without overlap",
               units_print_seconds(r->rows->seconds).text, r->hardware->name);
     text_add(out, "\nmodelled    ");
     wrap_join(out, width, 12, 12, &line);
@@ -264,9 +263,7 @@ static void add_verdict(const struct replay_report *r, uint128 ours, size_t widt
     struct text line = TEXT_INIT;
 
     if (r->beside->ndevices != r->capture->ndevices)
-        text_addf(&line,
-                  "The two are of different numbers of devices, %d and %d: their bytes cannot be "
-                  "compared.",
+        text_addf(&line, "Bytes cannot be compared: the numbers of devices differ, %d and %d.",
                   r->capture->ndevices, r->beside->ndevices);
     else if (theirs == ours)
         text_addf(&line, "Both move the same bytes, %s.", a.text);
@@ -291,7 +288,10 @@ static int add_beside(const struct replay_report *r, size_t width, struct text *
     if (status != SHD_OK)
         return status;
     sum_theirs(theirs, r->rows);
-    text_addf(out, "\nbeside %s, as shardsim plans it\n", r->beside_name);
+    text_addf(out,
+              "\n"
+              "compared with %s as planned by shardsim\n",
+              r->beside_name);
     table_init(&table, "lrrrr");
     table_heads(&table, "op|count|received|our count|our received");
     for (int kind = 0; kind < COLL_NKINDS; kind++) {
@@ -467,9 +467,8 @@ int replay_matrix(const struct replay_report *r, struct figure *out, struct shd_
 
     if (n > LAYOUTS_MATRIX_MAX)
         return shd_error_set(err, SHD_ERANGE,
-                             "a matrix of %zu devices has too many cells; at most "
-                             "%d can be drawn",
-                             n, LAYOUTS_MATRIX_MAX);
+                             "a matrix of %zu devices is too large; the limit is %d devices", n,
+                             LAYOUTS_MATRIX_MAX);
     matrix = calloc(n * n, sizeof *matrix);
     if (!matrix)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the matrix");

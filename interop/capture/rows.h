@@ -21,7 +21,7 @@ struct rows_row {
     uint32_t axes;                          /* a bit each */
     uint64_t count, instructions;
     uint128 received_bytes; /* by all devices */
-    double seconds;         /* of all these collectives, one after the other; 0 without a cluster */
+    double seconds;         /* total, without overlap; 0 without a cluster */
 };
 
 struct rows {

@@ -227,16 +227,15 @@ static int note(struct spread *s)
     else
         status = capture_note(
             s->capture, s->err,
-            "%s %s of %d %s read; each other rank is taken to do what the nearest of these before "
-            "it does, in its own groups along the same axes of the mesh.",
+            "%s %s of %d %s read; each other rank is assumed to do the same as the nearest traced "
+            "rank before it, in its own groups along the same mesh axes.",
             c->ntraced == 1 ? "The trace of rank" : "The traces of ranks", text_get(&ranks),
             c->ndevices, c->ntraced == 1 ? "was" : "were");
     text_fini(&ranks);
     if (status == SHD_OK && s->nleft)
-        status =
-            capture_note(s->capture, s->err,
-                         "Some groups follow no axes of the mesh: those of other ranks are not "
-                         "known, and are not counted.");
+        status = capture_note(s->capture, s->err,
+                              "Some groups follow no mesh axes: the groups of untraced ranks are "
+                              "unknown and not counted.");
     return status;
 }
 

@@ -189,8 +189,8 @@ bool torch_arrays_read_values(struct torch_arrays *arrays, struct json_text *j)
 
 /* ---- a call's sizes ---- */
 
-/* Whether an op has its result as first argument and its operand as second: ops whose result has
- * another size. */
+/* Whether an op's first argument is the result and the second the operand: ops whose result differs
+ * in size. */
 static bool has_result(const struct torch_call *call)
 {
     return call->role == TORCH_OP && call->op &&

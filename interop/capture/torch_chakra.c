@@ -291,7 +291,7 @@ static bool read_node(struct reader *r, struct json_text *j)
         return true;
     if (f.id < 0 || f.id > INT64_MAX / 2) {
         diag_error(r->trace.diag, json_text_place(&f.at, r->trace.file),
-                   "a node without a number; expected its 'id', 0 or more");
+                   "a node without an id; expected its 'id', 0 or more");
         return false;
     }
     read_own_attributes(&f);

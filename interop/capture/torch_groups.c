@@ -307,14 +307,14 @@ static bool guess_by_size(uint32_t *out, struct torch_trace *trace, const struct
 
     if (size == TORCH_UNKNOWN && !trace->is_world_told && trace->world == 1) {
         torch_trace_refuse(trace, call,
-                           "which ranks its process group has is not told; --devices=N says how "
-                           "many ranks the job has");
+                           "the ranks of its process group are unknown; give the number of ranks "
+                           "with --devices=N");
         return false;
     }
     if (size != TORCH_UNKNOWN && trace->world % size) {
         torch_trace_refuse(trace, call,
-                           "a process group of %lld ranks, as its arrays tell, of which a job of "
-                           "%lld ranks does not consist",
+                           "a process group of %lld ranks (by its arrays) does not divide a job of "
+                           "%lld ranks",
                            (long long)size, (long long)trace->world);
         return false;
     }
@@ -384,12 +384,11 @@ bool torch_group_guess(uint32_t *out, struct torch_trace *trace, const struct to
     if (first && torch_group_described(out, trace, first, ranks))
         return true;
     if (first)
-        torch_trace_refuse(trace, call,
-                           "which ranks its process group has is not told, or a rank twice");
+        torch_trace_refuse(trace, call, "the ranks of its process group are missing or repeated");
     else
         torch_trace_refuse(trace, call,
-                           "a process group of %lld ranks, as its arrays tell, which is none of "
-                           "those that the trace describes",
+                           "a process group of %lld ranks (by its arrays), but the trace describes "
+                           "no group of this size",
                            (long long)size);
     return false;
 }

@@ -215,7 +215,7 @@ static bool read_event(struct torch_trace *trace, struct json_text *j)
         (f.dur.length && !json_piece_thousandths(f.dur, &dur)) || dur < 0 ||
         __builtin_add_overflow(event.begin, dur, &event.end)) {
         diag_error(trace->diag, json_text_place(&f.at, trace->file),
-                   "an event without a time; expected its 'ts' and 'dur' in microseconds");
+                   "an event without timestamps; expected its 'ts' and 'dur' in microseconds");
         return false;
     }
     return event.role < TORCH_OWN ? torch_trace_add_event(trace, &event)

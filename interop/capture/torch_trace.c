@@ -23,7 +23,7 @@ bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *ca
 {
     if (call->element_bytes == 0) {
         diag_error(trace->diag, json_text_place(&call->at, trace->file),
-                   "'%.*s' has elements of a type that is not known here",
+                   "'%.*s' has an unknown element type",
                    (int)(call->name.length < 60 ? call->name.length : 60), call->name.at);
         return false;
     }
@@ -205,7 +205,7 @@ static bool agrees(const struct torch_trace *trace, const struct torch_call *cal
 
     if (told == TORCH_UNKNOWN || told == n)
         return true;
-    torch_trace_refuse(trace, call, "its process group has %u ranks, and its %s tell %lld", n,
+    torch_trace_refuse(trace, call, "its process group has %u ranks, but its %s imply %lld", n,
                        told == call->group_size ? "arguments" : "arrays", (long long)told);
     return false;
 }
@@ -233,9 +233,9 @@ static bool add_call(struct torch_trace *trace, const struct torch_call *call, u
     if (!operand_bytes(&added.bytes, call, element_bytes, group->n)) {
         torch_trace_refuse(trace, call, "%s",
                            call->in_elements < 0 && call->out_elements < 0
-                               ? "the sizes of its arrays are not told; trace with "
+                               ? "the sizes of its arrays are missing; trace with "
                                  "record_shapes=True"
-                               : "its arrays are larger than can be counted");
+                               : "its arrays are too large");
         return false;
     }
     if (call->op->sends || call->op->receives) {
@@ -276,8 +276,7 @@ static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torc
         } else if (!torch_group_of(&groups[i], trace, call, ranks)) {
             if (!trace->diag->no_memory)
                 torch_trace_refuse(trace, call,
-                                   "which ranks its process group has is not told, or a rank "
-                                   "twice");
+                                   "the ranks of its process group are missing or repeated");
             return false;
         }
     }
@@ -397,28 +396,26 @@ static bool check_job(struct torch_trace *trace)
     struct place place = {trace->file, 1, 1};
 
     if (trace->world > CAPTURE_DEVICES_MAX) {
-        diag_error(trace->diag, place, "a job of more ranks than can be read, %d",
-                   CAPTURE_DEVICES_MAX);
+        diag_error(trace->diag, place, "the job has more than %d ranks", CAPTURE_DEVICES_MAX);
         return false;
     }
     if (trace->rank < 0 || trace->rank >= trace->world) {
         diag_error(trace->diag, place,
-                   "whose trace is this? expected its rank, of %lld, in distributedInfo, in its "
-                   "process groups or in the name of the file, as 'rank-3.json'",
+                   "the trace's rank (of %lld) is unknown; expected it in distributedInfo, in its "
+                   "process groups or in the file name, such as 'rank-3.json'",
                    (long long)trace->world);
         return false;
     }
     for (uint32_t i = 0; i < traces->nranks; i++)
         if (traces->ranks[i].rank == trace->rank) {
             diag_error(trace->diag, place,
-                       "this is the trace of rank %lld, as '%s' is; expected one trace of each "
-                       "rank",
+                       "a second trace of rank %lld, like '%s'; expected one trace per rank",
                        (long long)trace->rank, traces->ranks[i].file);
             return false;
         }
     if (traces->world && traces->world != trace->world) {
         diag_error(trace->diag, place,
-                   "this is the trace of a job of %lld ranks, and '%s' is of one of %d",
+                   "this trace is of a job of %lld ranks, but '%s' is of a job of %d",
                    (long long)trace->world, traces->ranks[0].file, traces->world);
         return false;
     }
@@ -473,7 +470,7 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ran
         if (group->ids[group->n - 1] >= trace->traces->world || !is_in(group, trace->rank)) {
             torch_trace_refuse(trace, &trace->calls[i], "%s",
                                group->ids[group->n - 1] >= trace->traces->world
-                                   ? "a rank is in its process group that the job does not have"
+                                   ? "its process group has a rank outside the job"
                                    : "this rank is not in its own process group");
             return;
         }

@@ -54,7 +54,7 @@ struct torch_call {
     int64_t npieces; /* arrays moved at once; at least 1 */
     struct json_piece group_name, group_ranks;
     int64_t group_size, group_start, group_stride;
-    int64_t record; /* number that kernels name the record by which they were launched */
+    int64_t record; /* correlation id by which kernels name their launching record */
     int64_t own;    /* this rank's number in the group */
     int64_t other;  /* other rank of a message, by its number in the job */
     int64_t other_in_group;

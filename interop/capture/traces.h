@@ -65,7 +65,7 @@ struct traces {
     uint64_t nnameless; /* kernels without the name of their collective, of ranks without calls */
     uint64_t ntensor;   /* calls whose group is guessed to be that of tensor parallelism */
     uint64_t nlone;     /* kernels of collectives that belong to no call */
-    uint32_t lone;      /* a word: the name of one of them */
+    uint32_t lone;      /* a word: the name of such a kernel, as an example */
     bool is_reached;    /* the world's size is inferred from groups, and may be larger */
     uint32_t unknown;   /* a word: one of the unknown names */
 };

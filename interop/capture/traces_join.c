@@ -79,10 +79,10 @@ static int pick_calls(struct join *j, int64_t step)
         j->sends[call->rank] |= call->op->sends;
     }
     qsort(j->calls, j->ncalls, sizeof *j->calls, by_group);
-    return outside ? capture_note(j->capture, j->err,
-                                  "%llu calls were made outside of the steps, and are not counted.",
-                                  (unsigned long long)outside)
-                   : SHD_OK;
+    return outside
+               ? capture_note(j->capture, j->err, "Not counted: %llu calls outside of the steps.",
+                              (unsigned long long)outside)
+               : SHD_OK;
 }
 
 static void add_joined(struct join *j, const struct traces_call *call, uint64_t bytes)
@@ -414,7 +414,7 @@ static int add_collective(struct join *j, const struct item *items, uint32_t n)
     return capture_add(j->capture, &c, j->err);
 }
 
-/* A range of items that become one collective. */
+/* A range of items that form a single collective. */
 struct list {
     uint32_t begin, n, order;
 };
@@ -502,52 +502,46 @@ static int note_counts(struct join *j)
     int status = SHD_OK;
 
     note(j, &status, t->nguessed,
-         "%llu calls do not say which process group they are of (gloo's never do): each is taken "
-         "to be of the first that has as many members as its arrays tell, else of the first of "
-         "all; several could be meant.",
+         "%llu calls do not name their process group (gloo's never do): the first group with the "
+         "size that the arrays imply is assumed, else the first group; the choice is ambiguous.",
          (unsigned long long)t->nguessed);
     note(j, &status, t->ntensor,
-         "%llu calls of an engine's own collectives do not say which process group they are of: "
-         "each is taken to be of the first that is named for tensor parallelism.",
+         "%llu calls of an engine's own collectives do not name their process group: the first "
+         "group named for tensor parallelism is assumed.",
          (unsigned long long)t->ntensor);
     note(j, &status, t->nsized,
-         "%llu calls tell by their arrays how many ranks their process group has, but not which: "
-         "they are taken to be %s.",
+         "%llu calls give the size of their process group by their arrays, but not its ranks: %s "
+         "are assumed.",
          (unsigned long long)t->nsized,
-         t->mesh ? "those along an axis of --mesh of that size, else neighbours"
-                 : "neighbours; --mesh names the axes");
+         t->mesh ? "the ranks along an axis of --mesh of the same size, else neighbours"
+                 : "neighbours; name the axes with --mesh");
     note(j, &status, t->nall,
-         "%llu calls tell neither which process group they are of nor how many ranks it has: each "
-         "is taken to be of all %d.",
+         "%llu calls name neither their process group nor its size: all %d ranks are assumed.",
          (unsigned long long)t->nall, t->world);
     note(j, &status, t->nnameless,
-         "%llu kernels of NCCL do not say what they move, and no call of a collective is traced: "
-         "they are not counted.",
+         "Not counted: %llu NCCL kernels without sizes and without a traced call of a collective.",
          (unsigned long long)t->nnameless);
     note(j, &status, t->nlone,
-         "%llu kernels of collectives, such as '%.60s', belong to no call that is traced, as those "
-         "of CUDA graphs: what they move is not told, and they are not counted.",
+         "Not counted: %llu kernels of collectives, such as '%.60s', without a traced call (as in "
+         "CUDA graphs): their sizes are unknown.",
          (unsigned long long)t->nlone, t->nlone ? t->words[t->lone] : "");
     note(j, &status, t->is_reached,
-         "How many ranks the job has is not told: %d, as many as groups and arrays tell of; "
-         "--devices=N says another number.",
+         "The number of ranks is not in the trace: %d are assumed, from groups and arrays; change "
+         "it with --devices=N.",
          t->world);
     note(j, &status, t->nuntyped,
-         "%llu calls do not say the type of their elements: 4 bytes each are assumed.",
+         "%llu calls lack an element type: 4 bytes per element are assumed.",
          (unsigned long long)t->nuntyped);
-    note(j, &status, t->nunknown,
-         "%llu calls are of kinds that are not known here, such as '%s', and are not counted.",
+    note(j, &status, t->nunknown, "Not counted: %llu calls of unknown kinds, such as '%s'.",
          (unsigned long long)t->nunknown, t->nunknown ? t->words[t->unknown] : "");
-    note(j, &status, t->npeerless,
-         "%llu messages do not say whom they go to or come from, and are not counted.",
+    note(j, &status, t->npeerless, "Not counted: %llu messages without a peer rank.",
          (unsigned long long)t->npeerless);
     note(j, &status, j->nuneven,
-         "%llu collectives have operands of different sizes on their members: the mean is "
-         "counted.",
+         "%llu collectives have operands of different sizes on their members: the mean is counted.",
          (unsigned long long)j->nuneven);
     note(j, &status, j->ndiffering,
-         "%llu calls are not in the traces of all members of their group that were read, or of "
-         "another kind there: those of the first such trace are counted.",
+         "%llu calls are missing, or of another kind, in the trace of a member of their group: the "
+         "first member's trace is counted.",
          (unsigned long long)j->ndiffering);
     return status;
 }
@@ -621,7 +615,7 @@ int traces_join(struct capture *out, const struct traces *traces,
     out->ndevices = traces->world;
     if (request->devices && request->devices != traces->world) {
         diag_error(diag, (struct place){traces->ranks[0].file, 0, 0},
-                   "this is the trace of a job of %d ranks; --devices asks for %d", traces->world,
+                   "this trace is of a job of %d ranks, but --devices is %d", traces->world,
                    request->devices);
         return diag_status(diag, before);
     }

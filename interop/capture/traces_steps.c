@@ -106,13 +106,13 @@ static int note_step(struct capture *capture, const struct step *chosen, uint32_
     if (chosen->nalike == nsteps)
         return capture_note(
             capture, err,
-            "%u steps are traced, ProfilerStep#%lld to #%lld, and all make the same calls: counts "
-            "are of one of them.",
+            "%u steps are traced, ProfilerStep#%lld to #%lld, all with the same calls: one step is "
+            "counted.",
             nsteps, (long long)first, (long long)last);
     return capture_note(
         capture, err,
-        "%u steps are traced, ProfilerStep#%lld to #%lld, and they do not all make the same calls: "
-        "counted is #%lld, as %llu of them are; --step=N counts another.",
+        "%u steps are traced, ProfilerStep#%lld to #%lld, with different calls: #%lld is counted, "
+        "like %llu steps; choose another with --step=N.",
         nsteps, (long long)first, (long long)last, (long long)chosen->number,
         (unsigned long long)chosen->nalike);
 }
@@ -137,22 +137,22 @@ int traces_choose_step(int64_t *out, struct capture *capture, const struct trace
         chosen = steps[i].number == wanted ? &steps[i] : chosen;
     if (wanted != TRACES_NO_STEP && (!chosen || chosen->number != wanted))
         status = nsteps ? shd_error_set(err, SHD_EINVAL,
-                                        "no collective is in ProfilerStep#%lld; those that have "
-                                        "some are #%lld to #%lld",
+                                        "ProfilerStep#%lld has no collective; steps with "
+                                        "collectives are #%lld to #%lld",
                                         (long long)wanted, (long long)first, (long long)last)
                         : shd_error_set(err, SHD_EINVAL,
-                                        "no step is marked (ProfilerStep#N), of which --step could "
-                                        "choose one; leave it out");
+                                        "--step: the trace marks no steps (ProfilerStep#N); remove "
+                                        "it");
     else if (chosen)
         status =
             wanted == TRACES_NO_STEP
                 ? note_step(capture, chosen, nsteps, first, last, err)
-                : capture_note(capture, err, "Counted is ProfilerStep#%lld, of %u that are traced.",
+                : capture_note(capture, err, "ProfilerStep#%lld is counted, of %u traced steps.",
                                (long long)wanted, nsteps);
     else if (traces->ncalls)
         status = capture_note(capture, err,
-                              "No steps are marked (ProfilerStep#N, as step() of the profiler "
-                              "does): all that was traced is counted as one step.");
+                              "The trace marks no steps (ProfilerStep#N, from the profiler's "
+                              "step()): the whole trace counts as a single step.");
     if (chosen)
         *out = chosen->number;
     free(steps);

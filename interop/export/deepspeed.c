@@ -17,17 +17,7 @@
 
 static int refuse(struct export_job *j, const char *what)
 {
-    return shd_error_set(j->err, SHD_EUNSUPPORTED, "DeepSpeed's JSON file has no %s", what);
-}
-
-static int check_model(struct export_job *j)
-{
-    const struct scenario *s = j->source;
-    int status = export_check_products(s, "DeepSpeed", 0, j->err);
-
-    if (status == SHD_OK && s->model.dtype == SHD_F64)
-        return refuse(j, "float64; expected model.dtype float32, bfloat16 or float16");
-    return status;
+    return shd_error_set(j->err, SHD_EUNSUPPORTED, "DeepSpeed's JSON cannot express %s", what);
 }
 
 static int check_mesh(struct export_job *j)
@@ -35,19 +25,19 @@ static int check_mesh(struct export_job *j)
     const struct export_roles *r = &j->roles;
 
     if (r->size[EXPORT_PIPELINE] > 1)
-        return refuse(j, "stages of a pipeline, which are a PipelineModule; expected none");
+        return refuse(j, "pipeline stages (they need a PipelineModule); expected none");
     if (r->experts > 1)
-        return refuse(j, "devices of experts here; expected every device to hold all experts");
+        return refuse(j, "expert parallelism; expected every device to hold all experts");
     if (r->size[EXPORT_CONTEXT] > 1)
-        return refuse(j, "shards of sequences here; expected no `context`");
+        return refuse(j, "sequence or context parallelism; expected no `context`");
     if (r->sequence)
-        return refuse(j, "sequences that tensor parallelism shards; expected no constraint that "
-                         "shards 'seq' over it");
+        return refuse(j, "sequence parallelism over the tensor axis; expected no constraint "
+                         "sharding 'seq' over the tensor axis");
     if (r->zero > 0 && r->zero < 3 && r->size[EXPORT_REPLICA] > 1 && r->size[EXPORT_SHARD] > 1)
-        return refuse(j, "ZeRO 1 or 2 over a part of the replicas; expected zero.axis to be all "
+        return refuse(j, "ZeRO 1 or 2 over a subset of the replicas; expected zero.axis to be all "
                          "axes of the batch, or zero.stage 3");
     if (r->zero == 3 && j->source->zero.reshard > SCENARIO_RESHARD_DEFAULT)
-        return refuse(j, "sharded parameters that stay gathered; expected "
+        return refuse(j, "ZeRO 3 without resharding after the forward pass; expected "
                          "zero.reshard_after_forward always");
     return SHD_OK;
 }
@@ -60,8 +50,35 @@ static int check_types(struct export_job *j)
         return SHD_OK;
     if (scenario_type(s, s->types.parameters) != SHD_F32 ||
         scenario_type(s, s->types.moments) != SHD_F32)
-        return refuse(j, "parameters and moments of 16 bits here; expected types.parameters and "
+        return refuse(j, "16-bit parameters and moments; expected types.parameters and "
                          "types.moments float32");
+    return SHD_OK;
+}
+
+/* What no layout changes: types, and the optimizer. */
+static int check_source(struct export_job *j)
+{
+    const struct scenario *s = j->source;
+
+    if (s->model.dtype == SHD_F64)
+        return refuse(j, "float64; expected model.dtype float32, bfloat16 or float16");
+    if (s->optimizer.kind == SCENARIO_SGD)
+        return refuse(j, "SGD that ZeRO is tested with; expected adamw");
+    return check_types(j);
+}
+
+static int check_products(struct export_job *j)
+{
+    return export_check_products(j->source, "DeepSpeed", 0, j->err);
+}
+
+static int check_recompute(struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->kind != SCENARIO_RECOMPUTE_FULL || r->nkept > 0 ||
+                                               r->policy || r->hold || r->first || r->every > 1))
+        return refuse(j, "selective recomputation; expected recompute none or full");
     return SHD_OK;
 }
 
@@ -78,21 +95,15 @@ static bool is_offload_whole(const struct export_job *j)
 static int check_rest(struct export_job *j)
 {
     const struct scenario *s = j->source;
-    const struct scenario_recompute *r = &s->recompute;
 
-    if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->kind != SCENARIO_RECOMPUTE_FULL || r->nkept > 0 ||
-                                               r->policy || r->hold || r->first || r->every > 1))
-        return refuse(j, "recomputation of parts of layers; expected recompute none or full");
     if (scenario_offload_option(s) && !is_offload_whole(j))
-        return refuse(j, "offload of such arrays; expected offload.optimizer 1 with zero.stage 1 "
-                         "to 3, and offload.parameters with stage 3 alone");
-    if (s->optimizer.kind == SCENARIO_SGD)
-        return refuse(j, "SGD that ZeRO is tested with; expected adamw");
+        return refuse(j, "this offload; expected offload.optimizer 1 with zero.stage 1 to 3, and "
+                         "offload.parameters with stage 3 alone");
     if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
             s->batch.microbatches !=
         s->batch.size)
         return refuse(j,
-                      "parts of sequences; expected a batch that replicas and microbatches divide");
+                      "parts of sequences; expected a batch divisible by replicas x microbatches");
     return SHD_OK;
 }
 
@@ -208,16 +219,16 @@ static void add_notes(const struct export_job *j, struct json_out *out)
     json_out_key_string(out, "model", j->layout->what);
     json_out_key_int(out, "devices", shd_mesh_size(j->layout->mesh));
     json_out_key_array(out, "notes");
-    json_out_string(out, "the rates, decays and number of steps are your own to choose");
+    json_out_string(out, "choose learning rates, weight decay and the number of steps yourself");
     if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL)
-        json_out_string(out, "planned with recomputation: the model has to checkpoint each layer");
+        json_out_string(out, "planned with recomputation: the model must checkpoint each layer");
     if (j->roles.size[EXPORT_TENSOR] > 1)
-        json_out_string(out, "planned with embedding and head sharded, which AutoTP decides by "
-                             "the model's modules");
+        json_out_string(out, "planned with sharded embedding and head; AutoTP decides that by the "
+                             "model's modules");
     if (j->roles.zero == 3 && j->roles.size[EXPORT_REPLICA] > 1)
         json_out_string(out, "MiCS: construct the model under deepspeed.zero.MiCS_Init");
     if (!s->step.update)
-        json_out_string(out, "planned without the optimizer, with which DeepSpeed trains");
+        json_out_string(out, "planned without an optimizer; DeepSpeed trains with one");
     json_out_end_array(out);
     json_out_end_object(out);
 }
@@ -241,20 +252,14 @@ static void add_all(const struct export_job *j, struct json_out *out)
     json_out_end_object(out);
 }
 
-static int check(const struct export_layout *layout, struct shd_error *err)
-{
-    struct export_job j = {.layout = layout, .source = layout->source, .err = err};
-    int status = check_model(&j);
-
-    return status == SHD_OK ? check_types(&j) : status;
-}
+static export_check *const choices[] = {check_products, check_recompute, NULL};
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    static export_check *const checks[] = {check_mesh, check_types, check_rest, NULL};
+    static export_check *const checks[] = {check_mesh, check_rest, NULL};
     struct export_job j;
     struct json_out json;
-    int status = export_job_init(&j, layout, out, check_model, checks, err);
+    int status = export_job_init(&j, layout, out, checks, err);
 
     if (status != SHD_OK)
         return status;
@@ -268,7 +273,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
 const struct export_target export_deepspeed = {
     .name = "deepspeed",
-    .desc = "the JSON file of DeepSpeed, from what each axis of the mesh shards",
+    .desc = "DeepSpeed JSON config, from what each mesh axis shards",
     .write = write,
-    .check = check,
+    .source = check_source,
+    .choices = choices,
     .offloads = true};

@@ -29,16 +29,26 @@ struct export_layout {
                                         scenario says so */
 };
 
+struct export_job; /* roles.h */
+
+/* Whether the system can express something of a job, of which only `source` and `err` may be set.
+ * SHD_EUNSUPPORTED: the reason is in job->err. */
+typedef int export_check(struct export_job *job);
+
 enum export_serving_kind { EXPORT_TRAINS, EXPORT_SERVES, EXPORT_BOTH };
 
 struct export_target {
     const char *name; /* as on the command line */
     const char *desc;
-    /* SHD_EUNSUPPORTED: the target cannot express the layout; SHD_ENOMEM. */
+    /* SHD_EUNSUPPORTED: the target cannot express the layout, which passed the checks below;
+     * SHD_ENOMEM. */
     int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
-    /* Refuse what no other layout would change, such as the model; NULL: nothing is known before a
-     * layout is.  Only layout->source is read. */
-    int (*check)(const struct export_layout *layout, struct shd_error *err);
+    /* Refuses what no layout would change, such as the model; NULL: nothing is known before a
+     * layout is. */
+    export_check *source;
+    /* Refuse what no other sizes or order of the mesh's axes, and no other ZeRO, would change, such
+     * as recomputation; NULL-terminated, or NULL. */
+    export_check *const *choices;
     const char *software; /* the scenario's option for a job of the target; NULL: the cluster's */
     enum export_serving_kind serves; /* which steps the target has words for */
     bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
@@ -48,7 +58,7 @@ extern const struct export_target *const export_targets[]; /* NULL-terminated */
 
 const struct export_target *export_find(const char *name); /* NULL: no such target */
 
-/* Write a layout for a target; as write(), and also refuses what the target has no words for. */
+/* Write a layout for a target, after all checks; as write(). */
 SHD_MUST_CHECK int export_write(const struct export_target *target,
                                 const struct export_layout *layout, struct text *out,
                                 struct shd_error *err);
@@ -58,12 +68,20 @@ SHD_MUST_CHECK int export_write(const struct export_target *target,
 SHD_MUST_CHECK int export_check_source(const struct export_target *target,
                                        const struct scenario *source, struct shd_error *err);
 
+/* Refuse what a layout's scenario says of all but the sizes and the order of the mesh's axes, and
+ * ZeRO, before its graph is built.  SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_check_choices(const struct export_target *target,
+                                        const struct scenario *source, struct shd_error *err);
+
+/* Append the targets that no such check refuses for a scenario: "jax or pytorch"; nothing: none. */
+void export_add_accepting(struct text *out, const struct scenario *source);
+
 /* ---- helpers for targets ---- */
 
 /* Comment in shell and TOML on values that are written though the layout does not decide them. */
-#define EXPORT_OWN_RATES                                                                       \
-    "# The rates, decays and number of steps are the scenario's or its defaults: choose your " \
-    "own; "                                                                                    \
+#define EXPORT_OWN_RATES                                                                         \
+    "# Learning rates, weight decay and step count are the scenario's or defaults: choose your " \
+    "own; "                                                                                      \
     "the layout does not depend on them.\n"
 
 /* Begins a comment with options of the scenario for which the other system has none: import reads

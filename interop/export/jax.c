@@ -12,6 +12,7 @@
 #include "base/literal.h"
 #include "export/jax_functions.h"
 #include "export/jax_ops.h"
+#include "export/roles.h"
 #include "export/rounding.h"
 #include "export/targets.h"
 
@@ -20,7 +21,7 @@ static const char preamble[] =
     "import os\n"
     "import sys\n"
     "\n"
-    "# On a cluster take this line away: it makes virtual devices of this host's processor.\n"
+    "# On a cluster remove this line: it makes virtual devices from this host's CPU.\n"
     "os.environ.setdefault(\"XLA_FLAGS\", f\"--xla_force_host_platform_device_count={NDEVICES}\")\n"
     "\n"
     "import jax\n"
@@ -37,7 +38,7 @@ static const char mesh_part[] =
 static const char step_part[] =
     "\n\n"
     "def arrays(table, mesh):\n"
-    "    \"\"\"Random numbers between two, or whole ones below one.\"\"\"\n"
+    "    \"\"\"Random arrays: uniform between two bounds, or integers below one bound.\"\"\"\n"
     "    random = np.random.default_rng(0)\n"
     "    made = {}\n"
     "    for name, (shape, dtype, among, spec) in table.items():\n"
@@ -47,7 +48,7 @@ static const char step_part[] =
     "            columns = [np.concatenate([first + by * np.arange(n) for first, by, n in runs])\n"
     "                       for runs in GIVEN[name]]\n"
     "            values = np.stack(columns, axis=-1).reshape(shape)\n"
-    "        if name in CHOICES: # different ones in each row\n"
+    "        if name in CHOICES: # distinct in each row\n"
     "            rows = np.broadcast_to(np.arange(among), (*shape[:-1], among))\n"
     "            values = random.permuted(rows, axis=-1)[..., :shape[-1]]\n"
     "        made[name] = jax.device_put(jnp.asarray(values, dtype), NamedSharding(mesh, spec))\n"
@@ -82,14 +83,15 @@ static const char main_part[] =
     "        gradients, outputs = jax.grad(loss_of, has_aux=True)(wanted)\n"
     "        return outputs, gradients\n"
     "\n"
-    "    # Gradients are sharded as what they belong to.\n"
+    "    # Gradients are sharded like their parameters and inputs.\n"
     "    shardings = {k: NamedSharding(mesh, {**PARAMS, **INPUTS}[k][3]) for k in wanted}\n"
     "    outputs = {k: NamedSharding(mesh, s) if s is not None else None for k, s in "
     "OUTPUTS.items()}\n"
     "    return jax.jit(step, out_shardings=(outputs, shardings) if GRADIENTS else "
     "outputs).lower(\n"
     "        wanted, others).compile(), wanted, others\n"
-    "\n\n"
+    "\n"
+    "\n"
     "def main():\n"
     "    mesh = make_mesh()\n"
     "    params, inputs = arrays(PARAMS, mesh), arrays(INPUTS, mesh)\n"
@@ -102,10 +104,11 @@ static const char main_part[] =
     "    finite = all(bool(jnp.isfinite(x).all()) for x in jax.tree.leaves(result))\n"
     "    assert finite, \"the step's results are not finite\"\n"
     "    print(f\"{len(SHARDS)} arrays with the shards that were planned; the step runs\")\n"
-    "    if len(sys.argv) > 1: # FILE: what XLA made of it, for `shardsim replay FILE`\n"
+    "    if len(sys.argv) > 1: # FILE: the compiled module, for `shardsim replay FILE`\n"
     "        with open(sys.argv[1], \"w\") as file:\n"
     "            file.write(step.as_text())\n"
-    "\n\n"
+    "\n"
+    "\n"
     "if __name__ == \"__main__\":\n"
     "    main()\n";
 
@@ -185,7 +188,7 @@ static void add_given(struct text *out, const struct graph *graph)
 {
     int64_t shape[GRAPH_RANK_MAX];
 
-    text_add(out, "# Inputs that are not random: of each column the runs (first, by, count).\n"
+    text_add(out, "# Inputs that are not random: for each column its runs (first, step, count).\n"
                   "GIVEN = {\n");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
@@ -213,7 +216,7 @@ static void add_choices(struct text *out, const struct graph *graph)
 {
     size_t n = 0;
 
-    text_add(out, "# Inputs that choose experts, of which each token takes different ones.\n"
+    text_add(out, "# Inputs that choose experts: the experts of a token are distinct.\n"
                   "CHOICES = {");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         if (!export_is_leaf(&graph->nodes[i], GRAPH_INPUT) || !graph->nodes[i].source.routing)
@@ -226,7 +229,8 @@ static void add_choices(struct text *out, const struct graph *graph)
 
 static void add_shards(struct text *out, const struct export_layout *layout)
 {
-    text_add(out, "# What one device has of each.\nSHARDS = {\n");
+    text_add(out, "# Shape of each array's shard on one device.\n"
+                  "SHARDS = {\n");
     for (uint32_t i = 0; i < layout->graph->nnodes; i++)
         if (export_is_leaf(&layout->graph->nodes[i], GRAPH_PARAM) ||
             export_is_leaf(&layout->graph->nodes[i], GRAPH_INPUT))
@@ -238,7 +242,8 @@ static void add_gradients(struct text *out, const struct graph *graph)
 {
     size_t n = 0;
 
-    text_add(out, "# Of these there are gradients.\nGRADIENTS = {");
+    text_add(out, "# Arrays whose gradients the step computes.\n"
+                  "GRADIENTS = {");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         if ((!export_is_leaf(&graph->nodes[i], GRAPH_PARAM) &&
              !export_is_leaf(&graph->nodes[i], GRAPH_INPUT)) ||
@@ -354,8 +359,8 @@ static void add_types(struct text *out, const struct scenario *scenario)
 
     if (scenario->step.update && planned != scenario->model.dtype)
         text_addf(out,
-                  "# Gradients are summed over devices in %s, as they are computed; planned is %s "
-                  "(types.reduce).\n",
+                  "# Gradients are reduced in %s, the type they are computed in; the plan reduces "
+                  "in %s (types.reduce).\n",
                   shd_dtype_name(scenario->model.dtype), shd_dtype_name(planned));
 }
 
@@ -367,50 +372,60 @@ static void add_head(struct text *out, const struct export_layout *layout)
              "#\n");
     export_add_title(out, layout);
     if (layout->graph->microbatches > 1)
-        text_addf(out, "# One microbatch of %u: the batch below is its part.\n",
+        text_addf(out, "# One microbatch of %u: the batch below is one microbatch.\n",
                   layout->graph->microbatches);
     if (layout->graph->nstages > 1)
         text_add(out, "# Without the pipeline's schedule, which jit does not have: arrays "
                       "are replicated along its axis.\n");
     if (layout->source->recompute.hold)
-        text_add(out, "# XLA frees what nobody reads: less memory than planned with "
+        text_add(out, "# XLA frees unread activations: less memory than planned with "
                       "recompute.hold.\n");
     add_types(out, layout->source);
     export_add_mesh(out, layout->mesh);
     text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
 }
 
+static int check_source(struct export_job *job)
+{
+    if (job->source->model.moe.node_axis)
+        return shd_error_set(job->err, SHD_EUNSUPPORTED,
+                             "XLA does not support dispatch once per node; expected no "
+                             "moe.node_axis");
+    return SHD_OK;
+}
+
+static int check_products(struct export_job *job)
+{
+    return export_check_products(job->source, "JAX", 0, job->err);
+}
+
+static export_check *const choices[] = {check_products, NULL};
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     struct text forward = TEXT_INIT;
     int status;
 
-    if (layout->source->model.moe.node_axis)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "XLA chooses how rows travel, and has no dispatch by nodes; expected "
-                             "no moe.node_axis");
     if (layout->graph->ndims > JAX_DIMS_MAX)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "the model has %u dimensions, for which there are not enough letters; "
-                             "at most %d",
+                             "the model has %u dimensions, more than einsum has letters; at most "
+                             "%d",
                              layout->graph->ndims, JAX_DIMS_MAX);
-    status = export_check_products(layout->source, "JAX", 0, err);
-    if (status == SHD_OK)
-        status = export_check_pieces(layout, "PartitionSpec", err);
+    status = export_check_pieces(layout, "PartitionSpec", err);
     if (status != SHD_OK)
         return status;
     add_head(out, layout);
     text_add(out, preamble);
     text_add(out, recomputes(layout->graph) ? recompute_import : "");
-    text_add(out,
-             "\n# Each array: its shape, its type, what its numbers are among, its sharding.\n");
+    text_add(out, "\n"
+                  "# Each array: shape, type, range of values, sharding.\n");
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
     add_leaves(out, layout, "INPUTS", GRAPH_INPUT);
     add_given(out, layout->graph);
     add_choices(out, layout->graph);
     add_shards(out, layout);
     add_gradients(out, layout->graph);
-    text_add(out, "# None: as the compiler finds best.\n");
+    text_add(out, "# None: chosen by the compiler.\n");
     add_outputs(out, layout);
     text_add(out, mesh_part);
     status = add_forward(&forward, layout, err);
@@ -426,4 +441,6 @@ const struct export_target export_jax = {
     .name = "jax",
     .desc = "Python: Mesh, PartitionSpec, with_sharding_constraint, jit",
     .write = write,
+    .source = check_source,
+    .choices = choices,
     .software = "jax"};

@@ -28,7 +28,7 @@ static const struct {
      "def attention(q, k, v, scale, causal, cap=0, sinks=None):\n"
      "    \"\"\"[batch, seq, heads, head_dim]; several heads may share one of k and v.\n"
      "\n"
-     "    cap: of scores.  sinks: one more score of each head, of a key without a value.\"\"\"\n"
+     "    cap: of scores.  sinks: one more score per head, of a key without a value.\"\"\"\n"
      "    k, v = (jnp.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))\n"
      "    scores = jnp.einsum(\"bqhd,bkhd->bhqk\", q, k) * scale\n"
      "    if cap > 0:\n"
@@ -44,10 +44,10 @@ static const struct {
     {"attention_to_seen",
      "def attention_to_seen(q, k, v, spans, positions, before, scale, blocks, more, cap=0,\n"
      "                      sinks=None):\n"
-     "    \"\"\"Queries of a block see those of its keys whose positions are in their spans.\n"
+     "    \"\"\"Queries attend to the keys of their own block whose positions are in their spans.\n"
      "\n"
-     "    before: sums, weights and maxima of other keys, which this goes on from; so is what\n"
-     "    comes of it if there are more.  cap: of scores.  sinks: one more score of each head,\n"
+     "    before: sums, weights and maxima of other keys, to continue from; with `more`, the\n"
+     "    result has this form, too.  cap: of scores.  sinks: one more score of each head,\n"
      "    of a key without a value.\"\"\"\n"
      "    def cut(x, axis):\n"
      "        return x.reshape(*x.shape[:axis], blocks, -1, *x.shape[axis + 1:])\n"
@@ -82,8 +82,7 @@ static const struct {
      "    return o.reshape(o.shape[0], -1, *o.shape[3:]).astype(dtype)\n"},
     {"rope",
      "def rope(x, positions, axis, pairs, frequencies, interleaved, factor=1):\n"
-     "    \"\"\"The first elements are pairs that turn, as many as frequencies; the rest "
-     "stays.\"\"\"\n"
+     "    \"\"\"Rotate the leading pairs of elements, a pair per frequency; keep the rest.\"\"\"\n"
      "    n = frequencies.shape[0]\n"
      "    angles = jnp.outer(positions, frequencies)\n"
      "    shape = [1] * x.ndim\n"
@@ -95,8 +94,8 @@ static const struct {
      "    cos, sin = jnp.moveaxis(cos, pairs, -1), jnp.moveaxis(sin, pairs, -1)\n"
      "    a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :n], x[..., n:])\n"
      "    a, b = a * cos - b * sin, a * sin + b * cos\n"
-     "    x = jnp.stack([a, b], axis=-1).reshape(x.shape) if interleaved else "
-     "jnp.concatenate([a, b], -1)\n"
+     "    x = jnp.stack([a, b], axis=-1).reshape(x.shape) if interleaved else jnp.concatenate([a, "
+     "b], -1)\n"
      "    return jnp.moveaxis(jnp.concatenate([x, rest], -1), -1, pairs)\n"},
     {"causal",
      "def causal(x, queries, keys, masked):\n"
@@ -116,7 +115,7 @@ static const struct {
      "                                                       for d in range(x.ndim)])\n"},
     {"windows",
      "def windows(x, n, taps, axis, stride, dilation, low, fill):\n"
-     "    \"\"\"Windows of an axis, and an axis of their taps behind it.\"\"\"\n"
+     "    \"\"\"Windows along an axis, followed by a new axis of their taps.\"\"\"\n"
      "    at = jnp.arange(n)[:, None] * stride + jnp.arange(taps) * dilation - low\n"
      "    found = jnp.take(x, jnp.clip(at, 0, x.shape[axis] - 1), axis=axis)\n"
      "    is_there = ((at >= 0) & (at < x.shape[axis])).reshape(n, taps, *[1] * (x.ndim - axis - "
@@ -136,14 +135,14 @@ static const struct {
      "    return jax.lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, x),\n"
      "                                    axis=axis, reverse=reverse)[1]\n"},
     {"pick", "def pick(x, ids, axis):\n"
-             "    \"\"\"The elements of x along an axis that ids number, one or several at "
-             "each place; -1 is none.\"\"\"\n"
+             "    \"\"\"The elements of x at ids along an axis, one or several per place; 0 where "
+             "an id is -1.\"\"\"\n"
              "    x = jnp.moveaxis(x, axis, -1)\n"
              "    found = jnp.take_along_axis(x, ids.reshape(*x.shape[:-1], -1), axis=-1)\n"
              "    return jnp.where(ids < 0, 0, found.reshape(ids.shape))\n"},
     {"pick_add", "def pick_add(x, ids, n, rank, axis):\n"
-                 "    \"\"\"The elements of x added up along a new axis of n, at the numbers ids; "
-                 "dimensions from `rank` on are several elements of a place.\"\"\"\n"
+                 "    \"\"\"Add the elements of x at ids along a new axis of size n; dimensions "
+                 "from `rank` on hold several elements per place.\"\"\"\n"
                  "    at, x = (i.reshape(*i.shape[:rank], -1) for i in (ids, x))\n"
                  "    sums = (jax.nn.one_hot(at, n, dtype=x.dtype) * x[..., None]).sum(axis=-2)\n"
                  "    return jnp.moveaxis(sums, -1, axis)\n"},
@@ -152,8 +151,7 @@ static const struct {
                  "    return sums.at[jnp.where(ids < 0, n, ids)].add(x, mode=\"drop\")\n"},
     {"largest",
      "def largest(scores, k, groups, kept, by_largest):\n"
-     "    \"\"\"Numbers of the k largest scores; only those in the `kept` best of "
-     "their groups count.\"\"\"\n"
+     "    \"\"\"Ids of the k largest scores, chosen from the `kept` best groups.\"\"\"\n"
      "    if groups > 1:\n"
      "        parts = scores.reshape(*scores.shape[:-1], groups, -1)\n"
      "        best = jax.lax.top_k(parts, 1 if by_largest else min(2, "
@@ -165,18 +163,18 @@ static const struct {
               "    return jax.nn.one_hot(ids, n, dtype=dtype).sum(axis=tuple(range(ids.ndim)))\n"},
     {"deal",
      "def deal(ids, copies, tokens):\n"
-     "    \"\"\"The copy of its expert that each token takes, of which there are some for each "
-     "expert: in turn, by its number in its group of tokens.\"\"\"\n"
+     "    \"\"\"The copy of its expert that each token is sent to: copies take turns, by the "
+     "token's number in its group.\"\"\"\n"
      "    n = jnp.array([len(c) for c in copies])\n"
      "    first, places = jnp.cumsum(n) - n, jnp.array(sum(copies, []))\n"
      "    token = jnp.arange(ids.shape[0] * ids.shape[1]).reshape(*ids.shape[:2], 1) % tokens\n"
      "    return jnp.where(ids < 0, ids, places[first[ids] + (token + ids) % n[ids]])\n"},
     {"queue",
      "def queue(ids, experts, groups, capacity, by_choice):\n"
-     "    \"\"\"The slot of each choice in the queue of its expert, which has one for "
-     "each group of tokens.\n"
+     "    \"\"\"The slot of each choice in its expert's queue; an expert has one queue per group "
+     "of tokens.\n"
      "\n"
-     "    ids, and slots: [batch, seq, choice].  `capacity`: there is no slot for it.\n"
+     "    ids, and slots: [batch, seq, choice].  The value `capacity` means no slot.\n"
      "    by_choice: all first choices come before all second ones.\"\"\"\n"
      "    order = ids.reshape(groups, -1, ids.shape[-1])\n"
      "    order = order.swapaxes(1, 2) if by_choice else order\n"
@@ -198,13 +196,13 @@ static const struct {
      "    return rows.swapaxes(0, 1).reshape(experts, groups * capacity, width)\n"},
     {"combine",
      "def combine(rows, ids, slots, groups, sharding):\n"
-     "    \"\"\"What each choice got, [batch, seq, choice, width]: 0 where its expert "
-     "had no slot for it.\"\"\"\n"
+     "    \"\"\"The expert's output for each choice, [batch, seq, choice, width]; 0 without a "
+     "slot.\"\"\"\n"
      "    rows = rows.reshape(rows.shape[0], groups, -1, rows.shape[-1]).swapaxes(0, 1)\n"
      "    rows = rows if sharding is None else jax.lax.with_sharding_constraint(rows, sharding)\n"
      "    of_groups = (i.reshape(groups, -1, i.shape[-1]) for i in (ids, slots))\n"
-     "    back = jax.vmap(lambda r, e, s: r.at[e, s].get(mode=\"fill\", "
-     "fill_value=0))(rows, *of_groups)\n"
+     "    back = jax.vmap(lambda r, e, s: r.at[e, s].get(mode=\"fill\", fill_value=0))(rows, "
+     "*of_groups)\n"
      "    return back.reshape(*ids.shape, -1)\n"},
 };
 

@@ -145,8 +145,8 @@ int jax_add_expression(struct text *out, const struct export_layout *layout, uin
         return SHD_OK;
     }
     if (!graph_op(node->op)->jax)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.100s' is an op for which no JAX code is written", node->name);
+        return shd_error_set(err, SHD_EUNSUPPORTED, "exporting op '%.100s' to JAX is not supported",
+                             node->name);
     graph_op(node->op)->jax(&form, layout->graph, node);
     for (const char *c = text_get(&form); *c; c++)
         if (*c == '$')

@@ -88,8 +88,8 @@ int export_check_types(const struct scenario *scenario, const char *system, stru
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (scenario_type(scenario, kept[i].type) != SHD_F32)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "%s keeps and adds up in float32; expected types.%s float32, not "
-                                 "%s",
+                                 "%s keeps and accumulates it in float32; expected types.%s "
+                                 "float32, not %s",
                                  system, kept[i].key,
                                  shd_dtype_name(scenario_type(scenario, kept[i].type)));
     return SHD_OK;
@@ -128,8 +128,7 @@ const struct shd_sharding *export_sharding(const struct export_layout *layout, u
     return layout->shardings->nodes[node];
 }
 
-int export_check_pieces(const struct export_layout *layout, const char *what,
-                        struct shd_error *err)
+int export_check_pieces(const struct export_layout *layout, const char *what, struct shd_error *err)
 {
     for (uint32_t i = 0; i < layout->graph->nnodes; i++) {
         const struct graph_node *node = &layout->graph->nodes[i];
@@ -137,14 +136,14 @@ int export_check_pieces(const struct export_layout *layout, const char *what,
 
         if (export_is_leaf(node, GRAPH_PARAM) && kern_is_whole(node->dtype))
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "'%.60s' is stored in codes, which are not written; expected "
+                                 "quantized storage of '%.60s' cannot be exported; expected "
                                  "lora.base compute",
                                  node->name);
         if (export_is_leaf(node, GRAPH_PARAM) && sharding && sharding->flat.naxes > 0)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "no dimension of '%.60s' divides into %" PRId64
-                                 " shards, and %s has no word for pieces of several; expected "
-                                 "devices that divide one, or zero.stage below 3",
+                                 "no dimension of '%.60s' is a multiple of %" PRId64 " shards, and "
+                                 "%s cannot shard several dimensions; expected devices that divide "
+                                 "one, or zero.stage below 3",
                                  node->name, shd_sharding_npieces(sharding), what);
     }
     return SHD_OK;

@@ -33,20 +33,19 @@ static bool waits_for_sends(const struct export_job *c)
     return goes_in_rounds(c) && c->layout->overlap.sends == SCENARIO_EXPOSED;
 }
 
-static int check_pipeline(struct export_job *c)
+static int find_schedule(struct export_job *c)
 {
-    const struct scenario_pipeline *p = &c->source->pipeline;
+    return export_find_schedule(c, TIMETABLE_IN_MEGATRON, "Megatron-LM");
+}
 
-    if (c->roles.size[EXPORT_PIPELINE] == 1)
-        return SHD_OK;
-    if (timetable_find_in(&c->schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM",
-                          c->err) != SHD_OK)
-        return SHD_EUNSUPPORTED;
+static int check_rounds(struct export_job *c)
+{
     if (goes_in_rounds(c) && c->source->batch.microbatches < c->roles.size[EXPORT_PIPELINE])
-        return megatron_refuse(c, "interleaved pipeline of fewer microbatches than ranks; expected "
-                                  "batch.microbatches of at least the size of pipeline.axis");
+        return megatron_refuse(c, "interleaved pipeline with fewer microbatches than ranks; "
+                                  "expected batch.microbatches of at least the size of "
+                                  "pipeline.axis");
     if (waits_for_sends(c) && c->roles.size[EXPORT_PIPELINE] == 2)
-        return megatron_refuse(c, "interleaved pipeline of two ranks that wait for messages; "
+        return megatron_refuse(c, "interleaved pipeline of two ranks without overlapped sends; "
                                   "expected overlap.sends true");
     return SHD_OK;
 }
@@ -55,13 +54,9 @@ static int check_context(struct export_job *c)
 {
     const struct scenario_context *x = &c->source->context;
 
-    if (x->documents.mean > 0 || x->documents.nlengths > 0)
-        return megatron_refuse(
-            c, "option for lengths of packed documents; expected no context.documents");
     if (c->roles.size[EXPORT_CONTEXT] > 1 && x->order != SCENARIO_ZIGZAG)
         return megatron_refuse(
-            c, "other order of a sharded sequence than zigzag; expected context.order "
-               "zigzag");
+            c, "context-parallel order other than zigzag; expected context.order zigzag");
     return SHD_OK;
 }
 
@@ -71,17 +66,23 @@ static int check_recompute(struct export_job *c)
 
     if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || r->policy || r->hold)
         return megatron_refuse(
-            c, "recomputation by patterns of names or by ops; expected recompute none, "
-               "selective or full");
-    if (r->kind == SCENARIO_RECOMPUTE_NONE)
-        return SHD_OK;
-    if (r->every > 1 || (r->first > 0 && r->group > 1) ||
-        (r->kind == SCENARIO_RECOMPUTE_SELECTIVE && r->first > 0))
-        return megatron_refuse(c, "recomputation of such layers; expected full of the first ones "
-                                  "(recompute.first) or of groups, without recompute.every");
-    if (c->stages.n > 1 && !r->by_stage &&
+            c, "recomputation by name pattern or by op; expected recompute none, selective or "
+               "full");
+    if (r->kind != SCENARIO_RECOMPUTE_NONE &&
+        (r->every > 1 || (r->first > 0 && r->group > 1) ||
+         (r->kind == SCENARIO_RECOMPUTE_SELECTIVE && r->first > 0)))
+        return megatron_refuse(c, "recomputation of these layers; expected full with "
+                                  "recompute.first or groups, without recompute.every");
+    return SHD_OK;
+}
+
+static int check_recomputed_layers(struct export_job *c)
+{
+    const struct scenario_recompute *r = &c->source->recompute;
+
+    if (r->kind != SCENARIO_RECOMPUTE_NONE && c->stages.n > 1 && !r->by_stage &&
         (r->first > 0 || !export_stages_divide(&c->stages, r->group)))
-        return megatron_refuse(c, "recomputation of layers that are counted in the model; expected "
+        return megatron_refuse(c, "recomputation of layers counted over the whole model; expected "
                                   "recompute.count: stage");
     return SHD_OK;
 }
@@ -100,7 +101,6 @@ static const char *recipe_of(enum scenario_recipe recipe)
 static int check_products(struct export_job *c)
 {
     const struct scenario_products *p = &c->source->products;
-    int64_t first, last;
     unsigned recipes = 0;
     int status;
 
@@ -110,8 +110,17 @@ static int check_products(struct export_job *c)
     if (status != SHD_OK || p->recipe == SCENARIO_NO_RECIPE)
         return status;
     if (p->recipe == SCENARIO_NVFP4 && (p->gradients != SCENARIO_CODE_OF_RECIPE || p->gathers))
-        return megatron_refuse(c, "gradients or gathers of other types with nvfp4; expected "
+        return megatron_refuse(c, "nvfp4 with other types of gradients or gathers; expected "
                                   "products.gradients recipe and no products.gathers");
+    return SHD_OK;
+}
+
+static int check_wide_ends(struct export_job *c)
+{
+    int64_t first, last;
+
+    if (c->source->products.recipe == SCENARIO_NO_RECIPE)
+        return SHD_OK;
     return export_find_wide_ends(&first, &last, c->layout->graph, c->source->model.layers,
                                  "Megatron-LM", c->err);
 }
@@ -121,17 +130,18 @@ static int check_offload(struct export_job *c)
     const struct scenario_offload *o = &c->source->offload;
 
     if (o->parameters)
-        return megatron_refuse(c,
-                               "parameters in the host's memory; expected no offload.parameters");
+        return megatron_refuse(c, "offload of parameters to host memory; expected no "
+                                  "offload.parameters");
     if (o->activations.npatterns > 0 || (o->activations.all && o->layers == 0))
-        return megatron_refuse(c, "offload of activations by names, or of all; expected "
+        return megatron_refuse(c, "offload of activations by name, or of every layer; expected "
                                   "offload.activations all, and offload.layers");
     if (o->layers >= c->source->model.layers)
         return megatron_refuse(
-            c, "offload of all layers; expected fewer offload.layers than model.layers");
+            c, "offload of every layer; expected fewer offload.layers than model.layers");
     if (o->activations.all && c->source->recompute.kind != SCENARIO_RECOMPUTE_NONE)
         return megatron_refuse(c,
-                               "offload of activations beside recomputation; expected one of them");
+                               "offload of activations together with recomputation; expected one "
+                               "of the two");
     return SHD_OK;
 }
 
@@ -141,27 +151,24 @@ static int check_rest(struct export_job *c)
     int64_t multiple = s->model.vocab_multiple;
 
     if (s->model.vocab % multiple && multiple % c->roles.size[EXPORT_TENSOR])
-        return megatron_refuse(c, "padding of the vocabulary that tensor parallelism does not "
-                                  "divide; expected model.vocab_multiple to be a multiple of it");
+        return megatron_refuse(c, "vocabulary padding that tensor parallelism does not divide; "
+                                  "expected model.vocab_multiple to be a multiple of the "
+                                  "tensor-parallel size");
 
-    if (s->fused.loss_chunks > 1)
-        return megatron_refuse(c, "a loss in chunks of tokens; expected fused.loss_chunks 1");
     if (c->roles.zero == 3 && s->zero.stage == 3 && s->zero.reshard > SCENARIO_RESHARD_DEFAULT)
-        return megatron_refuse(
-            c, "sharded parameters that stay gathered; expected zero.reshard_after_forward always");
+        return megatron_refuse(c, "ZeRO 3 without resharding after the forward pass; expected "
+                                  "zero.reshard_after_forward always");
     if (c->roles.sequence && s->gathered == SCENARIO_GATHERED_KEPT)
-        return megatron_refuse(
-            c, "gathered inputs of products that are kept; expected gathered: again");
+        return megatron_refuse(c, "kept all-gathered matmul inputs; expected gathered: again");
     if (export_roles_sequences(&c->roles, s) * export_roles_data(&c->roles) *
             s->batch.microbatches !=
         s->batch.size)
         return megatron_refuse(
-            c, "parts of sequences; expected a batch that replicas and microbatches "
-               "divide");
+            c, "parts of sequences; expected a batch divisible by replicas x microbatches");
     return SHD_OK;
 }
 
-/* What no layout changes: the model, what is learned of it, and types. */
+/* What no layout changes: the model, what is learned of it, its loss and documents, and types. */
 static int check_source(struct export_job *c)
 {
     const struct scenario *s = c->source;
@@ -169,19 +176,17 @@ static int check_source(struct export_job *c)
 
     if (status != SHD_OK)
         return status;
+    if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
+        return megatron_refuse(c,
+                               "option for packed document lengths; expected no context.documents");
+    if (s->fused.loss_chunks > 1)
+        return megatron_refuse(c, "loss in chunks of tokens; expected fused.loss_chunks 1");
     if (s->lora.rank > 0 || s->frozen.n > 0)
         return megatron_refuse(
-            c, "option for adapters and frozen parameters here; expected no lora and no "
-               "frozen");
+            c, "option for adapters and frozen parameters in pretrain_gpt.py; expected no lora and "
+               "no frozen");
     status = export_check_types(s, "Megatron-LM", c->err);
     return status == SHD_OK && s->model.moe.experts > 0 ? megatron_check_router(c) : status;
-}
-
-static int check(const struct export_layout *layout, struct shd_error *err)
-{
-    struct export_job c = {.layout = layout, .source = layout->source, .err = err};
-
-    return check_source(&c);
 }
 
 /* ---- options ---- */
@@ -218,7 +223,7 @@ static void add_pipeline(struct export_job *c)
         megatron_add_flag(c, "--use-tp-pp-dp-mapping");
 }
 
-/* Options of fused kernels, as they are planned. */
+/* Options of fused kernels that the plan assumes. */
 static void add_fused(struct export_job *c)
 {
     const struct scenario_fused *fused = &c->layout->source->fused;
@@ -386,58 +391,58 @@ static void add_notes(struct export_job *c)
     const struct scenario *s = c->source;
 
     if (!s->step.update)
-        text_add(c->out,
-                 "# Planned without the optimizer, with which Megatron-LM always trains.\n");
+        text_add(c->out, "# Planned without an optimizer; Megatron-LM always trains with one.\n");
     if (c->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
         text_add(c->out, EXPORT_OWN_RATES);
     if (c->roles.zero > 1)
-        text_add(c->out, "# Megatron-LM's FSDP refuses the variable CUDA_DEVICE_MAX_CONNECTIONS=1: "
-                         "unset it.\n");
+        text_add(c->out, "# Megatron-LM's FSDP refuses CUDA_DEVICE_MAX_CONNECTIONS=1: unset it.\n");
     else if (c->roles.size[EXPORT_TENSOR] > 1 || c->roles.size[EXPORT_CONTEXT] > 1)
-        text_add(c->out, "# On Hopper and older devices set the variable "
-                         "CUDA_DEVICE_MAX_CONNECTIONS=1: Megatron-LM demands it.\n");
+        text_add(c->out, "# On Hopper and older GPUs set CUDA_DEVICE_MAX_CONNECTIONS=1: "
+                         "Megatron-LM requires it.\n");
     if (c->roles.sequence && c->layout->overlap.products == SCENARIO_AS_CLUSTER)
-        text_add(c->out,
-                 "# No cluster is named, which says whether collectives run beside products "
-                 "(overlaps_products): add --tp-comm-overlap where yours do.\n");
+        text_add(c->out, "# No cluster is named, so overlap of collectives with matmuls is unknown "
+                         "(overlaps_products): add --tp-comm-overlap where yours overlap.\n");
     if (c->roles.zero > 1 && c->layout->overlap.gradients == SCENARIO_EXPOSED)
-        text_add(c->out, "# Megatron-LM's FSDP sums gradients beside the backward phase: less time "
-                         "than planned.\n");
+        text_add(c->out, "# Megatron-LM's FSDP overlaps gradient reduction with the backward pass: "
+                         "less time than planned.\n");
     if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 &&
         !scenario_has_axis(&s->zero.axes, s->context.axis))
-        text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
+        text_add(c->out, "# Megatron-LM also shards optimizer state over context-parallel ranks: "
                          "less memory than planned.\n");
     if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && !c->roles.shards_over_experts)
-        text_add(c->out, "# Megatron-LM shards the optimizer's state of all but experts over ranks "
-                         "of experts, too: less memory than planned.\n");
+        text_add(c->out, "# Megatron-LM also shards the optimizer state of dense parameters over "
+                         "expert-parallel ranks: less memory than planned.\n");
     if (s->model.dtype != SHD_F32 && s->step.update &&
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "
                          "planned.\n");
     if ((s->recompute.kind == SCENARIO_RECOMPUTE_FULL || s->recompute.modules) &&
         !s->recompute.whole)
-        text_add(c->out, "# Megatron-LM computes layers again to their end, with what nobody reads "
-                         "there: more work than planned without recompute.whole.\n" EXPORT_REMARK
+        text_add(c->out, "# Megatron-LM recomputes whole layers, unread results included: more "
+                         "work than planned without recompute.whole.\n" EXPORT_REMARK
                          "recompute.whole=false\n");
     if (s->model.moe.experts > 0 && s->model.moe.routing == SCENARIO_ROUTING_LEARNED)
         text_add(c->out, EXPORT_REMARK "moe.routing=learned\n");
 }
 
+static export_check *const choices[] = {find_schedule, check_recompute, check_products,
+                                        check_offload, NULL};
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     static export_check *const checks[] = {
-        megatron_check_experts, check_pipeline, check_context, check_recompute,
-        check_products,         check_offload,  check_rest,    NULL};
+        find_schedule,           megatron_check_experts, check_rounds, check_context,
+        check_recomputed_layers, check_wide_ends,        check_rest,   NULL};
     struct export_job c;
     int32_t devices = shd_mesh_size(layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
-    int status = export_job_init(&c, layout, out, check_source, checks, err);
+    int status = export_job_init(&c, layout, out, checks, err);
 
     if (status != SHD_OK)
         return status;
     text_add(out, "#!/bin/sh\n"
-                  "# Written by 'shardsim export --to megatron'; data and tokenizer are given as "
-                  "further options.\n");
+                  "# Written by 'shardsim export --to megatron'; add options for data and "
+                  "tokenizer.\n");
     export_add_title(out, layout);
     add_notes(&c);
     text_addf(out, "torchrun --nnodes %d --nproc-per-node %d pretrain_gpt.py", devices / node,
@@ -456,8 +461,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
 const struct export_target export_megatron = {
     .name = "megatron",
-    .desc = "a command of Megatron-LM, from what each axis of the mesh shards",
+    .desc = "Megatron-LM launch command, from what each mesh axis shards",
     .write = write,
     .software = "megatron",
-    .check = check,
+    .source = check_source,
+    .choices = choices,
     .offloads = true};

@@ -50,21 +50,20 @@ int megatron_check_model(struct export_job *c)
     if (m->dtype == SHD_F64)
         return megatron_refuse(c, "float64; expected model.dtype float32, bfloat16 or float16");
     if (m->activation != SCENARIO_GELU && m->activation != SCENARIO_SWIGLU)
-        return megatron_refuse(c, "such activation as this; expected gelu or swiglu");
+        return megatron_refuse(c, "such activation; expected gelu or swiglu");
     if (m->mla.kv_rank > 0 && m->attention_bias != SCENARIO_BIAS_NONE)
-        return megatron_refuse(c, "biases beside compressed keys; expected no attention_bias");
+        return megatron_refuse(c, "biases with multi-latent attention; expected no attention_bias");
     if (!m->causal)
-        return megatron_refuse(c,
-                               "attention to what lies ahead in a GPT; expected model.causal true");
+        return megatron_refuse(c, "bidirectional attention in a GPT; expected model.causal true");
     if (m->bias != (m->attention_bias == SCENARIO_BIAS_ALL))
         return megatron_refuse(
-            c, "biases of the mlp alone or of attention alone; expected model.bias with "
+            c, "biases in the MLP alone or in attention alone; expected model.bias with "
                "attention_bias all");
     if (m->rope.used && m->rope.theta != floor(m->rope.theta))
-        return megatron_refuse(c, "fraction in --rotary-base; expected a whole model.rope.theta");
+        return megatron_refuse(c, "fractional --rotary-base; expected an integer model.rope.theta");
     if (m->rope.used && m->positions > 0)
         return megatron_refuse(
-            c, "rotary and learned positions at once; expected model.rope or positions");
+            c, "combination of rotary and learned positions; expected model.rope or positions");
     return export_check_model(c, "the export to Megatron-LM");
 }
 
@@ -84,19 +83,19 @@ int megatron_check_router(struct export_job *c)
     if (moe->routing != SCENARIO_ROUTING_AUTO && moe->routing != SCENARIO_ROUTING_LEARNED &&
         moe->routing != SCENARIO_ROUTING_UNIFORM)
         return megatron_refuse(
-            c, "workload in the place of a router; expected moe.routing auto or learned, or "
-               "uniform, which is --moe-router-force-load-balancing");
+            c, "synthetic routing; expected moe.routing auto or learned, or uniform "
+               "(--moe-router-force-load-balancing)");
     if (sigmoid && moe->renormalize != (moe->top_k > 1))
-        return megatron_refuse(c, "choice of how gates of a sigmoid are scaled; expected "
-                                  "moe.renormalize where a token has several experts");
+        return megatron_refuse(c, "unnormalized sigmoid gates; expected moe.renormalize true with "
+                                  "moe.top_k above 1");
     if (!sigmoid && moe->renormalize && moe->top_k == 1)
-        return megatron_refuse(c, "softmax over one chosen expert; expected moe.renormalize false");
+        return megatron_refuse(c, "softmax over the top 1 expert; expected moe.renormalize false");
     if (!sigmoid && moe->bias)
-        return megatron_refuse(c, "bias on the scores of a softmax; expected no moe.bias");
+        return megatron_refuse(c, "expert bias with softmax scores; expected no moe.bias");
     if (!scores_groups(moe))
         return shd_error_set(c->err, SHD_EUNSUPPORTED,
-                             "Megatron-LM scores a group of experts by its best %" PRId64
-                             ", moe.top_k / moe.kept; expected a moe.group_score that does",
+                             "Megatron-LM scores a group of experts by its best %" PRId64 ", "
+                             "moe.top_k / moe.kept; expected the same in moe.group_score",
                              moe->kept > 0 ? moe->top_k / moe->kept : moe->top_k);
     return SHD_OK;
 }
@@ -108,10 +107,12 @@ int megatron_check_experts(struct export_job *c)
     if (moe->experts == 0)
         return SHD_OK;
     if (c->roles.size[EXPORT_TENSOR] > 1 && !c->roles.sequence)
-        return megatron_refuse(c, "experts beside tensor parallelism without sequence parallelism; "
-                                  "expected a constraint such as [out, [dp, tp, null]]");
+        return megatron_refuse(c, "experts with tensor parallelism but without sequence "
+                                  "parallelism; expected a constraint such as [out, [dp, tp, "
+                                  "null]]");
     if (moe->token_groups > 0)
-        return megatron_refuse(c, "queues of groups of tokens; expected no moe.token_groups");
+        return megatron_refuse(c, "expert capacity per group of tokens; expected no "
+                                  "moe.token_groups");
     return SHD_OK;
 }
 
@@ -269,7 +270,7 @@ void megatron_add_experts(struct export_job *c)
         megatron_add_fraction(c, "--moe-expert-capacity-factor", moe->capacity);
     if (moe->routing == SCENARIO_ROUTING_UNIFORM)
         megatron_add_flag(c, "--moe-router-force-load-balancing");
-    megatron_add_flag(c, "--moe-grouped-gemm"); /* else one expert is computed after the other */
+    megatron_add_flag(c, "--moe-grouped-gemm"); /* else experts run sequentially */
     megatron_add_word(c, "--moe-token-dispatcher-type", "alltoall");
     megatron_add_number(c, "--expert-model-parallel-size", c->roles.experts);
 }

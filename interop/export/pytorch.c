@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/literal.h"
+#include "export/roles.h"
 #include "export/rounding.h"
 #include "export/targets.h"
 
@@ -37,7 +38,7 @@ static const char main_part[] =
     "    world = 1\n"
     "    for size in MESH.values():\n"
     "        world *= size\n"
-    "    if \"RANK\" in os.environ:  # under torchrun: a process a device\n"
+    "    if \"RANK\" in os.environ:  # under torchrun: one process per device\n"
     "        dist.init_process_group()\n"
     "    else:  # alone: this process stands in for rank 0, and nothing is sent\n"
     "        from torch.testing._internal.distributed.fake_pg import FakeStore\n"
@@ -126,32 +127,39 @@ static void add_shards(struct text *out, const struct export_layout *layout, enu
 
 static void add_mesh(struct text *out, const struct export_layout *layout)
 {
-    text_add(out, "# Written by 'shardsim export --to pytorch'.  Run it alone, and the local shape "
-                  "of every array is\n# checked under a fake process group; under torchrun, the "
-                  "same on devices.\n#\n");
+    text_add(out, "# Written by 'shardsim export --to pytorch'.  Run alone, it checks the local "
+                  "shape of every array\n"
+                  "# under a fake process group; under torchrun, it checks on devices.\n"
+                  "#\n");
     export_add_title(out, layout);
     text_add(out, head);
     text_add(out, "\n");
     export_add_mesh(out, layout->mesh);
 }
 
+static int check_products(struct export_job *job)
+{
+    return export_check_products(job->source, "DTensor", 0, job->err);
+}
+
+static export_check *const choices[] = {check_products, NULL};
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    int status;
+    int status = export_check_pieces(layout, "DTensor", err);
 
-    status = export_check_products(layout->source, "DTensor", 0, err);
-    if (status == SHD_OK)
-        status = export_check_pieces(layout, "DTensor", err);
     if (status != SHD_OK)
         return status;
     add_mesh(out, layout);
-    text_add(out, "# Each array: its shape, its type, and which dimension each axis shards.\n"
+    text_add(out, "# Each array: shape, type, and the dimension that each mesh axis shards.\n"
                   "PARAMS = {\n");
     status = add_leaves(out, layout, GRAPH_PARAM, err);
     text_add(out, "}\nINPUTS = {\n");
     if (status == SHD_OK)
         status = add_leaves(out, layout, GRAPH_INPUT, err);
-    text_add(out, "}\n# What one device has of each.\nSHARDS = {\n");
+    text_add(out, "}\n"
+                  "# Shape of each array's shard on one device.\n"
+                  "SHARDS = {\n");
     add_shards(out, layout, GRAPH_PARAM);
     add_shards(out, layout, GRAPH_INPUT);
     text_add(out, "}\n");
@@ -163,4 +171,5 @@ const struct export_target export_pytorch = {
     .name = "pytorch",
     .desc = "Python: DeviceMesh and DTensor placements of every parameter and input",
     .write = write,
+    .choices = choices,
     .serves = EXPORT_BOTH};

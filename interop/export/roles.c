@@ -9,80 +9,17 @@
 
 #include <string.h>
 
+#include "model/axis_uses.h"
+
 static const char *const role_names[EXPORT_NROLES] = {
     [EXPORT_PIPELINE] = "stages",        [EXPORT_REPLICA] = "replicas",
     [EXPORT_SHARD] = "sharded replicas", [EXPORT_EXPERT] = "experts",
     [EXPORT_CONTEXT] = "context",        [EXPORT_TENSOR] = "tensor parallelism",
 };
 
-/* What one axis shards. */
-struct use {
-    bool batch, tokens, experts, widths;
-    const char *other; /* a parameter of which the axis shards another dimension; NULL: none */
-};
-
 static const char *dim_name(const struct graph *graph, const struct graph_node *node, uint32_t d)
 {
     return graph->dims[node->dims[d]].name;
-}
-
-/* Dimensions that tensor parallelism shards. */
-static bool is_width(const char *dim)
-{
-    static const char *const names[] = {"heads",      "kv_heads",   "mlp", "vocab",
-                                        "expert_mlp", "shared_mlp", NULL};
-
-    for (size_t i = 0; names[i]; i++)
-        if (!strcmp(dim, names[i]))
-            return true;
-    return false;
-}
-
-static bool shards(const struct shd_sharding *sharding, uint32_t d, size_t axis)
-{
-    for (uint8_t i = 0; sharding && i < sharding->dims[d].naxes; i++)
-        if (sharding->dims[d].axes[i] == axis)
-            return true;
-    return false;
-}
-
-static void note_use(struct use *use, const struct graph_node *node, const char *dim)
-{
-    if (!strcmp(dim, "batch"))
-        use->batch = true;
-    else if (!strcmp(dim, "seq"))
-        use->tokens = true;
-    else if (!strcmp(dim, "expert"))
-        use->experts = true;
-    else if (is_width(dim))
-        use->widths = true;
-    else
-        use->other = node->name;
-}
-
-/* Whether a node is a parameter or an input of the job; a workload in the place of routers is none.
- */
-static bool is_of_job(const struct graph_node *node)
-{
-    return export_is_leaf(node, GRAPH_PARAM) ||
-           (export_is_leaf(node, GRAPH_INPUT) && strcmp(node->name, "routing") != 0);
-}
-
-static struct use use_of(const struct export_layout *layout, size_t axis)
-{
-    const struct graph *graph = layout->graph;
-    struct use use = {.other = NULL};
-
-    for (uint32_t i = 0; i < graph->nnodes; i++) {
-        const struct graph_node *node = &graph->nodes[i];
-
-        if (!is_of_job(node))
-            continue;
-        for (uint32_t d = 0; d < node->rank; d++)
-            if (shards(export_sharding(layout, i), d, axis))
-                note_use(&use, node, dim_name(graph, node, d));
-    }
-    return use;
 }
 
 static bool is_axis(const char *name, const char *axis)
@@ -92,8 +29,8 @@ static bool is_axis(const char *name, const char *axis)
 
 /* Role of an axis of the batch; an axis that also shards parameters by rules acts as ZeRO stage
  * 3. */
-static enum export_role data_role(const struct scenario *s, const char *axis, const struct use *use,
-                                  struct export_roles *out)
+static enum export_role data_role(const struct scenario *s, const char *axis,
+                                  const struct axis_uses *use, struct export_roles *out)
 {
     if (use->experts)
         return EXPORT_EXPERT;
@@ -110,7 +47,7 @@ static int find_role(enum export_role *role, struct export_roles *out,
 {
     const struct scenario *s = layout->source;
     const char *name = shd_mesh_axis_name(layout->mesh, axis);
-    struct use use = use_of(layout, axis);
+    struct axis_uses use = axis_uses_of(layout->graph, layout->shardings, axis, false);
 
     if (is_axis(s->pipeline.axis, name))
         *role = EXPORT_PIPELINE;
@@ -120,18 +57,18 @@ static int find_role(enum export_role *role, struct export_roles *out,
         *role = data_role(s, name, &use, out);
     else if (use.tokens)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards sequences, but is not the axis of `context`; expected "
+                             "'%.40s' shards sequences but is not `context.axis`; expected "
                              "`context: {axis: %.40s}`",
                              name, name);
     else if (use.experts)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards experts, but not the batch; expected it among `axes: "
+                             "'%.40s' shards experts but not the batch; expected it in `axes: "
                              "{batch: ...}`",
                              name);
     else if (use.other)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards '%.60s' along other than heads, mlp and vocab; "
-                             "expected rules that shard along those",
+                             "'%.40s' shards '%.60s' along a dimension other than heads, mlp or "
+                             "vocab; expected rules that shard heads, mlp and vocab",
                              name, use.other);
     else if (use.widths)
         *role = EXPORT_TENSOR;
@@ -150,7 +87,7 @@ static bool expects(enum export_role role, const struct graph *graph, const stru
                     uint32_t d)
 {
     if (role == EXPORT_TENSOR)
-        return is_width(dim_name(graph, node, d));
+        return axis_is_for_width(dim_name(graph, node, d));
     return role == EXPORT_EXPERT && !strcmp(dim_name(graph, node, d), "expert") && node->rank > 2;
 }
 
@@ -163,20 +100,20 @@ static int check_param(const struct export_layout *layout, uint32_t i, size_t ax
 
     for (uint32_t d = 0; d < node->rank; d++) {
         const struct graph_dim *dim = &layout->graph->dims[node->dims[d]];
-        bool sharded = shards(export_sharding(layout, i), d, axis);
+        bool sharded = axis_shards(export_sharding(layout, i), d, axis);
 
         any |= sharded;
         if (expects(role, layout->graph, node, d) && !sharded &&
             dim->size % shd_mesh_axis_size(layout->mesh, axis) == 0)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "'%.60s' is not sharded along %s over '%.40s', which is for %s; "
-                                 "expected a rule that does",
+                                 "'%.60s' is not sharded along %s over '%.40s', the %s axis; "
+                                 "expected a rule that shards it",
                                  node->name, dim->name, name, role_names[role]);
     }
     if (role == EXPORT_SHARD && layout->source->zero.stage < 1 && node->rank > 1 && !any)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.60s' is not sharded over '%.40s', other parameters are; expected "
-                             "all or `zero: {stage: 3, axis: %.40s}`",
+                             "'%.60s' is not sharded over '%.40s', but other parameters are; "
+                             "expected all or `zero: {stage: 3, axis: %.40s}`",
                              node->name, name, name);
     return SHD_OK;
 }
@@ -211,8 +148,8 @@ static int add_axis(struct export_roles *out, enum export_role role, size_t axis
     }
     if (outer[role] < *order)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s', of %s, is inside its neighbours in `mesh`; expected stages, "
-                             "replicas, sharded replicas, experts, context, tensor parallelism",
+                             "'%.40s' (%s) is misplaced in `mesh`; expected pipeline, replicas, "
+                             "sharded replicas, experts, context, tensor, outermost first",
                              name, role_names[role]);
     *order = outer[role];
     return SHD_OK;
@@ -232,7 +169,7 @@ static bool shards_tokens(const struct export_layout *layout, size_t axis)
         for (uint32_t d = 0; d < node->rank; d++) {
             embed |= !strcmp(dim_name(graph, node, d), "embed");
             tokens |= !strcmp(dim_name(graph, node, d), "seq") &&
-                      shards(export_sharding(layout, i), d, axis);
+                      axis_shards(export_sharding(layout, i), d, axis);
         }
         if (embed && tokens)
             return true;
@@ -247,7 +184,7 @@ static void find_experts(struct export_roles *out, const struct export_layout *l
     out->experts = out->size[EXPORT_EXPERT];
     for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
         if (is_axis(layout->source->context.axis, shd_mesh_axis_name(layout->mesh, a)) &&
-            use_of(layout, a).experts)
+            axis_uses_of(layout->graph, layout->shardings, a, false).experts)
             out->experts *= shd_mesh_axis_size(layout->mesh, a);
 }
 
@@ -257,11 +194,11 @@ static int check_experts(const struct export_roles *r, struct shd_error *err)
         r->experts != r->size[EXPORT_EXPERT] * r->size[EXPORT_CONTEXT])
         return shd_error_set(
             err, SHD_EUNSUPPORTED,
-            "ranks of the context's axis hold the same experts; expected that axis, "
-            "too, in the rules of experts, which are dealt out over context first");
+            "context-parallel ranks hold the same experts; expected the context axis first in the "
+            "rules of experts");
     if (r->experts > 1 && r->data_outside)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "with experts the axis of the pipeline is the outermost of `mesh`");
+                             "with experts, the pipeline axis must be the outermost of `mesh`");
     return SHD_OK;
 }
 
@@ -287,8 +224,8 @@ int export_roles_find(struct export_roles *out, const struct export_layout *layo
         if (status != SHD_OK)
             return status;
         out->shards_over_experts |=
-            role == EXPORT_EXPERT && scenario_has_axis(&layout->source->zero.axes,
-                                                       shd_mesh_axis_name(layout->mesh, a));
+            role == EXPORT_EXPERT &&
+            scenario_has_axis(&layout->source->zero.axes, shd_mesh_axis_name(layout->mesh, a));
         out->sequence |= role == EXPORT_TENSOR && shards_tokens(layout, a);
     }
     find_experts(out, layout);
@@ -305,21 +242,42 @@ int64_t export_roles_sequences(const struct export_roles *roles, const struct sc
     return scenario->batch.size / scenario->batch.microbatches / export_roles_data(roles);
 }
 
+int export_find_schedule(struct export_job *job, enum timetable_flag flag, const char *system)
+{
+    const struct scenario *s = job->source;
+    int64_t ranks = 1;
+
+    for (size_t a = 0; a < s->nmesh; a++)
+        if (is_axis(s->pipeline.axis, s->mesh[a].name))
+            ranks = s->mesh[a].size;
+    if (ranks == 1)
+        return SHD_OK;
+    return timetable_find_in(&job->schedule, s->pipeline.schedule, flag, system, job->err) == SHD_OK
+               ? SHD_OK
+               : SHD_EUNSUPPORTED;
+}
+
+int export_job_check(struct export_job *job, export_check *const *checks)
+{
+    int status = SHD_OK;
+
+    while (status == SHD_OK && *checks)
+        status = (*checks++)(job);
+    return status;
+}
+
 int export_job_init(struct export_job *out, const struct export_layout *layout, struct text *text,
-                    export_check *check_model, export_check *const *checks, struct shd_error *err)
+                    export_check *const *checks, struct shd_error *err)
 {
     int status;
 
     *out = (struct export_job){.layout = layout, .source = layout->source, .out = text, .err = err};
-    status = check_model(out);
-    if (status == SHD_OK)
-        status = export_roles_find(&out->roles, layout, err);
+    status = export_roles_find(&out->roles, layout, err);
     if (status == SHD_OK)
         status = export_stages_init(&out->stages, layout->graph, err);
     if (status != SHD_OK)
         return status;
-    while (status == SHD_OK && *checks)
-        status = (*checks++)(out);
+    status = export_job_check(out, checks);
     if (status != SHD_OK)
         export_job_fini(out);
     return status;
@@ -375,7 +333,7 @@ static int check_option(void *arg, const char *option, const char *value)
         if (strcmp(option, read_options[i]) == 0)
             return SHD_OK;
     return shd_error_set(check->job->err, SHD_EUNSUPPORTED,
-                         "%s is not written for %s %s; expected its default", check->system, option,
+                         "%s does not support %s %s; expected its default", check->system, option,
                          value);
 }
 
@@ -394,13 +352,13 @@ int export_check_model(const struct export_job *job, const char *system)
         (m->rope.part > 0 || m->rope.local_theta > 0 ||
          (m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED && !is_scaled_as_llama(&m->rope.scaling))))
         return shd_error_set(job->err, SHD_EUNSUPPORTED,
-                             "%s is not written for a part or such scaling of positions; expected "
-                             "theta and interleaved alone in model.rope, or scaling as of Llama "
-                             "3.1: {kind: llama3, original: 8192, low: 1, high: 4} and a factor",
+                             "%s does not support this partial or scaled RoPE; expected theta and "
+                             "interleaved alone in model.rope, or Llama 3.1's scaling: {kind: "
+                             "llama3, original: 8192, low: 1, high: 4} and a factor",
                              system);
     if (m->qk_norm > SCENARIO_QK_HEAD)
         return shd_error_set(job->err, SHD_EUNSUPPORTED,
-                             "%s is not written for such norms of queries and keys; expected "
+                             "%s does not support these norms of queries and keys; expected "
                              "model.qk_norm true or false",
                              system);
     return scenario_each_given(job->source, check_option, &check);

@@ -17,6 +17,7 @@
 #include "export/export.h"
 #include "export/stage_layers.h"
 #include "scenario/scenario.h"
+#include "timetable/timetable.h"
 
 enum export_role {
     EXPORT_PIPELINE,
@@ -35,8 +36,8 @@ struct export_roles {
     int64_t zero;    /* ZeRO stage, 0 to 3; 3 also if rules shard parameters over the batch's
                         axes */
     bool shards_over_experts; /* ZeRO shards non-expert parameters over ranks of experts */
-    bool sequence;   /* tokens are sharded over the tensor axes between heads and widths */
-    bool data_outside; /* the ranks of a pipeline are neighbours, inside replicas */
+    bool sequence;            /* tokens are sharded over the tensor axes between heads and widths */
+    bool data_outside;        /* the ranks of a pipeline are neighbours, inside replicas */
 };
 
 /* A job of such a system that is being written. */
@@ -50,18 +51,23 @@ struct export_job {
     struct shd_error *err;
 };
 
-/* Whether the system can express something of the job; the reason goes to job->err. */
-typedef int export_check(struct export_job *job);
-
 /* Refuse options of the model that differ from what all models have had, unless the targets read
  * them, each by itself: a new option is refused until they do.  SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_check_model(const struct export_job *job, const char *system);
 
-/* Begin a job: check its model, find its roles and stages, and then check the rest by `checks`,
- * which end with NULL.  SHD_EUNSUPPORTED, SHD_ENOMEM.  Free it with export_job_fini(). */
+/* Find the schedule of a job whose pipeline has several ranks, of those with a flag.
+ * SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_find_schedule(struct export_job *job, enum timetable_flag flag,
+                                        const char *system);
+
+/* Check a job by a list that ends with NULL. */
+SHD_MUST_CHECK int export_job_check(struct export_job *job, export_check *const *checks);
+
+/* Begin a job whose source passed its checks: find its roles and stages, and then check the rest by
+ * `checks`, which end with NULL.  SHD_EUNSUPPORTED, SHD_ENOMEM.  Free it with export_job_fini(). */
 SHD_MUST_CHECK int export_job_init(struct export_job *out, const struct export_layout *layout,
-                                   struct text *text, export_check *check_model,
-                                   export_check *const *checks, struct shd_error *err);
+                                   struct text *text, export_check *const *checks,
+                                   struct shd_error *err);
 
 void export_job_fini(struct export_job *job);
 

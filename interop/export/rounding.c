@@ -23,9 +23,9 @@ int export_check_products(const struct scenario *scenario, const char *system, u
     if (p->recipe == SCENARIO_NO_RECIPE)
         return SHD_OK;
     if (!(recipes >> p->recipe & 1))
-        what = "products.recipe none, or one that it has";
+        what = "products.recipe none, or a supported recipe";
     else if (!by_block && p->amax != SCENARIO_AMAX_LOCAL)
-        what = "products.amax local, whose scales are of each device's part of the data";
+        what = "products.amax local (scales of each device's shard)";
     else if (p->block > 0)
         what = "products.block 0";
     else if (p->dispatch)
@@ -34,8 +34,9 @@ int export_check_products(const struct scenario *scenario, const char *system, u
         what = "products.kept recipe";
     if (!what)
         return SHD_OK;
-    return shd_error_set(err, SHD_EUNSUPPORTED, "%s does not round products so; expected %s",
-                         system, what);
+    return shd_error_set(err, SHD_EUNSUPPORTED,
+                         "%s does not support this quantization of matmuls; expected %s", system,
+                         what);
 }
 
 /* Add each product of the graph to the first group whose pattern is found in its name. */
@@ -77,7 +78,7 @@ int export_find_rounding(struct export_rounding *out, const struct graph *graph,
     match_fini(&match);
     diag_fini(&diag);
     return status == SHD_OK ? SHD_OK
-                            : shd_error_set(err, status, "the names of products are not sorted");
+                            : shd_error_set(err, status, "the names of matmuls are not sorted");
 }
 
 int export_check_even(const struct export_rounding *rounding, size_t ngroups, const char *system,
@@ -86,8 +87,8 @@ int export_check_even(const struct export_rounding *rounding, size_t ngroups, co
     for (size_t g = 0; g < ngroups; g++)
         if (rounding[g].rounded && rounding[g].wide)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "%s cannot round '%.50s' but not '%.50s'; expected both or "
-                                 "neither in products.except",
+                                 "%s quantizes '%.50s' and '%.50s' alike; expected both or neither "
+                                 "in products.except",
                                  system, rounding[g].rounded, rounding[g].wide);
     return SHD_OK;
 }
@@ -109,13 +110,13 @@ static int check_ends(const struct export_rounding *r, int64_t first, int64_t la
         wide = wide ? wide : r[LAYERS + l].wide;
     if (rounded)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "%s does not round '%.50s'; expected a pattern for it in "
+                             "%s does not quantize '%.50s'; add a pattern for it to "
                              "products.except",
                              system, rounded);
     if (wide)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "%s rounds '%.50s'; expected products.except with all products of "
-                             "the first and last layers, but of no others",
+                             "%s quantizes '%.50s'; expected products.except to match all matmuls "
+                             "of the first and last layers, and of no others",
                              system, wide);
     return SHD_OK;
 }

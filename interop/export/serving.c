@@ -69,13 +69,13 @@ static int note_dim(struct export_serving *e, uint32_t id, uint32_t d)
     if (whole || c == sizeof classes / sizeof *classes)
         return axes == 0 ? SHD_OK
                          : shd_error_set(e->err, SHD_EUNSUPPORTED,
-                                         "%s does not shard '%.60s' along %s; expected a rule "
-                                         "without it",
+                                         "%s does not shard '%.60s' along %s; expected a rule that "
+                                         "leaves this dimension whole",
                                          e->system, node->name, dim);
     if (e->has[classes[c].which] && e->of[classes[c].which] != axes)
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "'%.60s' is sharded along %s over other axes than other parameters "
-                             "are; %s has one layout for all",
+                             "'%.60s' is sharded along %s over other axes than the other "
+                             "parameters; %s supports one layout for all",
                              node->name, dim, e->system);
     e->has[classes[c].which] = true;
     e->of[classes[c].which] = axes;
@@ -110,7 +110,7 @@ static int check_order(const struct export_serving *e)
 
         if (e->all & axis & ~e->batch && inner & e->batch)
             return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                                 "'%.40s' lies outside of axes of the batch in `mesh`; %s has data "
+                                 "'%.40s' is outside the batch axes in `mesh`; %s has data "
                                  "parallelism outermost",
                                  shd_mesh_axis_name(e->layout->mesh, a), e->system);
         inner |= axis;
@@ -137,14 +137,16 @@ static int check_attention(const struct export_serving *e)
 
     if (!export_serving_is(e, SERVING_HEADS, e->inside))
         return export_serving_refuse(
-            e, "shards heads over all axes but those of the batch; expected rules that do");
+            e, "shards heads over all axes but the batch axes; expected rules to match");
     if (!export_serving_is(e, SERVING_WORDS, e->inside) &&
         !(m->vocab % inside && e->of[SERVING_WORDS] == 0))
-        return export_serving_refuse(e, "shards the vocabulary as heads; expected rules that do");
+        return export_serving_refuse(e, "shards the vocabulary like heads; expected rules to "
+                                        "match");
     if (e->has[SERVING_KEY_HEADS] && (!is_outermost(e->of[SERVING_KEY_HEADS], e->inside) ||
                                       keys != (inside < heads ? inside : heads)))
-        return export_serving_refuse(e, "has a key head on each device, or several, or one on each "
-                                        "of several neighbours; expected rules that do");
+        return export_serving_refuse(e, "gives each device at least one KV head, replicated over "
+                                        "neighbours if there are fewer heads; expected rules to "
+                                        "match");
     return SHD_OK;
 }
 
@@ -161,11 +163,11 @@ static int check_context(struct export_serving *e)
     if (!(cut & e->inside) || cut & e->of[SERVING_KEY_HEADS] ||
         is_outermost(cut, e->inside) != (cut == e->inside) ||
         !is_outermost(e->inside & ~cut, e->inside))
-        return export_serving_refuse(e, "cuts the cache over the innermost devices of tensor "
-                                        "parallelism with the same key heads; expected such "
-                                        "a context.axis");
+        return export_serving_refuse(e, "shards the KV cache over the innermost tensor-parallel "
+                                        "devices with the same KV heads; expected context.axis to "
+                                        "match");
     if (s->context.order != SCENARIO_STRIPED || s->step.prefill)
-        return export_serving_refuse(e, "deals out the tokens of a cache one by one, in a decode; "
+        return export_serving_refuse(e, "stripes the KV cache token by token, in decode only; "
                                         "expected context.order striped");
     return SHD_OK;
 }
@@ -194,9 +196,8 @@ static int refuse_types(const struct export_serving *e, const struct scenario *p
 
     option->type->print(plain, option, &value);
     status = shd_error_set(e->err, SHD_EUNSUPPORTED,
-                           "%s loads a model in the types in which it was published; expected %s "
-                           "%.60s",
-                           e->system, option_path(option).text, text_get(&value));
+                           "%s loads a model in its published types; expected %s %.60s", e->system,
+                           option_path(option).text, text_get(&value));
     text_fini(&value);
     return status;
 }
@@ -214,9 +215,8 @@ static int check_value(const struct export_serving *e, const struct scenario *pl
         return SHD_OK;
     if (option_is_in(option, "products"))
         return refuse_types(e, plain, option);
-    return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                         "%s loads a model as %s; expected no %s beside %s", e->system,
-                         s->model.from ? "its config.json says" : "it was published",
+    return shd_error_set(e->err, SHD_EUNSUPPORTED, "%s loads a model as %s; expected no %s with %s",
+                         e->system, s->model.from ? "its config.json says" : "it was published",
                          option_path(option).text, s->model.from ? "model.from" : "model.size");
 }
 
@@ -260,7 +260,7 @@ static int read_plain(struct scenario_file **out, struct export_serving *e)
         status = scenario_parse(out, "<model>", text_get(&text), text.length, NULL, 0, &diag);
     if (status != SHD_OK)
         status = shd_error_set(e->err, status == SHD_ENOMEM ? status : SHD_EUNSUPPORTED,
-                               "%s loads a model by itself: %.100s", e->system,
+                               "%s must load the model from its name alone: %.100s", e->system,
                                diag_first(&diag, "no memory for it"));
     diag_fini(&diag);
     text_fini(&text);
@@ -293,8 +293,8 @@ static int find_model(struct export_serving *e)
                : m->size > 0 ? scenario_model_repository((size_t)m->size - 1, 0)
                              : NULL;
     if (!e->model)
-        return export_serving_refuse(e, "loads a model by its repository, or from the folder of "
-                                        "its config.json; expected a model.size that has one, or "
+        return export_serving_refuse(e, "loads a model from a repository or a folder with "
+                                        "config.json; expected a model.size with a repository, or "
                                         "model.from");
     e->model_length = m->from ? (size_t)(file_name(m->from) - m->from) : strlen(e->model);
     if (m->from && e->model_length == 0) {
@@ -323,8 +323,8 @@ static int check_option(void *arg, const char *option, const char *value)
     if (strchr(option, '.') == NULL)
         return SHD_OK;
     return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                         "a command of %s does not say %s %s; expected its default", e->system,
-                         option, value);
+                         "%s has no option for %s %s; expected its default", e->system, option,
+                         value);
 }
 
 int export_serving_find(struct export_serving *out, const struct export_layout *layout,
@@ -353,8 +353,8 @@ int export_serving_check_copies(const struct export_serving *e)
 {
     if (e->layout->source->model.moe.redundant == 0 || e->of[SERVING_EXPERTS] != 0)
         return SHD_OK;
-    return export_serving_refuse(e, "has copies of experts only where these are dealt out over "
-                                    "devices; expected rules that do, or no moe.redundant");
+    return export_serving_refuse(e, "supports redundant experts only with expert parallelism; "
+                                    "expected rules that shard experts, or no moe.redundant");
 }
 
 int export_serving_check_cache(const struct export_serving *e, int64_t block)
@@ -364,10 +364,10 @@ int export_serving_check_cache(const struct export_serving *e, int64_t block)
     if (scenario_cache_bits(e->layout->source) != 4)
         return SHD_OK;
     if (block == 0)
-        return export_serving_refuse(e, "has no cache of 4 bits; expected another decode.cache");
+        return export_serving_refuse(e, "has no 4-bit KV cache; expected another decode.cache");
     if (d->cache != SCENARIO_CACHE_MXFP4 || d->block != block)
         return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "%s has a cache of 4 bits as mxfp4 with blocks of %" PRId64
+                             "%s supports a 4-bit KV cache only as mxfp4 with blocks of %" PRId64
                              "; expected decode: {cache: mxfp4, block: %" PRId64 "}",
                              e->system, block, block);
     return SHD_OK;
@@ -392,14 +392,14 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
     const struct scenario *s = serving->layout->source;
 
     text_addf(out,
-              "#!/bin/sh\n# Written by 'shardsim export --to %s'; ports and the like are given as "
-              "further options.\n",
+              "#!/bin/sh\n"
+              "# Written by 'shardsim export --to %s'; add options such as ports.\n",
               target);
     export_add_title(out, serving->layout);
     if (beyond_model(s) > 0)
         text_addf(out,
-                  "# Sequences of %" PRId64 " tokens were planned, and the model has %" PRId64
-                  " positions: shorter ones are served.\n",
+                  "# Sequences of %" PRId64 " tokens were planned, and the model has %" PRId64 " "
+                  "positions: the server accepts shorter sequences only.\n",
                   scenario_sequence_tokens(s), scenario_sequence_tokens(s) - beyond_model(s));
 }
 

@@ -10,7 +10,7 @@
 
 #include "export/export.h"
 
-/* What is sharded alike in such systems. */
+/* Classes of dimensions that a server shards alike. */
 enum serving_class {
     SERVING_HEADS,
     SERVING_KEY_HEADS,

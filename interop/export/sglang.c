@@ -44,23 +44,23 @@ static int check(const struct server *v)
     uint32_t experts = e->of[SERVING_EXPERTS];
 
     if (!is_outside(v->copies, v->copy))
-        return export_serving_refuse(e, "has copies of the whole server outermost; expected such a "
-                                        "mesh");
+        return export_serving_refuse(e, "has replicas of the whole server outermost; expected the "
+                                        "mesh to match");
     if (!export_serving_is(e, SERVING_MLP, v->copy) && !export_serving_is(e, SERVING_MLP, 0) &&
         !export_serving_is(e, SERVING_MLP, e->inside))
-        return export_serving_refuse(e, "shards mlps over all devices, as heads, or not at all; "
-                                        "expected rules that do");
+        return export_serving_refuse(e, "shards MLPs over all devices, like heads, or not at all; "
+                                        "expected rules to match");
     if (v->sends && e->of[SERVING_SHARED] != 0 && e->of[SERVING_SHARED] != e->inside)
-        return export_serving_refuse(e, "shards shared experts over all devices, as heads, or not "
-                                        "at all; expected rules that do");
+        return export_serving_refuse(e, "shards shared experts over all devices, like heads, or "
+                                        "not at all; expected rules to match");
     if (e->has[SERVING_EXPERTS] && ((experts | e->of[SERVING_EXPERT_WIDTHS]) != v->copy ||
                                     experts & e->of[SERVING_EXPERT_WIDTHS] ||
                                     !is_outside(experts, e->of[SERVING_EXPERT_WIDTHS])))
-        return export_serving_refuse(e, "deals out experts over the outermost devices, and shards "
-                                        "their widths over the others; expected rules that do");
+        return export_serving_refuse(e, "shards experts over the outermost devices and their "
+                                        "widths over the rest; expected rules to match");
     if (v->sends && experts != v->copy)
-        return export_serving_refuse(e, "has experts on all devices where shared ones are not "
-                                        "sharded over all; expected rules that do");
+        return export_serving_refuse(e, "shards experts over all devices unless shared experts are "
+                                        "sharded over all; expected rules to match");
     return export_serving_check_copies(e);
 }
 
@@ -137,7 +137,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
 const struct export_target export_sglang = {
     .name = "sglang",
-    .desc = "a command of SGLang's server, from what each axis of the mesh shards",
+    .desc = "SGLang server command, from what each mesh axis shards",
     .write = write,
     .software = "sglang",
     .serves = EXPORT_SERVES};

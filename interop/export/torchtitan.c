@@ -27,8 +27,8 @@ static int check_mesh(struct export_job *j)
 
     if (r->data_outside)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan's stages are outermost; expected '%.40s' as the first "
-                             "axis of `mesh`",
+                             "torchtitan's pipeline axis is the outermost; expected '%.40s' as the "
+                             "first axis of `mesh`",
                              j->source->pipeline.axis);
     if (r->zero == 1 || r->zero == 2)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
@@ -37,26 +37,19 @@ static int check_mesh(struct export_job *j)
                              (int)r->zero);
     if (r->zero == 3 && j->source->zero.reshard > SCENARIO_RESHARD_NEVER)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan's parameters do not stay sharded over %d neighbours; "
-                             "expected zero.reshard_after_forward default, always or never",
+                             "torchtitan cannot reshard parameters over groups of %d; expected "
+                             "zero.reshard_after_forward default, always or never",
                              (int)j->source->zero.reshard);
     if (r->size[EXPORT_TENSOR] > 1 && !r->sequence)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan's tensor parallelism shards sequences between layers; "
+                             "torchtitan's tensor parallelism includes sequence parallelism; "
                              "expected a constraint such as [out, [dp, tp, null]]");
     return SHD_OK;
 }
 
-static int check_pipeline(struct export_job *j)
+static int find_schedule(struct export_job *j)
 {
-    const struct scenario_pipeline *p = &j->source->pipeline;
-
-    if (j->roles.size[EXPORT_PIPELINE] == 1)
-        return SHD_OK;
-    if (timetable_find_in(&j->schedule, p->schedule, TIMETABLE_IN_TORCHTITAN, "torchtitan",
-                          j->err) != SHD_OK)
-        return SHD_EUNSUPPORTED;
-    return SHD_OK;
+    return export_find_schedule(j, TIMETABLE_IN_TORCHTITAN, "torchtitan");
 }
 
 static bool is_by_op(const struct scenario_recompute *recompute)
@@ -97,13 +90,13 @@ static int check_types(struct export_job *j)
         return SHD_OK;
     if (scenario_type(s, t->gradients) != kept || scenario_type(s, t->moments) != kept)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan keeps gradients and moments in the type of parameters; "
+                             "torchtitan keeps gradients and moments in the parameters' type; "
                              "expected types.gradients and types.moments %s",
                              shd_dtype_name(kept));
     if (reduce != SHD_F32 && reduce != SHD_BF16)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan sums gradients in float32 or bfloat16; expected "
-                             "types.reduce to be one of them");
+                             "torchtitan reduces gradients in float32 or bfloat16; expected "
+                             "types.reduce float32 or bfloat16");
     return SHD_OK;
 }
 
@@ -116,46 +109,68 @@ static bool overlaps_products(const struct export_job *j)
            !(is_by_op(r) && r->hold);
 }
 
+static int refuse(struct export_job *j, const char *what)
+{
+    return what ? shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what) : SHD_OK;
+}
+
+static int check_recompute(struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || (r->policy && !is_by_op(r)) ||
+        (r->hold && !is_by_op(r)))
+        return refuse(j, "recomputation by patterns; expected recompute none, full or "
+                         "selective_op");
+    if (r->kind == SCENARIO_RECOMPUTE_SELECTIVE)
+        return refuse(j, "recomputation of attention alone (its 'selective' keeps matmul results); "
+                         "expected recompute none, full or selective_op");
+    return SHD_OK;
+}
+
+/* What no layout changes: the model, what is learned of it, its loss and documents, and types. */
+static int check_source(struct export_job *j)
+{
+    const struct scenario *s = j->source;
+    const char *what = NULL;
+    int status = torchtitan_check_model(j);
+
+    if (scenario_offload_option(s) && !offloads_all(s))
+        what = "offload of individual arrays; expected offload.optimizer 1, offload.parameters "
+               "true and no offload.activations, or no offload";
+    else if (s->fused.loss_chunks > 1)
+        what = "option for a loss in chunks; expected fused.loss_chunks 1";
+    else if (s->lora.rank > 0 || s->frozen.n > 0)
+        what = "option for adapters and frozen parameters; expected no lora and no frozen";
+    else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
+        what = "option for packed document lengths; expected no context.documents";
+    else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
+        what = "other computation types; expected model.dtype float32 or bfloat16";
+    else if (s->model.moe.experts > 0 && s->model.moe.routing > SCENARIO_ROUTING_UNIFORM)
+        what = "synthetic routing; expected moe.routing auto, learned or uniform";
+    else if (s->optimizer.kind == SCENARIO_SGD)
+        what = "optimizer SGD; expected adamw";
+    if (status == SHD_OK)
+        status = refuse(j, what);
+    return status == SHD_OK ? check_types(j) : status;
+}
+
 static int check_rest(struct export_job *j)
 {
     const struct scenario *s = j->source;
     const char *what = NULL;
 
-    if (scenario_offload_option(s) && !offloads_all(s))
-        what = "offload of some arrays; expected offload.optimizer 1, offload.parameters true and "
-               "no offload.activations, or no offload";
-    else if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
-             (s->recompute.policy && !is_by_op(&s->recompute)) ||
-             (s->recompute.hold && !is_by_op(&s->recompute)))
-        what = "recomputation by patterns; expected recompute none, full or selective_op";
-    else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
-        what = "recomputation of attention alone (its 'selective' saves products); expected "
-               "recompute none, full or selective_op";
-    else if (!has_such_layers(j))
-        what = "recomputation of such layers; expected all of them, or {kind: full, every: N, "
+    if (!has_such_layers(j))
+        what = "recomputation of these layers; expected all layers, or {kind: full, every: N, "
                "offset: N - 1}, in a pipeline with count: stage and N that divides the layers of "
                "each stage";
-    else if (s->fused.loss_chunks > 1)
-        what = "loss in chunks in a file of options; expected fused.loss_chunks 1";
-    else if (s->lora.rank > 0 || s->frozen.n > 0)
-        what = "option for adapters and frozen parameters here; expected no lora and no frozen";
-    else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
-        what = "lengths of packed documents; expected no context.documents";
     else if (j->roles.size[EXPORT_CONTEXT] > 1 && s->context.order != SCENARIO_ZIGZAG)
-        what = "other order of a sharded sequence than zigzag; expected context.order zigzag";
-    else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
-        what = "other types than these; expected model.dtype float32 or bfloat16";
-    else if (s->model.moe.experts > 0 && s->model.moe.routing > SCENARIO_ROUTING_UNIFORM)
-        what = "workload in the place of a router; expected moe.routing auto, learned or uniform";
-    else if (s->optimizer.kind == SCENARIO_SGD)
-        what = "optimizer SGD; expected adamw";
+        what = "context-parallel order other than zigzag; expected context.order zigzag";
     else if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
                  s->batch.microbatches !=
              s->batch.size)
-        what = "parts of sequences; expected a batch that replicas and microbatches divide";
-    if (what)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what);
-    return SHD_OK;
+        what = "parts of sequences; expected a batch divisible by replicas x microbatches";
+    return refuse(j, what);
 }
 
 #define NMODULES_MAX 32
@@ -176,8 +191,6 @@ static int find_modules(struct export_rounding *out, size_t *n, struct export_jo
 static int check_products(struct export_job *j)
 {
     const struct scenario_products *p = &j->source->products;
-    struct export_rounding rounding[NMODULES_MAX + 2];
-    size_t n;
     int status = export_check_products(
         j->source, "torchtitan",
         1u << SCENARIO_TENSORWISE | 1u << SCENARIO_ROWWISE | 1u << SCENARIO_MXFP8, j->err);
@@ -186,23 +199,34 @@ static int check_products(struct export_job *j)
         return status;
     if (p->gradients != SCENARIO_CODE_OF_RECIPE)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan rounds gradients as its recipe says; expected "
+                             "torchtitan's recipe fixes the type of gradients; expected "
                              "products.gradients recipe");
     if (p->recipe == SCENARIO_MXFP8 && p->gathers)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan gathers weights in 16 bits for mx; expected no "
                              "products.gathers");
+    return SHD_OK;
+}
+
+static int check_modules(struct export_job *j)
+{
+    struct export_rounding rounding[NMODULES_MAX + 2];
+    size_t n;
+    int status;
+
+    if (j->source->products.recipe == SCENARIO_NO_RECIPE)
+        return SHD_OK;
     status = find_modules(rounding, &n, j);
     if (status == SHD_OK)
         status = export_check_even(rounding, n, "torchtitan", j->err);
     if (status == SHD_OK && rounding[n].rounded)
         status = shd_error_set(j->err, SHD_EUNSUPPORTED,
-                               "torchtitan's converters of linear modules do not round '%.60s'; "
-                               "expected a pattern for it in products.except",
+                               "torchtitan's converters of linear modules do not quantize '%.60s'; "
+                               "add a pattern for it to products.except",
                                rounding[n].rounded);
     if (status == SHD_OK && rounding[n + 1].wide)
         status = shd_error_set(j->err, SHD_EUNSUPPORTED,
-                               "torchtitan rounds '%.60s'; expected no pattern for it in "
+                               "torchtitan quantizes '%.60s'; remove its pattern from "
                                "products.except",
                                rounding[n + 1].wide);
     return status;
@@ -310,8 +334,8 @@ static void add_compile(struct export_job *j)
     const struct scenario_recompute *r = &j->source->recompute;
     const struct scenario_fused *fused = &j->layout->source->fused;
     bool loss = fused->loss == SCENARIO_ONE_KERNEL;
-    bool model = is_by_op(r) ? !r->hold
-                             : overlaps_products(j) || fused->activation == SCENARIO_ONE_KERNEL;
+    bool model =
+        is_by_op(r) ? !r->hold : overlaps_products(j) || fused->activation == SCENARIO_ONE_KERNEL;
 
     if (!loss && !model && !is_by_op(r))
         return;
@@ -376,44 +400,37 @@ static void add_head(struct export_job *j)
     torchtitan_add_command(j, torchtitan_find_flavor(&j->source->model));
     torchtitan_add_positions(j);
     if (!j->source->step.update)
-        text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
+        text_add(j->out, "# Planned without an optimizer; torchtitan always trains with one.\n");
     if (j->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
         text_add(j->out, EXPORT_OWN_RATES);
     if (j->roles.size[EXPORT_CONTEXT] > 1 &&
         !scenario_has_axis(&j->source->zero.axes, j->source->context.axis))
-        text_add(j->out, "# torchtitan shards parameters over ranks of context, too: less memory "
-                         "than planned.\n");
-    if (j->roles.size[EXPORT_EXPERT] > 1 && !j->roles.shards_over_experts)
-        text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
+        text_add(j->out, "# torchtitan also shards parameters over context-parallel ranks: less "
                          "memory than planned.\n");
+    if (j->roles.size[EXPORT_EXPERT] > 1 && !j->roles.shards_over_experts)
+        text_add(j->out, "# torchtitan also shards dense parameters over expert-parallel ranks: "
+                         "less memory than planned.\n");
     if (j->roles.sequence && j->source->gathered == SCENARIO_GATHER_AGAIN)
         text_add(j->out,
-                 "# torchtitan keeps what tensor parallelism gathers (gathered: keep): more "
-                 "memory than planned.\n" EXPORT_REMARK "gathered=again\n");
+                 "# torchtitan keeps inputs that tensor parallelism all-gathers (gathered: keep): "
+                 "more memory than planned.\n" EXPORT_REMARK "gathered=again\n");
     if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
         text_add(j->out,
-                 "# torchtitan computes of a layer again only what is read there: less work "
-                 "than planned with recompute.whole.\n" EXPORT_REMARK "recompute.whole=true\n");
+                 "# torchtitan recomputes only what the backward pass reads: less work than "
+                 "planned with recompute.whole.\n" EXPORT_REMARK "recompute.whole=true\n");
     if (j->source->model.moe.experts > 0 && j->source->model.moe.routing != SCENARIO_ROUTING_AUTO)
         text_addf(j->out, EXPORT_REMARK "moe.routing=%s\n",
                   scenario_routing_name(j->source->model.moe.routing));
 }
 
-/* What no layout changes: the model and types. */
-static int check(const struct export_layout *layout, struct shd_error *err)
-{
-    struct export_job j = {.layout = layout, .source = layout->source, .err = err};
-    int status = torchtitan_check_model(&j);
-
-    return status == SHD_OK ? check_types(&j) : status;
-}
+static export_check *const choices[] = {find_schedule, check_recompute, check_products, NULL};
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    static export_check *const checks[] = {check_mesh, check_pipeline, check_products, check_rest,
-                                           check_types, NULL};
+    static export_check *const checks[] = {find_schedule, check_mesh, check_modules, check_rest,
+                                           NULL};
     struct export_job j;
-    int status = export_job_init(&j, layout, out, torchtitan_check_model, checks, err);
+    int status = export_job_init(&j, layout, out, checks, err);
 
     if (status != SHD_OK)
         return status;
@@ -428,8 +445,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
 const struct export_target export_torchtitan = {
     .name = "torchtitan",
-    .desc = "the TOML file of torchtitan, from what each axis of the mesh shards",
+    .desc = "torchtitan TOML config, from what each mesh axis shards",
     .write = write,
     .software = "fsdp2",
-    .check = check,
+    .source = check_source,
+    .choices = choices,
     .offloads = true};

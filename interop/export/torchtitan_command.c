@@ -81,7 +81,7 @@ void torchtitan_add_command(struct export_job *j, const struct family_flavor *fl
         add_configuration(&name, flavor);
     if (!flavor || !is_configured(text_get(&name))) {
         text_addf(j->out,
-                  "# register a configuration%s%s, and give it by --module and --config with the "
+                  "# register a configuration%s%s, and pass it as --module and --config with the "
                   "values below.\n",
                   flavor ? " " : "", text_get(&name));
     } else {
@@ -92,7 +92,8 @@ void torchtitan_add_command(struct export_job *j, const struct family_flavor *fl
         add_sizes(j);
         add_parallelism(j);
         text_add(j->out,
-                 "\n# Its activation_checkpoint and converters are set in that function.\n");
+                 "\n"
+                 "# Set activation_checkpoint and converters in the configuration's function.\n");
     }
     j->out->failed |= name.failed;
     text_fini(&name);

@@ -39,22 +39,34 @@ static bool same_sizes(const struct scenario_model *a, const struct scenario_mod
            same_experts(&a->moe, &b->moe) && same_compression(&a->mla, &b->mla);
 }
 
-const struct family_flavor *torchtitan_find_flavor(const struct scenario_model *model)
+/* Whether a model has the sizes of a flavor. */
+static bool is_flavor(const struct scenario_model *model, const struct family_flavor *flavor)
 {
     struct scenario_model published;
     struct diag diag = DIAG_INIT;
     struct nearest nearest;
-    const struct family_flavor *found = NULL;
+    bool same;
     size_t n;
 
-    for (size_t f = 0; !found && family_flavors[f].size; f++) {
-        nearest_init(&nearest, family_flavors[f].size);
-        if (scenario_find_model(&n, family_flavors[f].size, &nearest) &&
-            published_model(&published, n, INT32_MAX, &diag) && same_sizes(model, &published))
-            found = &family_flavors[f];
-    }
+    nearest_init(&nearest, flavor->size);
+    same = scenario_find_model(&n, flavor->size, &nearest) &&
+           published_model(&published, n, INT32_MAX, &diag) && same_sizes(model, &published);
     diag_fini(&diag);
-    return found;
+    return same;
+}
+
+/* The flavor of the model's own name is looked at first, because reading all takes long. */
+const struct family_flavor *torchtitan_find_flavor(const struct scenario_model *model)
+{
+    const char *name = model->size > 0 ? scenario_model_name((size_t)model->size - 1) : "";
+
+    for (size_t f = 0; family_flavors[f].size; f++)
+        if (!strcmp(family_flavors[f].size, name) && is_flavor(model, &family_flavors[f]))
+            return &family_flavors[f];
+    for (size_t f = 0; family_flavors[f].size; f++)
+        if (is_flavor(model, &family_flavors[f]))
+            return &family_flavors[f];
+    return NULL;
 }
 
 /* Check that the model is torchtitan's llama3 with other sizes; all differences are named at
@@ -86,9 +98,9 @@ static int check_llama(struct export_job *j)
         if (!needs[i].met)
             text_addf(&wanted, "%s%s", n++ ? ", " : "", needs[i].what);
     if (n > 0)
-        status =
-            shd_error_set(j->err, SHD_EUNSUPPORTED,
-                          "torchtitan's llama3 is another model; expected %s", text_get(&wanted));
+        status = shd_error_set(j->err, SHD_EUNSUPPORTED,
+                               "torchtitan's llama3 differs from this model; expected %s",
+                               text_get(&wanted));
     text_fini(&wanted);
     return status;
 }
@@ -104,8 +116,8 @@ int torchtitan_check_model(struct export_job *j)
     if (kind == SCENARIO_LLAMA3 || kind == SCENARIO_TRANSFORMER || kind == SCENARIO_DECODER)
         return check_llama(j);
     return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                         "torchtitan has no such model of kind %s; expected llama3, a "
-                         "transformer or decoder like it, or a published size of qwen3 or deepseek",
+                         "torchtitan has no model like this %s; expected llama3, a transformer or "
+                         "decoder with Llama's layers, or a published size of qwen3 or deepseek",
                          scenario_kind_name(kind));
 }
 
@@ -120,8 +132,8 @@ void torchtitan_add_positions(struct export_job *j)
         return;
     if (!scaled || rope->scaling.factor != 8)
         text_addf(j->out,
-                  "# torchtitan's llama3 scales positions by 8, as Llama 3.1 (since v0.2.0), the "
-                  "scenario by %.15g: the same plan, other positions.\n",
+                  "# torchtitan's llama3 scales RoPE by 8 like Llama 3.1 (since v0.2.0), the "
+                  "scenario by %.15g: same plan, different positions.\n",
                   scaled ? rope->scaling.factor : 1);
 }
 
@@ -137,10 +149,11 @@ void torchtitan_add_model(struct export_job *j)
         return;
     }
     text_addf(j->out,
-              "# There is no flavor of these sizes; register one in torchtitan's llama3:\n"
+              "# torchtitan has no flavor with these sizes; register one in its llama3:\n"
               "#   TransformerModelArgs(dim=%" PRId64 ", n_layers=%" PRId64 ", n_heads=%" PRId64
-              ", n_kv_heads=%" PRId64 ",\n#       vocab_size=%" PRId64
-              ", rope_theta=%.17g, multiple_of=%" PRId64 ", ffn_dim_multiplier=%.10g)\n",
+              ", n_kv_heads=%" PRId64 ",\n"
+              "#       vocab_size=%" PRId64 ", rope_theta=%.17g, multiple_of=%" PRId64 ", "
+              "ffn_dim_multiplier=%.10g)\n",
               m->d_model, m->layers, m->heads, m->kv_heads, m->vocab, m->rope.theta, multiple,
               ((double)m->d_ff - (double)(multiple - 1) / 2 + 0.25) /
                   (double)(8 * m->d_model / 3)); /* rounded up to d_ff, on either side of a tie */

@@ -20,10 +20,10 @@ static int check(const struct export_serving *e)
     if (!export_serving_is(e, SERVING_MLP, e->inside) ||
         !export_serving_is(e, SERVING_SHARED, e->inside))
         return export_serving_refuse(
-            e, "shards mlps and shared experts as heads; expected rules that do");
+            e, "shards MLPs and shared experts like heads; expected rules to match");
     if (e->has[SERVING_EXPERTS] && !apart && !cut)
-        return export_serving_refuse(e, "has whole experts dealt out over all devices, or their "
-                                        "widths sharded over all; expected rules that do");
+        return export_serving_refuse(e, "shards either experts or their widths over all devices; "
+                                        "expected rules to match");
     return export_serving_check_copies(e);
 }
 
@@ -80,7 +80,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
 const struct export_target export_vllm = {
     .name = "vllm",
-    .desc = "a command of vLLM's server, from what each axis of the mesh shards",
+    .desc = "vLLM server command, from what each mesh axis shards",
     .write = write,
     .software = "vllm",
     .serves = EXPORT_SERVES};

@@ -149,9 +149,9 @@ static int read_op(struct asked *out, const json_t *in, struct shd_error *err)
         nearest_add(&near, asked_ops[i].name);
         nearest_add(&near, asked_ops[i].table);
     }
-    return shd_error_set(err, *name ? SHD_EINVAL : SHD_ETYPE, "there is no kernel '%.40s'%s", name,
+    return shd_error_set(err, *name ? SHD_EINVAL : SHD_ETYPE, "unknown kernel '%.40s'%s", name,
                          near.best ? nearest_hint(&near).text
-                                   : "; expected one such as product, decode or all-reduce");
+                                   : "; expected a kernel such as product, decode or all-reduce");
 }
 
 static bool is_size_of(const struct asked_op *op, const char *key, size_t *n)
@@ -176,7 +176,7 @@ static int check_divides(const struct asked *asked, const char *what, const char
                          (long long)json_integer_value(a), by, (long long)json_integer_value(b));
 }
 
-/* Whether all keys are sizes of the op, and those that it needs are there. */
+/* Check that all keys are sizes of the op, and that none is missing. */
 static int check_keys(const struct asked *asked, struct shd_error *err)
 {
     const struct asked_op *op = asked->op;
@@ -206,9 +206,9 @@ static int check_sizes(const struct asked *asked, struct shd_error *err)
     if (status == SHD_OK)
         status = check_divides(asked, "experts", "ep", err);
     if (status == SHD_OK && number_of((void *)asked, "topk") > number_of((void *)asked, "experts"))
-        status =
-            shd_error_set(err, SHD_EINVAL, "'topk' is %.0f; expected at most as many as 'experts'",
-                          number_of((void *)asked, "topk"));
+        status = shd_error_set(err, SHD_EINVAL,
+                               "'topk' is %.0f; expected at most the value of 'experts'",
+                               number_of((void *)asked, "topk"));
     return status;
 }
 
@@ -280,8 +280,8 @@ static int read_asked(struct asked *out, const json_t *in, struct shd_error *err
     out->sizes = json_object_get(in, "sizes");
     if (status == SHD_OK && !out->type)
         status = shd_error_set(err, SHD_ETYPE,
-                               "'type' of %s is missing; expected a name in the list "
-                               "measured_kernels of the cluster's file",
+                               "'type' of %s is missing; expected a name from measured_kernels of "
+                               "the cluster's file",
                                out->op->name);
     if (status == SHD_OK)
         split_name(out);

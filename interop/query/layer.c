@@ -24,7 +24,7 @@ static bool is_interleaved(struct graph *g, const json_t *convention)
     const char *name = json_string_value(convention);
 
     if (convention && (!name || (strcmp(name, "half") != 0 && strcmp(name, "interleaved") != 0)))
-        graph_fail(g, SHD_EINVAL, "a convention of RoPE is half or interleaved, not '%.60s'",
+        graph_fail(g, SHD_EINVAL, "the RoPE convention is '%.60s'; expected half or interleaved",
                    name ? name : "that");
     return name && !strcmp(name, "interleaved");
 }
@@ -49,7 +49,7 @@ static void check_said(struct graph *g, const json_t *attrs, const char *key, bo
     const json_t *said = json_object_get(attrs, key);
 
     if (json_is_boolean(said) && json_is_true(said) != is)
-        graph_fail(g, SHD_EINVAL, "'%s' is %s, and the tensors are not so", key,
+        graph_fail(g, SHD_EINVAL, "'%s' is %s, but the tensors disagree", key,
                    json_is_true(said) ? "true" : "false");
 }
 
@@ -59,7 +59,7 @@ static void check_activation(struct graph *g, const json_t *attrs, const char *k
     const char *said = json_string_value(json_object_get(attrs, key));
 
     if (said && strcmp(said, gated ? "swiglu" : "gelu") != 0)
-        graph_fail(g, SHD_EINVAL, "'%s' is '%.60s', and the tensors are of %s", key, said,
+        graph_fail(g, SHD_EINVAL, "'%s' is '%.60s', but the tensors are those of %s", key, said,
                    gated ? "swiglu" : "gelu");
 }
 
@@ -103,8 +103,7 @@ static uint32_t as_out(struct graph *g, uint32_t y)
 
 static uint32_t build_attention(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
-    const struct attention_weights w = {
-        .q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]};
+    const struct attention_weights w = {.q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]};
     const struct attention_opts opts = attention_of(g, attrs);
 
     return as_out(g, layer_attention(g, "attn", nodes[0], &w, &opts));
@@ -253,8 +252,8 @@ static void moe_outputs(struct graph *g, const struct moe *m, uint32_t y)
 
     if (g->err.status != SHD_OK)
         return;
-    ids = graph_topk(g, "topk_index", probs, g->nodes[probs].dims[1], g->nodes[m->ids].dims[2],
-                     NULL);
+    ids =
+        graph_topk(g, "topk_index", probs, g->nodes[probs].dims[1], g->nodes[m->ids].dims[2], NULL);
     graph_output(g, GRAPH_OUTPUT, "out", y, GRAPH_NONE);
     graph_output(g, GRAPH_OUTPUT, "router_probs", probs, GRAPH_NONE);
     graph_output(g, GRAPH_OUTPUT, "topk_index", ids, GRAPH_NONE);
@@ -445,8 +444,8 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
         return graph_fail(graph, SHD_EINVAL, "'%s' must have the dimensions %s, not %zu of them",
                           t->name, t->dims, rank);
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
-        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
-                          t->name);
+        return graph_fail(graph, SHD_EUNSUPPORTED,
+                          "computation in the type of '%s' is not supported", t->name);
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
 }
 
@@ -458,9 +457,9 @@ static bool is_optional(const struct layer_kind *kind, const char *tensor)
 /* Names of sizes in questions, and their dimensions. */
 static const struct size_name {
     const char *key, *dim;
-} size_names[] = {{"batch", "batch"},       {"seq", "seq"},           {"d_model", "embed"},
-                  {"d_ff", "mlp"},          {"heads", "heads"},       {"kv_heads", "kv_heads"},
-                  {"head_dim", "head_dim"}, {"tokens", "tokens"},     {"experts", "expert"},
+} size_names[] = {{"batch", "batch"},       {"seq", "seq"},       {"d_model", "embed"},
+                  {"d_ff", "mlp"},          {"heads", "heads"},   {"kv_heads", "kv_heads"},
+                  {"head_dim", "head_dim"}, {"tokens", "tokens"}, {"experts", "expert"},
                   {"vocab", "vocab"},       {NULL, NULL}};
 
 void layer_check_sizes(struct graph *graph, const json_t *sizes)
@@ -471,9 +470,8 @@ void layer_check_sizes(struct graph *graph, const json_t *sizes)
         for (uint32_t d = 0; d < graph->ndims && json_is_integer(said); d++)
             if (!strcmp(graph->dims[d].name, size->dim) &&
                 graph->dims[d].size != json_integer_value(said))
-                graph_fail(graph, SHD_EINVAL, "'%s' is %lld, and that of the tensors is %lld",
-                           size->key, (long long)json_integer_value(said),
-                           (long long)graph->dims[d].size);
+                graph_fail(graph, SHD_EINVAL, "'%s' is %lld, but the tensors have %lld", size->key,
+                           (long long)json_integer_value(said), (long long)graph->dims[d].size);
     }
 }
 
@@ -523,8 +521,8 @@ int layer_check_names(const struct layer_kind *kind, const json_t *in, struct sh
         const char *attr = json_object_iter_key(i);
 
         if (!words_has(kind->attrs, attr) && !is_size(kind, attr))
-            status = shd_error_set(err, SHD_EINVAL, "%s has no attribute '%.60s'", kind->name,
-                                   attr);
+            status =
+                shd_error_set(err, SHD_EINVAL, "%s has no attribute '%.60s'", kind->name, attr);
     }
     return status;
 }
@@ -545,7 +543,7 @@ uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const j
         return GRAPH_NONE;
     result = kind->build(graph, attrs, nodes);
     if (result == GRAPH_NONE) /* the first error is kept */
-        return graph_fail(graph, SHD_EINVAL, "%s cannot be made of these tensors", kind->name);
+        return graph_fail(graph, SHD_EINVAL, "%s cannot be built from these tensors", kind->name);
     return result;
 }
 
@@ -559,7 +557,7 @@ void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uin
         return;
     if (graph->nodes[result].rank > 0) {
         if (ct == GRAPH_NONE) {
-            graph_fail(graph, SHD_EINVAL, "there is no tensor 'ct' to take the gradient along");
+            graph_fail(graph, SHD_EINVAL, "the cotangent tensor 'ct' is missing");
             return;
         }
         loss = graph_map(graph, "loss/product", KERN_MUL, result, ct, 0);

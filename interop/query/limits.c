@@ -53,21 +53,21 @@ int limits_check(const struct program *program, uint32_t nsteps, bool listed, st
     uint128 actions = n * nsteps * count_actions(program) / program->nranks;
 
     if (ndevices > LIMIT_DEVICES)
-        return shd_error_set(err, SHD_ERANGE, "%d devices are not executed, at most %d are",
+        return shd_error_set(err, SHD_ERANGE, "%d devices exceed the limit of an execution, %d",
                              (int)ndevices, LIMIT_DEVICES);
     if (bytes > LIMIT_BYTES)
         return shd_error_set(err, SHD_ERANGE,
-                             "%s of memory for all devices are not executed, at most %s are",
+                             "%s of memory for all devices exceeds the limit of an execution, %s",
                              units_print_bytes(bytes).text, units_print_bytes(LIMIT_BYTES).text);
     if (flops > LIMIT_FLOPS)
-        return shd_error_set(err, SHD_ERANGE, "%s flops are not executed, at most %s are",
+        return shd_error_set(err, SHD_ERANGE, "%s flops exceed the limit of an execution, %s",
                              units_print_count(flops).text, units_print_count(LIMIT_FLOPS).text);
     if (actions > LIMIT_ACTIONS)
-        return shd_error_set(err, SHD_ERANGE, "%s ops are not executed, at most %s are",
+        return shd_error_set(err, SHD_ERANGE, "%s ops exceed the limit of an execution, %s",
                              units_print_count(actions).text,
                              units_print_count(LIMIT_ACTIONS).text);
     if (elements > LIMIT_LISTED_ELEMENTS)
-        return shd_error_set(err, SHD_ERANGE, "%s elements are not listed, at most %s are",
+        return shd_error_set(err, SHD_ERANGE, "%s elements exceed the limit of a listing, %s",
                              units_print_count(elements).text,
                              units_print_count(LIMIT_LISTED_ELEMENTS).text);
     return SHD_OK;

@@ -75,7 +75,7 @@ static void write_beyond(struct json_out *out, const struct kernel_row *row,
                       !model || time->beyond || row->unlike || is_alike(model, row));
     json_out_key_array(out, "extrapolated_in");
     if (!model)
-        json_out_string(out, "no such kernel was measured on the cluster");
+        json_out_string(out, "the kernel was not measured on the cluster");
     if (row->unlike)
         json_out_string(out, row->unlike);
     if (model && is_alike(model, row)) {
@@ -147,93 +147,85 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
 }
 
 #define SIZE "whole number from 1 to 2147483647"
-#define OTHERS "of other ops none"
+#define OTHERS "none for other ops"
 
 const struct query_op query_kernel_time_ops[] = {
     {.name = "kernel.time",
      .answer = answer,
      .about =
-         "The time of one kernel, or of a collective inside a node, on a cluster: as a plan of "
-         "serving takes it, from models of measured kernels where the cluster has them, and how "
-         "far "
-         "these were off on measured kernels that they were not fitted to. Names of sizes are "
-         "columns of the tables of 'shardsim calibrate --kernels'.",
+         "The time of one kernel, or of a collective inside a node, on a cluster, as a serving "
+         "plan uses it. Where the cluster has models of measured kernels, also their error on "
+         "kernels left out of the fit. Names of sizes are columns of the tables of 'shardsim "
+         "calibrate --kernels'.",
      .in = QUERY_FIELDS(
          {"op", "text", NULL,
           "product, prefill, decode, mla_prefill, mla_decode, experts, quantize, copy; all-reduce, "
           "all-gather, reduce-scatter or all-to-all of NCCL, engine-all-reduce; dispatch, combine "
-          "and "
-          "prepare of experts' rows; mla_module_prefill and mla_module_decode, latent attention "
-          "with "
-          "its projections; linear, a part of a layer of Mamba-2, gated delta rules or KDA. gemm "
-          "is "
-          "a product, moe are experts."},
+          "and prepare of tokens for experts; mla_module_prefill and mla_module_decode, latent "
+          "attention (MLA) with its projections; linear, a kernel of a Mamba-2, gated delta rule "
+          "or KDA layer. product (or gemm) is a matmul; moe is another name of experts."},
          {"type", "text", "in 16 bits",
-          "Of a product bfloat16, fp8, fp8_block or nvfp4, of experts also int4_wo or w4a16_mxfp4; "
-          "of attention that of the computation and that of the cache: bfloat16/bfloat16, "
-          "bfloat16/fp8 or fp8/fp8, with projections also their type. Of dispatch, combine, "
-          "prepare and "
-          "linear a name, such as trtllm/NVLinkTwoSided/nvfp4 or "
-          "gdn/vllm/causal_conv1d_fn/prefill: "
-          "the list measured_kernels of the cluster's file has them. Others have one type."},
+          "Matmul: bfloat16, fp8, fp8_block or nvfp4; experts also int4_wo or w4a16_mxfp4. "
+          "Attention: type of computation / type of KV cache: bfloat16/bfloat16, bfloat16/fp8 or "
+          "fp8/fp8, with projections also their type. Dispatch, combine, prepare and linear: a "
+          "name such as trtllm/NVLinkTwoSided/nvfp4 or gdn/vllm/causal_conv1d_fn/prefill: "
+          "measured_kernels in the cluster's file lists them. Other ops have one type."},
          {"cluster", "text", NULL, "A cluster by name, as 'shardsim show hardware' lists them."},
-         {"sizes", "object", NULL, "Those of the op; the others are errors."},
-         {"sizes.m", SIZE, OTHERS, "Rows of a product, or of a matrix that is quantized."},
-         {"sizes.n", SIZE, OTHERS, "Columns of a product's weights."},
-         {"sizes.k", SIZE, OTHERS, "Elements of a row."},
+         {"sizes", "object", NULL, "The sizes of the op; sizes of other ops are errors."},
+         {"sizes.m", SIZE, OTHERS, "Rows (M) of a matmul, or of a matrix to quantize."},
+         {"sizes.n", SIZE, OTHERS, "Columns (N) of a matmul's weights."},
+         {"sizes.k", SIZE, OTHERS, "Elements of a row (K)."},
          {"sizes.batch", SIZE, OTHERS, "Sequences of attention."},
          {"sizes.length", SIZE, OTHERS,
-          "Tokens of each prompt; keys that each query of a decode sees, its own included."},
-         {"sizes.heads", SIZE, OTHERS, "Query heads of a device."},
-         {"sizes.kv_heads", SIZE, OTHERS, "Key heads of a device."},
-         {"sizes.head_dim", SIZE, OTHERS, "Elements of a head."},
+          "Tokens of each prompt; in a decode the context length, the new token included."},
+         {"sizes.heads", SIZE, OTHERS, "Query heads per device."},
+         {"sizes.kv_heads", SIZE, OTHERS, "KV heads per device."},
+         {"sizes.head_dim", SIZE, OTHERS, "Head size."},
          {"sizes.window", "whole number from 0 to 2147483647", "0",
-          "Keys that a query sees at most; 0: all."},
+          "Sliding window: keys that a query attends to at most; 0: all."},
          {"sizes.tokens", SIZE, OTHERS,
-          "Tokens of all devices that the experts lie on; of an exchange those of each."},
-         {"sizes.hidden", SIZE, OTHERS, "Elements of a token."},
-         {"sizes.inter", SIZE, OTHERS, "Elements inside an expert, of all devices."},
-         {"sizes.topk", SIZE, OTHERS, "Experts that each token chooses, evenly."},
-         {"sizes.experts", SIZE, OTHERS, "Experts of all devices."},
-         {"sizes.tp", SIZE, "1", "Devices that each expert is cut over."},
-         {"sizes.ep", SIZE, "1", "Devices that the experts are shared out to."},
+          "Tokens of all expert-parallel devices; for dispatch and combine, tokens per device."},
+         {"sizes.hidden", SIZE, OTHERS, "Hidden size."},
+         {"sizes.inter", SIZE, OTHERS, "Intermediate size of an expert, before sharding."},
+         {"sizes.topk", SIZE, OTHERS, "Experts per token (top-k), evenly loaded."},
+         {"sizes.experts", SIZE, OTHERS, "Experts in total."},
+         {"sizes.tp", SIZE, "1", "Tensor-parallel size of an expert."},
+         {"sizes.ep", SIZE, "1", "Expert-parallel size."},
          {"sizes.gated", "whole number from 0 to 1", "1",
-          "1: experts have two products into their inside, 0: one."},
-         {"sizes.num_k_heads", SIZE, OTHERS, "Key heads of a delta rule."},
+          "1: experts have a gate and an up projection, 0: one."},
+         {"sizes.num_k_heads", SIZE, OTHERS, "Key heads of a delta-rule layer."},
          {"sizes.head_k_dim", SIZE, OTHERS, "Elements of one."},
-         {"sizes.num_v_heads", SIZE, OTHERS, "Value heads of a delta rule."},
+         {"sizes.num_v_heads", SIZE, OTHERS, "Value heads of a delta-rule layer."},
          {"sizes.head_v_dim", SIZE, OTHERS, "Elements of one."},
          {"sizes.nheads", SIZE, OTHERS, "Heads of Mamba-2."},
-         {"sizes.n_groups", SIZE, OTHERS, "Groups of heads that share a state's rows."},
-         {"sizes.d_state", SIZE, OTHERS, "Rows of a state."},
-         {"sizes.d_conv", SIZE, "4", "Tokens that a convolution sees."},
-         {"sizes.devices", "whole number from 2 to 1048576", OTHERS, "Devices of a collective."},
+         {"sizes.n_groups", SIZE, OTHERS, "State groups (heads share B and C)."},
+         {"sizes.d_state", SIZE, OTHERS, "State size."},
+         {"sizes.d_conv", SIZE, "4", "Width of the convolution, in tokens."},
+         {"sizes.devices", "whole number from 2 to 1048576", OTHERS, "Devices of the collective."},
          {"sizes.bytes", "whole number from 1 to 1125899906842624", OTHERS,
-          "Bytes of a collective's whole array, or that a copy reads and writes."}),
+          "Bytes of the collective's whole array, or read and written by a copy."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"seconds", "number", NULL,
-          "Of a product or experts with all that a layer from 16 bits to 16 bits takes: codes of "
-          "the input, and choosing, gathering and adding up the experts' rows."},
+          "Matmul or experts with 16-bit input and output: includes quantizing the input, and "
+          "routing, gathering and summing the experts' tokens."},
          {"bound_by", "text", NULL,
-          "compute, memory, launch or tiles; of a collective latency, bandwidth or host."},
+          "compute, memory, launch or tiles; for a collective latency, bandwidth or host."},
          {"by", "text", NULL,
-          "'measured kernels': a model of such; 'constants': those of the cluster's file."},
+          "'measured kernels': a model fitted to them; 'constants': the constants of the cluster's "
+          "file."},
          {"error", "object or null", NULL,
-          "Of the model, on shapes left out of its fit: rows, median and p90 of the relative "
-          "error, "
-          "and of_size, the same of measured kernels of the sizes told there, or null. null: no "
-          "such kernel "
-          "was measured."},
-         {"extrapolated", "boolean", NULL, "Whether no measured kernel is like it."},
+          "Error of the model on shapes left out of its fit: rows, median and p90 of the relative "
+          "error; of_size, the same for measured kernels of the named sizes, or null. null: no "
+          "such kernel was measured."},
+         {"extrapolated", "boolean", NULL, "Whether the kernel is outside the measured range."},
          {"extrapolated_in", "list of texts", NULL, "In what."}),
      .errors = NULL,
      .question =
          "{'op': 'product', 'type': 'bfloat16', 'cluster': 'h100-sxm', 'sizes': {'m': 64, 'n': "
          "4096, 'k': 4096}}",
-     .reply =
-         "'out':{'seconds':1.6010635e-05,'bound_by':'memory','by':'measured "
-         "kernels','error':{'rows':"
-         "18204,'median':0.032,'p90':0.1,'of_size':{'sizes':'m above 16 to 128','rows':3444,"
-         "'median':0.031,'p90':0.083}},'extrapolated':false,'extrapolated_in':[]}"},
+     .reply = "'out':{'seconds':1.6010635e-05,'bound_by':'memory','by':'measured "
+              "kernels','error':{'rows':"
+              "18204,'median':0.032,'p90':0.1,'of_size':{'sizes':'m above 16 to 128','rows':3444,"
+              "'median':0.031,'p90':0.083}},'extrapolated':false,'extrapolated_in':[]}"},
     {.name = NULL}};

@@ -44,8 +44,8 @@ static int check_values(const json_t *data, const struct kern_source *source, in
 
         kern_fill(source, SHD_I32, 1, &n, &i, &one, &made);
         if (!json_is_integer(value) || json_integer_value(value) != (mask ? made != 0 : made))
-            return shd_error_set(err, SHD_EINVAL, "entry %lld of 'values' is not what seed and "
-                                 "mod make, which is %d",
+            return shd_error_set(err, SHD_EINVAL,
+                                 "entry %lld of 'values' differs from seed and mod, which give %d",
                                  (long long)i, (int)(mask ? made != 0 : made));
     }
     return SHD_OK;
@@ -119,7 +119,7 @@ static int build_graph(struct layer_question *q, const json_t *in, struct shd_er
         return status;
     kind = layer_find(name);
     if (!kind)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no kind of layer '%.60s'", name);
+        return shd_error_set(err, SHD_EUNSUPPORTED, "unknown layer kind '%.60s'", name);
     status = layer_check_names(kind, in, err);
     if (status == SHD_OK)
         status = layer_question_begin(q, kind, err);
@@ -143,7 +143,8 @@ static int read_specs(struct layer_question *q, const json_t *in, struct shd_err
         const json_t *spec = json_object_get(specs, name);
 
         if (spec && q->tensors[t] == GRAPH_NONE)
-            status = shd_error_set(err, SHD_EINVAL, "a spec for '%s', which is not given", name);
+            status = shd_error_set(err, SHD_EINVAL, "a spec for '%s', but no such tensor is given",
+                                   name);
         else
             status = layer_question_bind(q, q->tensors[t], spec, err);
     }
@@ -233,71 +234,70 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
-#define DATA_FIELDS(name, about)                                                             \
-    {name ".seed", "whole number from 0 to 4294967295", "0", "As of a tensor."},              \
-        {name ".mod", "whole number from 1 to 4294967295", "1", "What numbers are below."},  \
-    {                                                                                        \
-        name ".values", "list of whole numbers", "none",                                     \
-            about ", which seed and mod must make; as many are run, or attrs.tokens."         \
+#define DATA_FIELDS(name, about)                                                            \
+    {name ".seed", "whole number from 0 to 4294967295", "0", "As of a tensor."},            \
+        {name ".mod", "whole number from 1 to 4294967295", "1", "What numbers are below."}, \
+    {                                                                                       \
+        name ".values", "list of whole numbers", "none",                                    \
+            about ", equal to what seed and mod give; their number must be attrs.tokens."   \
     }
 
 const struct query_op query_layer_ops[] = {
     {.name = "layer.run",
      .answer = answer_run,
-     .about = "Runs one layer, forward and backward, on device threads in float32, and gives its "
-              "outputs and gradients in numbers. The loss is the sum of output times ct, but of "
-              "xent its own.",
+     .about = "Runs one layer, forward and backward, on device threads in float32, and returns "
+              "outputs and gradients. The loss is sum(output * ct), for xent the cross-entropy.",
      .in = QUERY_FIELDS(
          {"kind", "text", NULL,
           "mlp_gelu, mlp_swiglu, attention, block, rmsnorm, layernorm, rope, moe or xent."},
          {"tensors", "object", NULL,
-          "Tensors by name: of mlp_gelu x, w1, w2, ct and perhaps b1, b2; of mlp_swiglu x, wg, wu, "
-          "w2, ct; of attention x, wq, wk, wv, wo, ct; of block also w1 (or wg, wu), w2, g1, g2; "
-          "of rmsnorm x, g, ct; of layernorm x, g, ct and perhaps b; of rope x, ct; of moe x, wr, "
-          "w1 (or wg, wu), w2, ct; of xent logits, or h and wv."},
-         {"tensors.*", "tensor", "none", "Each of them."},
-         {"labels", "object", "none", "Of xent, besides: a whole number a token."},
+          "Tensors by name. mlp_gelu: x, w1, w2, ct, optionally b1, b2; mlp_swiglu: x, wg, wu, w2, "
+          "ct; attention: x, wq, wk, wv, wo, ct; block: also w1 (or wg, wu), w2, g1, g2; rmsnorm: "
+          "x, g, ct; layernorm: x, g, ct, optionally b; rope: x, ct; moe: x, wr, w1 (or wg, wu), "
+          "w2, ct; xent: logits, or h and wv."},
+         {"tensors.*", "tensor", "none", "The tensors."},
+         {"labels", "object", "none", "xent also: one whole number per token."},
          DATA_FIELDS("labels", "The labels"),
          {"mask", "object", "none",
-          "Of xent, besides: likewise; a token whose number is 0 is left out."},
-         DATA_FIELDS("mask", "0 where a token is left out, else 1"),
-         {"attrs", "object", "{}", "Of a kind: what its tensors do not say; or say, too."},
+          "xent also: one whole number per token; tokens with mask 0 are ignored."},
+         DATA_FIELDS("mask", "0 to ignore a token, else 1"),
+         {"attrs", "object", "{}",
+          "Attributes of the kind that the tensors do not determine; others may be repeated."},
          {"attrs.causal", "boolean", "true", "Of attention and block."},
          {"attrs.rope", "list", "none",
-          "Of attention and block: [theta, \"half\" or \"interleaved\"]."},
+          "For attention and block: [theta, \"half\" or \"interleaved\"]."},
          {"attrs.eps", "number", "1e-6, of layernorm 1e-5", "Of norms; of block 1e-6."},
          {"attrs.theta", "number", "10000", "Of rope."},
          {"attrs.convention", "text", "\"half\"", "Of rope: half or interleaved."},
-         {"attrs.pos0", "whole number", "0", "Of rope: the position of the first token."},
+         {"attrs.pos0", "whole number", "0", "For rope: the position of the first token."},
          {"attrs.top_k", "whole number", "none", "Of moe, which must have it."},
-         {"attrs.renormalize", "boolean", "false", "Of moe: gates are over their sum."},
-         {"attrs.tokens", "whole number", "as the tensors say", "Of moe and xent."},
-         {"attrs.mlp", "text", "as the tensors say", "Of block: gelu or swiglu; checked."},
-         {"attrs.act", "text", "as the tensors say", "Of moe: gelu or swiglu; checked."},
-         {"attrs.bias", "boolean", "as the tensors say", "Of mlp_gelu; checked."},
-         {"attrs.from_hidden", "boolean", "as the tensors say", "Of xent; checked."},
-         {"attrs.mask", "boolean", "as the tensors say", "Of xent; checked."},
-         {"attrs.batch", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.seq", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.d_model", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.d_ff", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.heads", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.kv_heads", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.head_dim", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.experts", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.vocab", "whole number", "as the tensors say", "Checked against them."},
-         {"attrs.x_scale", "number", "as the tensors say", "Has no effect."},
-         {"attrs.logit_scale", "number", "as the tensors say", "Has no effect."},
-         {"mesh", "mesh", "one device", "The devices to run on."},
-         {"specs", "object", "{}",
-          "The spec of each tensor on the mesh; without one it is replicated."}),
+         {"attrs.renormalize", "boolean", "false", "Of moe: gates are normalized."},
+         {"attrs.tokens", "whole number", "from the tensors", "Of moe and xent."},
+         {"attrs.mlp", "text", "from the tensors", "Of block: gelu or swiglu; checked."},
+         {"attrs.act", "text", "from the tensors", "Of moe: gelu or swiglu; checked."},
+         {"attrs.bias", "boolean", "from the tensors", "Of mlp_gelu; checked."},
+         {"attrs.from_hidden", "boolean", "from the tensors", "Of xent; checked."},
+         {"attrs.mask", "boolean", "from the tensors", "Of xent; checked."},
+         {"attrs.batch", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.seq", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.d_model", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.d_ff", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.heads", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.kv_heads", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.head_dim", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.experts", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.vocab", "whole number", "from the tensors", "Checked against them."},
+         {"attrs.x_scale", "number", "from the tensors", "Has no effect."},
+         {"attrs.logit_scale", "number", "from the tensors", "Has no effect."},
+         {"mesh", "mesh", "one device", "The device mesh."},
+         {"specs", "object", "{}", "The spec of each tensor on the mesh; default: replicated."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"outputs", "object", NULL,
-          "For each output (out, loss; of moe router_probs, topk_index, gates, tokens_per_expert; "
-          "of xent per_token) its shape and values, row-major."},
+          "For each output (out, loss; moe: router_probs, topk_index, gates, tokens_per_expert; "
+          "xent: per_token) its shape and values, row-major."},
          {"grads", "object", NULL,
-          "For each tensor but ct, labels and mask its gradient: shape and values."},
+          "The gradient of each tensor except ct, labels and mask: shape and values."},
          {"devices", "whole number", NULL, "With a mesh: its devices."},
          {"received_bytes", "whole number", NULL, "With a mesh: bytes received by all devices."}),
      .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",

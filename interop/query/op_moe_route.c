@@ -17,8 +17,9 @@
 #include "question/read_field.h"
 
 #define SCORES_MAX (int64_t)(LIMIT_LISTED_ELEMENTS / 4) /* of all tokens */
-#define LOOKS_MAX (256 * SCORES_MAX) /* comparisons of scores: all of a token's for each of its
-                                        choices */
+#define LOOKS_MAX                                                                 \
+    (256 * SCORES_MAX) /* comparisons of scores: all of a token's for each of its \
+                          choices */
 
 struct route {
     int64_t tokens, experts, choices, ranks;
@@ -29,7 +30,7 @@ struct route {
     float *logits;      /* [tokens][experts] */
     double *probs;      /* [tokens][experts] */
     int32_t *ids;       /* [tokens][choices] */
-    int32_t *slots;     /* for both queue orders, one after the other */
+    int32_t *slots;     /* for token-major, then slot-major queues */
     int32_t *counts;    /* [experts] before drops, then for both queue orders */
     uint64_t *copies;   /* [ranks][ranks] */
     double *importance; /* [experts]: mean probability */
@@ -371,40 +372,43 @@ static int answer_route(const json_t *in, struct json_out *out, struct shd_error
 const struct query_op query_moe_route_ops[] = {
     {.name = "moe.route",
      .answer = answer_route,
-     .about = "What a router of a mixture of experts decides of made-up scores: choices, places in "
-              "the queues of experts, and copies sent from rank to rank.",
+     .about = "Routing of a mixture of experts on random scores: chosen experts, slots in the "
+              "experts' queues, and all-to-all send counts from rank to rank.",
      .in = QUERY_FIELDS(
-         {"tokens", "whole number", NULL, "Tokens of all ranks; they divide by ranks."},
-         {"experts", "whole number", NULL, "Experts of all ranks; they divide by ranks."},
-         {"top_k", "whole number", NULL, "Experts that a token chooses."},
+         {"tokens", "whole number", NULL, "Tokens of all ranks; a multiple of ranks."},
+         {"experts", "whole number", NULL, "Experts of all ranks; a multiple of ranks."},
+         {"top_k", "whole number", NULL, "Experts per token."},
          {"ranks", "whole number", NULL, "Ranks, at most 1024."},
          {"capacity_factor", "number or null", "null",
-          "Slots of an expert are this times top_k * tokens / experts, rounded up; null: no token "
-          "is dropped."},
-         {"seed", "whole number from 0 to 4294967295", "0",
-          "Of the scores, whose values are as those of a tensor."},
+          "Capacity factor: slots of an expert are this times top_k * tokens / experts, rounded "
+          "up; null: no token is dropped."},
+         {"seed", "whole number from 0 to 4294967295", "0", "Seed of the scores."},
          {"scale", "number", "1", "Of the scores."},
-         {"tie_quantum", "number or null", "null", "Scores are rounded to multiples of it."}),
+         {"tie_quantum", "number or null", "null",
+          "Scores are rounded to multiples of this value."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"capacity", "whole number or null", NULL, "Slots of each expert."},
-         {"topk", "list of lists", NULL, "Experts that each token chooses, the best first."},
-         {"gate_renorm", "list of lists", NULL, "Probabilities of the choices, over their sum."},
-         {"softmax_prob", "list of lists", NULL, "Probabilities of the choices among all experts."},
+         {"topk", "list of lists", NULL, "Experts chosen by each token, best first."},
+         {"gate_renorm", "list of lists", NULL,
+          "Gates: probabilities of the choices, normalized over the choices."},
+         {"softmax_prob", "list of lists", NULL,
+          "Softmax probabilities of the choices over all experts."},
          {"tokens_per_expert_before_capacity", "list of whole numbers", NULL,
-          "Choices of each expert."},
+          "Tokens routed to each expert."},
          {"token_major", "object", NULL,
-          "The queue in the order of tokens: tokens_per_expert kept; dropped_count; dropped, each "
-          "[token, expert, choice]; slot_in_expert of each choice, null if dropped; "
-          "a2a_send_counts, copies from rank to rank."},
+          "Queue in token order: tokens_per_expert kept; dropped_count; dropped, each [token, "
+          "expert, choice]; slot_in_expert of each choice, null if dropped; a2a_send_counts from "
+          "rank to rank."},
          {"slot_major", "object", NULL,
-          "The queue with all first choices before all second ones; keys as in token_major."},
+          "Queue with all first choices before all second choices; keys as in token_major."},
          {"a2a_send_counts_dropless", "list of lists", NULL,
-          "Copies from rank to rank if none is dropped."},
+          "Send counts from rank to rank if no token is dropped."},
          {"switch_aux_loss", "number", NULL,
-          "Experts times the sum of an expert's share of choices times its mean probability."},
+          "Switch Transformer load-balancing loss: experts * sum over experts of (fraction of "
+          "choices * mean probability)."},
          {"imbalance_max_over_mean", "number", NULL,
-          "Choices of the most chosen expert over the mean."}),
+          "Tokens of the most loaded expert, divided by the mean of all experts."}),
      .errors = "indivisible",
      .question =
          "{'tokens': 4, 'experts': 2, 'top_k': 1, 'ranks': 2, 'capacity_factor': 0.5, 'seed': 5}",

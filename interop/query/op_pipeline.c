@@ -63,8 +63,8 @@ static int check_size(const struct timetable_sizes *s, struct shd_error *err)
 
     if (n > LIMIT_LISTED_ELEMENTS)
         return shd_error_set(err, SHD_ERANGE,
-                             "the actions of %u ranks, %u stages a rank and %u microbatches are "
-                             "not listed",
+                             "%u ranks, %u stages per rank and %u microbatches have too many "
+                             "actions to list",
                              (unsigned)s->nranks, (unsigned)s->stages_per_rank,
                              (unsigned)s->nmicrobatches);
     return SHD_OK;
@@ -152,32 +152,31 @@ static int answer_schedule(const json_t *in, struct json_out *out, struct shd_er
 const struct query_op query_pipeline_ops[] = {
     {.name = "pipeline.schedule",
      .answer = answer_schedule,
-     .about = "The order in which the ranks of a pipeline do forward and backward passes, and what "
-              "it comes to without communication.",
-     .in = QUERY_FIELDS({"schedule", "text", NULL,
-                         "Its name, as 'shardsim show timetable all' has it."},
-                        {"pp", "whole number from 1 to 2147483647", "1", "Ranks of the pipeline."},
-                        {"stages_per_rank", "whole number from 1 to 2147483647", "1",
-                         "Stages of each rank."},
-                        {"microbatches", "whole number from 1 to 2147483647", "1", "Microbatches."},
-                        {"times", "object", "{}", "How long an action takes, in any unit."},
-                        {"times.F", "number", "1", "Forward."},
-                        {"times.B", "number", "2", "Backward."},
-                        {"times.I", "number", "1", "Backward of inputs."},
-                        {"times.W", "number", "1", "Backward of weights."},
-                        {"times.FB", "number", "their sum",
-                         "A forward and a backward that overlap."}),
+     .about = "The order of forward and backward passes on each pipeline rank, with makespan and "
+              "bubble without communication.",
+     .in = QUERY_FIELDS(
+         {"schedule", "text", NULL,
+          "Name of the schedule ('shardsim show timetable all' lists them)."},
+         {"pp", "whole number from 1 to 2147483647", "1", "Ranks of the pipeline."},
+         {"stages_per_rank", "whole number from 1 to 2147483647", "1", "Stages of each rank."},
+         {"microbatches", "whole number from 1 to 2147483647", "1", "Microbatches."},
+         {"times", "object", "{}", "Duration of an action, in any unit."},
+         {"times.F", "number", "1", "Forward."}, {"times.B", "number", "2", "Backward."},
+         {"times.I", "number", "1", "Backward of inputs."},
+         {"times.W", "number", "1", "Backward of weights."},
+         {"times.FB", "number", "their sum", "An overlapped forward and backward."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"order", "list of lists", NULL,
-          "For each rank its actions: stage, letter, microbatch, as '1F0'; two that overlap as "
-          "'(0F1;0B0)OVERLAP_F_B'."},
-         {"makespan", "number", NULL, "The time until all is done."},
-         {"bubble_fraction", "number", NULL, "The share of that time in which ranks wait."},
+          "The actions of each rank: stage, letter, microbatch, for example '1F0'; an overlapped "
+          "pair is '(0F1;0B0)OVERLAP_F_B'."},
+         {"makespan", "number", NULL, "Time of the whole schedule."},
+         {"bubble_fraction", "number", NULL,
+          "Pipeline bubble: the fraction of makespan in which ranks are idle."},
          {"peak_live_until_I_or_B", "list of whole numbers", NULL,
-          "For each rank the most microbatches kept from F to I or B."},
+          "For each rank the peak number of microbatches in flight from F to I or B."},
          {"peak_live_until_W_or_B", "list of whole numbers", NULL,
-          "For each rank the most microbatches kept from F to W or B."}),
+          "For each rank the peak number of microbatches in flight from F to W or B."}),
      .errors = "not-found",
      .question = "{'schedule': '1F1B', 'pp': 2, 'microbatches': 3}",
      .reply = "'out':{'order':[['0F0','0F1','0B0','0F2','0B1','0B2'],['1F0','1B0','1F1','1B1','1F2'"

@@ -27,12 +27,13 @@ static int read_ranges(struct asked *out, const json_t *in, const char *key, boo
     int status = SHD_OK;
 
     if (list && !json_is_array(list))
-        return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of texts such as \"tp=8\"", key);
+        return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of strings such as \"tp=8\"",
+                             key);
     for (size_t i = 0; i < json_array_size(list) && status == SHD_OK; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
         if (!text)
-            return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of texts such as \"tp=8\"",
+            return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of strings such as \"tp=8\"",
                                  key);
         if (out->nranges == SPACE_RANGES_MAX)
             return shd_error_set(err, SHD_ERANGE, "more than %d ranges", SPACE_RANGES_MAX);
@@ -135,38 +136,35 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
 const struct query_op query_plan_search_ops[] = {
     {.name = "plan.search",
      .answer = answer,
-     .about = "The best layouts of a scenario's model and batch on its cluster: the object of "
-              "'shardsim search --json'.",
+     .about = "The best layouts of a scenario's model and batch on its cluster: the object that "
+              "'shardsim search --json' prints.",
      .in = QUERY_FIELDS(
          {"yaml", "text", NULL, "The text of a scenario with one strategy; shardsim-scenario(5)."},
-         {"devices", "whole number", "as many as the mesh has", "Devices to lay out over."},
+         {"devices", "whole number", "the size of the mesh", "Number of devices."},
          {"range", "list of texts", "[]",
-          "Choices to keep to, such as 'tp=8' or 'pp=4..16', as the option --range of "
-          "shardsim-search(1) takes them."},
-         {"forbid", "list of texts", "[]", "Choices to leave out, such as 'zero=3'."},
+          "Restrictions such as 'tp=8' or 'pp=4..16' (option --range of shardsim-search(1))."},
+         {"forbid", "list of texts", "[]", "Excluded choices, for example 'zero=3'."},
          {"top", "whole number", "10", "Layouts to find."},
-         {"plans", "whole number", "as many as it takes", "Layouts that are planned at most."}),
+         {"plans", "whole number", "no limit", "Maximum number of layouts to plan."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"best", "list of objects", NULL,
-          "The best layouts, the shortest step first: layout, the choices made; step_seconds; "
-          "memory_bytes of the fullest device; mfu, 0 to 1; and where the time goes."},
-         {"layouts", "whole number", NULL, "Layouts that divide the devices."},
+          "The best layouts, shortest step first: layout (its choices), step_seconds, memory_bytes "
+          "of the fullest device, mfu (0 to 1) and the time breakdown."},
+         {"layouts", "whole number", NULL, "Number of valid layouts."},
          {"plans", "whole number", NULL,
-          "Those that were planned; the others were ruled out by a bound."},
+          "Number of planned layouts; a lower bound ruled out the rest."},
          {"proven_seconds", "number", NULL,
-          "No layout that was not planned has a shorter step than this."},
+          "Lower bound on the step of every layout that was not planned."},
          {"neighbours", "list of objects", NULL,
-          "For each choice the best layout that makes another one, if it was planned."},
+          "For each choice of the best layout, the best planned layout with another value."},
          {"families", "list of objects", NULL,
-          "The best layout of each kind that the best one is none of, such as FSDP alone, or what "
-          "keeps the kind out."},
+          "The best layout of each other family (such as FSDP alone), or why the family has none."},
          {"...", "anything", NULL,
           "schema, cut_short (null), hardware, devices, memory_margin (the part of a device's "
-          "memory that is kept free), too_big (layouts that do not fit), "
-          "refused, "
-          "planned (all of them), expected_error (null: not known), tie_within (what the model may "
-          "be off, as a fraction of the step), ties (how many of the best are no further from the "
+          "memory that is kept free), too_big (layouts that do not fit), refused, planned (all of "
+          "them), expected_error (null: not known), tie_within (error of the cost model, as a "
+          "fraction of the step), ties (how many of the best layouts are within that error of the "
           "first)."}),
      .errors = "not-found",
      .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {dp: 4}\\nmodel: {kind: llama3, "
@@ -174,7 +172,7 @@ const struct query_op query_plan_search_ops[] = {
                  "16}\\nhardware: h100-sxm\\nparams: [[.*, []]]\\nstep: [forward, backward, "
                  "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
      .reply = "'out':{'schema':'shardsim.search/"
-              "2','cut_short':null,'hardware':'h100-sxm','devices':4,'memory_"
-              "margin':0.1,'layouts':350,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},."
-              "..,'step_seconds':0.000388219,...}],...}"},
+              "2','cut_short':null,'hardware':'h100-sxm','devices':4,'memory_margin':0.1,'layouts':"
+              "350,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
+              "000388219,...}],...}"},
     {.name = NULL}};

@@ -30,9 +30,9 @@ static int read_module(struct capture *out, const json_t *in, struct shd_error *
     if (status != SHD_OK)
         return status;
     if (!text)
-        return shd_error_set(err, SHD_EINVAL, "expected 'text', that of a compiled module");
+        return shd_error_set(err, SHD_EINVAL, "expected 'text', the text of a compiled module");
     if (devices < 0 || devices > LIMIT_DEVICES || trips < 0)
-        return shd_error_set(err, SHD_ERANGE, "'devices' is at least 1 and at most %d, 'trips' too",
+        return shd_error_set(err, SHD_ERANGE, "'devices' and 'trips' must be from 1 to %d",
                              LIMIT_DEVICES);
     request.devices = (int32_t)devices;
     request.trips = (uint64_t)trips;
@@ -99,18 +99,16 @@ static int answer_hlo(const json_t *in, struct json_out *out, struct shd_error *
 const struct query_op query_replay_ops[] = {
     {.name = "replay.hlo",
      .answer = answer_hlo,
-     .about = "Counts the collectives of a compiled XLA module and the bytes that devices receive "
-              "in them.",
+     .about = "Counts the collectives of a compiled XLA module and the bytes that devices receive.",
      .in = QUERY_FIELDS(
          {"text", "text", NULL, "The text of the module, after compilation."},
-         {"devices", "whole number", "as the module says", "Devices, at most 1024."},
+         {"devices", "whole number", "from the module", "Devices, at most 1024."},
          {"trips", "whole number", "0",
-          "Rounds of a loop whose number the module does not say; 0: such a loop is an error."}),
+          "Trip count of loops without a known trip count; 0: such a loop is an error."}),
      .gives = "object",
-     .out = QUERY_FIELDS(
-         {"op_counts", "object", NULL,
-          "For each kind of collective how many run, those in loops times their rounds."},
-         {"received_bytes", "object", NULL, "total, and per_device."}),
+     .out = QUERY_FIELDS({"op_counts", "object", NULL,
+                          "Collectives of each kind, those in loops multiplied by the trip count."},
+                         {"received_bytes", "object", NULL, "total, and per_device."}),
      .question =
          "{'text': 'HloModule m, num_partitions=2\\n\\nENTRY %main (p: f32[256]) -> f32[512] {\\n  "
          "%p = f32[256]{0} parameter(0)\\n  ROOT %all = f32[512]{0} all-gather(%p), channel_id=1, "

@@ -46,10 +46,11 @@ static int read_partial(struct reshard_question *q, const json_t *in, struct shd
         int axis = name ? shd_mesh_find_axis(q->mesh, name) : -1;
 
         if (axis < 0)
-            return shd_error_set(err, SHD_ENOAXIS, "'partial' names '%.60s', which is not a mesh axis",
+            return shd_error_set(err, SHD_ENOAXIS, "'%.60s' in 'partial' is not a mesh axis",
                                  name ? name : "?");
         if (shd_sharding_axes(&q->from) >> axis & 1)
-            return shd_error_set(err, SHD_EDUPAXIS, "axis '%s' both shards and is partial", name);
+            return shd_error_set(err, SHD_EDUPAXIS,
+                                 "axis '%s' is both in the spec and in 'partial'", name);
         q->from.partial |= (uint16_t)(1u << axis);
     }
     return SHD_OK;
@@ -80,7 +81,7 @@ static int read_side(struct shd_sharding *out, const struct reshard_question *q,
         return status;
     status = shd_sharding_check(out, q->shape, &why);
     if (status == SHD_EINDIVISIBLE && !uneven)
-        return shd_error_set(err, status, "%s; with 'uneven' chunk or pad any does", why.text);
+        return shd_error_set(err, status, "%s; or set 'uneven' to chunk or pad", why.text);
     out->uneven = status == SHD_EINDIVISIBLE;
     return shd_sharding_check(out, q->shape, err);
 }
@@ -265,11 +266,11 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     struct walk_opts opts = {.finish = keep_shard, .finish_arg = &shards};
     struct record *record;
     int status = limits_check(q->program, 1, false, err);
-    uint64_t nelements = (uint64_t)shd_mesh_size(q->mesh) *
-                         (shards.buffer->bytes / shd_dtype_size(q->dtype));
+    uint64_t nelements =
+        (uint64_t)shd_mesh_size(q->mesh) * (shards.buffer->bytes / shd_dtype_size(q->dtype));
 
     if (status == SHD_OK && nelements > LIMIT_LISTED_ELEMENTS)
-        status = shd_error_set(err, SHD_ERANGE, "the %llu elements of all shards are not listed",
+        status = shd_error_set(err, SHD_ERANGE, "%llu elements of all shards are too many to list",
                                (unsigned long long)nelements);
     if (status == SHD_OK)
         status = record_create(&record, q->program, RECORD_EXECUTED, false, err);
@@ -309,8 +310,8 @@ static int check_range(const struct reshard_question *q, struct shd_error *err)
 
     if (status == SHD_OK && bytes / shd_dtype_size(q->dtype) > largest[q->dtype] / nparts + 1)
         status = shd_error_set(err, SHD_ERANGE,
-                               "the elements are numbered from 0, and %s holds whole numbers to "
-                               "%" PRIu64 "; expected a smaller array or another dtype",
+                               "elements are numbered from 0, and %s represents integers only up "
+                               "to %" PRIu64 "; expected a smaller array or another dtype",
                                shd_dtype_name(q->dtype), largest[q->dtype]);
     return status;
 }
@@ -331,26 +332,25 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
-#define UNEVEN_FIELD                                                                               \
-    {                                                                                              \
-        "uneven", "text", "\"refuse\"",                                                            \
-            "What becomes of dimensions that do not divide: refuse, chunk (shards are as long as " \
-            "the extent divided by their number, rounded up, but the last ones shorter or "        \
-            "empty) or pad (the same with zeros behind their ends)."                               \
+#define UNEVEN_FIELD                                                                           \
+    {                                                                                          \
+        "uneven", "text", "\"refuse\"",                                                        \
+            "How to shard dimensions that do not divide: refuse; chunk: shards of the extent " \
+            "divided by the number of shards, rounded up, the last ones shorter or empty; "    \
+            "pad: equal shards, filled up with zeros."                                         \
     }
 
 const struct query_op query_reshard_ops[] = {
     {.name = "reshard.plan",
      .answer = answer_plan,
-     .about = "How an array gets from one sharding to another, in as few bytes as possible; "
-              "planned, and executed.",
+     .about = "Plans a reshard of an array with the fewest bytes, and executes the plan.",
      .in = QUERY_FIELDS(
          {"mesh", "mesh", NULL, "Axes of the device mesh."},
          {"shape", "shape", NULL, "Extents of the array."},
          {"dtype", "dtype", "\"float32\"", "Type of its elements."},
          {"from", "spec", NULL, "Its sharding before."},
          {"to", "spec", NULL, "Its sharding after."},
-         {"partial", "names", "[]", "Mesh axes over which the array is still to be summed."},
+         {"partial", "names", "[]", "Mesh axes over which the array holds partial sums."},
          UNEVEN_FIELD),
      .gives = "object",
      .out = QUERY_FIELDS(
@@ -358,11 +358,11 @@ const struct query_op query_reshard_ops[] = {
          {"collectives", "list of objects", NULL,
           "op, axes, count, received_bytes of all devices, where and why."},
          {"executed_received_bytes", "whole number", NULL,
-          "Bytes of all devices when it is really executed, counted where they are copied."},
+          "Bytes received by all devices in an execution, counted at the copies."},
          {"bound_bytes", "whole number", NULL,
-          "The least that any method must receive, all devices together."},
-         {"largest_sent_bytes", "whole number", NULL, "What the device that sends most sends."},
-         {"peak_bytes", "whole number", NULL, "The most memory that a device needs meanwhile."},
+          "Lower bound on received bytes of any method, all devices together."},
+         {"largest_sent_bytes", "whole number", NULL, "Bytes sent by the busiest sender."},
+         {"peak_bytes", "whole number", NULL, "Peak memory of a device during the reshard."},
          {"messages", "whole number", NULL, "Messages from device to device."},
          {"steps", "list of texts", NULL, "The steps in words."}),
      .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
@@ -371,24 +371,25 @@ const struct query_op query_reshard_ops[] = {
               "to-all','axes':['a'],'count':1,'received_bytes':32,'where':'reshard','why':'the "
               "array is asked for in another "
               "sharding'}],'executed_received_bytes':32,'bound_bytes':32,'largest_sent_bytes':16,'"
-              "peak_bytes':64,'messages':2,'steps':['all-to-all of dimension 0 to 1 over a to [{}, "
-              "{a}]: 32 B']}"},
+              "peak_bytes':64,'messages':2,'steps':['all-to-all "
+              "of dimension 0 to 1 over a to [{}, {a}]: 32 B']}"},
     {.name = "reshard.run",
      .answer = answer_run,
      .about =
-         "Really reshards an array that holds 0, 1, 2 and so on, row-major, and gives the shards.",
+         "Executes a reshard of an array with elements 0, 1, 2 ... (row-major), and returns the "
+         "shards.",
      .in = QUERY_FIELDS(
          {"mesh", "mesh", NULL, "Axes of the device mesh."},
          {"shape", "shape", NULL, "Extents of the array."},
-         {"dtype", "dtype", "\"float32\"", "Type of its elements, which holds the number of each."},
+         {"dtype", "dtype", "\"float32\"", "Element type; must represent every element's number."},
          {"from", "spec", NULL, "Its sharding before."},
          {"to", "spec", NULL, "Its sharding after."},
          {"partial", "names", "[]",
-          "Mesh axes over which it is still to be summed: each part has these numbers."},
+          "Mesh axes over which the array holds partial sums, each with these elements."},
          UNEVEN_FIELD),
      .gives = "object",
      .out = QUERY_FIELDS(
-         {"shards", "list of lists", NULL, "For each device the numbers of its shard, row-major."}),
+         {"shards", "list of lists", NULL, "The elements of each device's shard, row-major."}),
      .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible",
      .question = "{'mesh': [['a', 2]], 'shape': [2, 4], 'from': ['a'], 'to': [null, 'a']}",
      .reply = "'out':{'shards':[[0.0,1.0,4.0,5.0],[2.0,3.0,6.0,7.0]]}"},

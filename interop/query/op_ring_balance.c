@@ -40,14 +40,14 @@ static int read_order(struct kern_order *out, const json_t *in, struct shd_error
     kind = kern_order_find(name);
     if (kind < 0)
         return shd_error_set(err, SHD_EINVAL,
-                             "there is no assignment '%.40s'; expected contiguous, zigzag or "
-                             "striped",
+                             "unknown assignment '%.40s'; expected contiguous, zigzag or striped",
                              name);
     out->kind = (enum kern_order_kind)kind;
     unit = kern_order_unit(out->kind, out->parts);
     if (out->extent % unit)
         return shd_error_set(err, SHD_EINDIVISIBLE,
-                             "%lld tokens do not divide into the %lld pieces of %s over %lld ranks",
+                             "%lld tokens are not a multiple of %lld, the chunks of %s over %lld "
+                             "ranks",
                              (long long)out->extent, (long long)unit, name, (long long)out->parts);
     return SHD_OK;
 }
@@ -96,7 +96,7 @@ static int count(struct balance *b, struct shd_error *err)
 {
     b->pairs = malloc((size_t)(b->ranks * b->ranks) * sizeof *b->pairs);
     if (!b->pairs)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for %lld steps of as many ranks",
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %lld steps on every rank",
                              (long long)b->ranks);
     for (int64_t rank = 0; rank < b->ranks; rank++)
         for (int64_t step = 0; step < b->ranks; step++) {
@@ -211,14 +211,14 @@ static int answer_balance(const json_t *in, struct json_out *out, struct shd_err
 const struct query_op query_ring_balance_ops[] = {
     {.name = "ring_attention.balance",
      .answer = answer_balance,
-     .about = "How many pairs of query and key each rank has in each step of ring attention over a "
-              "causal sequence. In step t rank r has the keys of rank r - t, modulo ranks.",
+     .about = "Query-key pairs of each rank in each step of causal ring attention. In step t rank "
+              "r has the keys of rank r - t, modulo ranks.",
      .in = QUERY_FIELDS({"ranks", "whole number from 1 to 1024", NULL, "Ranks, at most 1024."},
                         {"tokens", "whole number from 1 to 2147483647", NULL,
-                         "Tokens of the sequence; they must divide over the ranks, for zigzag over "
-                         "twice as many."},
+                         "Tokens of the sequence; a multiple of the ranks, for zigzag of twice the "
+                         "ranks."},
                         {"assignment", "text", "\"contiguous\"",
-                         "Which tokens a rank has: contiguous, zigzag or striped."}),
+                         "Assignment of tokens to ranks: contiguous, zigzag or striped."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"pairs_by_rank", "list of whole numbers", NULL, "Pairs of each rank, in all steps."},
@@ -229,7 +229,7 @@ const struct query_op query_ring_balance_ops[] = {
          {"lockstep_efficiency", "number", NULL, "pairs_total over ranks times sum_of_step_max."},
          {"pairs_by_rank_step", "list of lists", NULL, "Pairs of each rank in each step."},
          {"positions_by_rank", "list of lists", NULL,
-          "Tokens of each rank; only of up to 4096 tokens."}),
+          "Tokens of each rank; only for up to 4096 tokens."}),
      .errors = "indivisible",
      .question = "{'ranks': 2, 'tokens': 4, 'assignment': 'zigzag'}",
      .reply = "'out':{'pairs_by_rank':[5,5],'pairs_total':10,'max_over_mean_rank':1.0,'step_max':["

@@ -89,27 +89,27 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     .gives = "object or list",                                                                    \
     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),      \
     .question =                                                                                   \
-        "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "         \
+        "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "       \
         "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, tp]], " \
         "[down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}"
 
 const struct query_op query_scenario_ops[] = {
     {.name = "scenario.plan",
      .answer = answer_plan,
-     .about = "Plans a scenario on paper: the object of 'shardsim plan --json'; of a file of "
-              "several strategies a list of them.",
+     .about = "Plans a scenario without executing it: the object that 'shardsim plan --json' "
+              "prints; a list for several strategies.",
      OF_SCENARIO,
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'plan','mesh':[['tp',2]],'devices'"
-              ":2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'total':"
-              "512,...},...}"},
+              ":2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],"
+              "...}],'received_bytes':{'total':512,...},...}"},
     {.name = "scenario.run",
      .answer = answer_run,
-     .about = "Executes a scenario with real bytes: the object of 'shardsim run --json'; of a file "
-              "of several strategies a list of them.",
+     .about = "Executes a scenario with real bytes: the object that 'shardsim run --json' prints; "
+              "a list for several strategies.",
      OF_SCENARIO,
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'execute','mesh':[['tp',2]],'"
-              "devices':2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'"
-              "total':512,...},...,'verify':{'ok':true,...}}"},
+              "devices':2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes'"
+              ":['tp'],...}],'received_bytes':{'total':512,...},...,'verify':{'ok':true,...}}"},
     {.name = NULL}};

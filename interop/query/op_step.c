@@ -36,7 +36,7 @@ static int read_placement(enum partition_placement *out, const json_t *in, struc
     if (status != SHD_OK)
         return status;
     if (strcmp(placement, "follow") != 0 && strcmp(placement, "search") != 0)
-        return shd_error_set(err, SHD_EINVAL, "'placement' is follow or search, not '%.60s'",
+        return shd_error_set(err, SHD_EINVAL, "'placement' is '%.60s'; expected follow or search",
                              placement);
     *out = strcmp(placement, "search") != 0 ? PARTITION_FOLLOW : PARTITION_SEARCH;
     return SHD_OK;
@@ -59,7 +59,7 @@ static int begin(struct layer_question *q, const json_t *in, struct shd_error *e
     else if (!strcmp(model, "block"))
         kind = layer_find("block");
     if (!kind)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no model '%.60s'", model);
+        return shd_error_set(err, SHD_EUNSUPPORTED, "unknown model '%.60s'", model);
     return layer_question_begin(q, kind, err);
 }
 
@@ -151,8 +151,7 @@ static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
         uint32_t node = layer_node(q->kind, q->tensors, tensor);
 
         if (status == SHD_OK && node == GRAPH_NONE)
-            status = shd_error_set(err, SHD_ENOTFOUND, "a spec for '%.60s', which has no shape",
-                                   name);
+            status = shd_error_set(err, SHD_ENOTFOUND, "a spec for '%.60s', but no shape", name);
         if (status == SHD_OK)
             status = layer_question_bind(q, node, spec, err);
     }
@@ -177,7 +176,7 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     int status = read_string(&mode, in, "mode", "fwd", err);
 
     if (status == SHD_OK && strcmp(mode, "fwd") != 0 && strcmp(mode, "fwd_bwd") != 0)
-        status = shd_error_set(err, SHD_EINVAL, "'mode' is fwd or fwd_bwd, not '%.60s'", mode);
+        status = shd_error_set(err, SHD_EINVAL, "'mode' is '%.60s'; expected fwd or fwd_bwd", mode);
     if (status == SHD_OK)
         status = begin(&q, in, err);
     if (status == SHD_OK)
@@ -204,14 +203,14 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
 const struct query_op query_step_ops[] = {
     {.name = "step.plan",
      .answer = answer_plan,
-     .about = "The communication of a layer's step under shardings that are asked for; planned, "
-              "and executed.",
+     .about = "The communication of a layer's step under given shardings; planned, and executed.",
      .in = QUERY_FIELDS(
          {"model", "text", NULL, "mlp, attn or block."},
          {"mesh", "mesh", NULL, "Axes of the device mesh."},
          {"mode", "text", "\"fwd\"",
           "fwd, or fwd_bwd: the forward pass, the loss sum(y * ct), and the gradients."},
-         {"config", "object", NULL, "What shapes of parameters do not say; or say, too."},
+         {"config", "object", NULL,
+          "Attributes that parameter shapes do not determine; others may be repeated."},
          {"config.batch", "whole number", "1", "Sequences."},
          {"config.seq", "whole number", "1", "Tokens of a sequence."},
          {"config.d_model", "whole number", "1", "Width of the model."},
@@ -219,40 +218,41 @@ const struct query_op query_step_ops[] = {
          {"config.mlp", "text", "\"gelu\"", "gelu or swiglu."},
          {"config.causal", "boolean", "true", "Of attention."},
          {"config.rope", "list", "none", "Of attention: [theta, \"half\" or \"interleaved\"]."},
-         {"config.d_ff", "whole number", "as the shapes say", "Checked against them."},
-         {"config.heads", "whole number", "as the shapes say", "Checked against them."},
-         {"config.kv_heads", "whole number", "as the shapes say", "Checked against them."},
-         {"config.head_dim", "whole number", "as the shapes say", "Checked against them."},
+         {"config.d_ff", "whole number", "from the shapes", "Checked against them."},
+         {"config.heads", "whole number", "from the shapes", "Checked against them."},
+         {"config.kv_heads", "whole number", "from the shapes", "Checked against them."},
+         {"config.head_dim", "whole number", "from the shapes", "Checked against them."},
          {"param_shapes", "object", NULL,
-          "The shape of each parameter, names as in layer.run; what stands before a point in a "
-          "name is left out."},
+          "The shape of each parameter, named as in layer.run; a prefix up to a dot is ignored."},
          {"param_specs", "object", "{}", "Specs of parameters."},
-         {"activation_specs", "object", "{}", "Specs of what is between parameters."},
+         {"activation_specs", "object", "{}", "Specs of activations."},
          {"activation_specs.x", "spec", "none", "The input."},
          {"activation_specs.mlp_in", "spec", "none", "The input of the MLP."},
          {"activation_specs.attn_in", "spec", "none", "The input of attention."},
-         {"activation_specs.hidden", "spec", "none", "What is inside the MLP."},
-         {"activation_specs.q", "spec", "none", "Queries, and keys and values as many."},
+         {"activation_specs.hidden", "spec", "none", "The hidden activation of the MLP."},
+         {"activation_specs.q", "spec", "none",
+          "Queries, and keys and values repeated to the number of query heads."},
          {"activation_specs.kv", "spec", "none", "Keys and values as projected."},
-         {"activation_specs.out", "spec", "none", "The result of each half of a block."},
-         {"layout", "text", "none", "What the layout is called; has no effect."},
+         {"activation_specs.out", "spec", "none", "The output of attention or MLP in a block."},
+         {"layout", "text", "none", "Name of the layout; has no effect."},
          {"result_spec", "spec", "none", "The spec of the result, and of ct."},
          {"placement", "text", "\"search\"",
-          "search: what is not said is chosen for the fewest bytes; follow: it follows from what "
-          "is said."}),
+          "search: unspecified shardings are chosen for the fewest bytes; follow: they are "
+          "propagated from given ones."}),
      .gives = "object",
-     .out = QUERY_FIELDS(
-         {"received_bytes", "object", NULL, "total, and per_device, as planned."},
-         {"collectives", "list of objects", NULL,
-          "op, axes, count, received_bytes of all devices, where and why."},
-         {"executed_received_bytes", "whole number", NULL,
-          "Bytes of all devices when it is really executed, counted where they are copied."}),
+     .out = QUERY_FIELDS({"received_bytes", "object", NULL, "total, and per_device, as planned."},
+                         {"collectives", "list of objects", NULL,
+                          "op, axes, count, received_bytes of all devices, where and why."},
+                         {"executed_received_bytes", "whole number", NULL,
+                          "Bytes that all devices received when the step was executed "
+                          "(received_bytes is the planned number)."}),
      .errors = "duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible, not-found",
      .question = "{'model': 'mlp', 'mesh': [['tp', 2]], 'config': {'batch': 2, 'seq': 4, "
                  "'d_model': 8}, 'param_shapes': {'w1': [8, 16], 'w2': [16, 8]}, 'param_specs': "
                  "{'w1': [null, 'tp'], 'w2': ['tp']}, 'activation_specs': {'x': [], 'out': []}}",
-     .reply = "'out':{'received_bytes':{'total':512,'per_device':[256,256]},'collectives':[{'op':'"
-              "all-reduce','axes':['tp'],'count':1,'received_bytes':512,'where':'mlp/"
-              "out','why':'mlp/down sums over mlp, sharded over tp; mlp/out needs it "
-              "replicated'}],'executed_received_bytes':512}"},
+     .reply =
+         "'out':{'received_bytes':{'total':512,'per_device':[256,256]},'collectives':[{'op':'all-"
+         "reduce','axes':['tp'],'count':1,'received_bytes':512,'where':'mlp/out','why':'mlp/down "
+         "sums over mlp, sharded over tp; mlp/out needs it "
+         "replicated'}],'executed_received_bytes':512}"},
     {.name = NULL}};

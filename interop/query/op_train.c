@@ -40,13 +40,7 @@ static void keep_numbers(void *arg, int32_t position, uint32_t step, const void 
 
 static int partition(struct train_run *run, struct shd_error *err)
 {
-    const struct partition_request request = {
-        .graph = run->train.graph,
-        .mesh = run->train.mesh,
-        .nodes = run->train.nodes,
-        .stored = run->train.stored,
-        .stages = run->train.timetable && run->train.graph->nstages > 1 ? &run->train.stages
-                                                                        : NULL};
+    const struct partition_request request = trial_request(&run->train.variant.trial);
     int status = partition_build(&run->program, &request, err);
 
     return status == SHD_OK ? limits_check(run->program, run->train.steps, false, err) : status;
@@ -76,7 +70,7 @@ static int execute(struct train_run *run, struct shd_error *err)
 
 /* Norm of a parameter, and of its difference from the initial value. */
 struct norms {
-    const char *name;
+    struct text name; /* in the question */
     double size, way;
 };
 
@@ -100,7 +94,10 @@ static int norms_of(struct norms *out, const struct train_run *run, uint32_t res
             run->program->ops[i].outputs[0] == run->program->results[result].of)
             kern_fill(&run->program->ops[i].source, b->dtype, b->rank, b->shape, start, b->shape,
                       first);
-    *out = (struct norms){.name = run->program->results[result].name};
+    *out = (struct norms){.name = TEXT_INIT};
+    train_name(&out->name, &run->train, run->program->results[result].name);
+    if (out->name.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the names");
     for (uint64_t i = 0; i < bytes / sizeof *now; i++) {
         double x = now[i], dx = x - first[i];
 
@@ -110,12 +107,13 @@ static int norms_of(struct norms *out, const struct train_run *run, uint32_t res
     out->size = sqrt(out->size);
     out->way = sqrt(out->way);
     free(first);
-    return SHD_OK;
+    return status;
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct norms *)a)->name, ((const struct norms *)b)->name);
+    return strcmp(text_get(&((const struct norms *)a)->name),
+                  text_get(&((const struct norms *)b)->name));
 }
 
 /* Compute the norms of parameters (not of optimizer state), sorted by name, and store how many. */
@@ -152,7 +150,7 @@ static void write_list(struct json_out *out, const char *key, const double *valu
 static int write_answer(struct json_out *out, const struct train_run *run, struct shd_error *err)
 {
     struct norms *norms = calloc((size_t)run->program->nresults + 1, sizeof *norms);
-    uint32_t n;
+    uint32_t n = 0;
     int status;
 
     if (!norms)
@@ -167,6 +165,8 @@ static int write_answer(struct json_out *out, const struct train_run *run, struc
         write_list(out, "update_norms", &norms->way, sizeof *norms, n);
         json_out_end_object(out);
     }
+    for (uint32_t i = 0; i < n; i++)
+        text_fini(&norms[i].name);
     free(norms);
     return status;
 }
@@ -187,11 +187,11 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
 const struct query_op query_train_ops[] = {
     {.name = "train.run",
      .answer = answer_run,
-     .about = "Trains a decoder for some steps, really executed by device threads, and gives "
-              "losses and norms. Hidden states go through norm, attention, norm and MLP in each "
-              "layer; the loss is the mean cross-entropy of the next token.",
+     .about = "Trains a decoder for some steps, executed on device threads, and returns losses and "
+              "norms. Hidden states go through norm, attention, norm and MLP in each layer; the "
+              "loss is the mean cross-entropy of the next token.",
      .in = QUERY_FIELDS(
-         {"config", "object", NULL, "What the tensors do not say; their sizes may be given again."},
+         {"config", "object", NULL, "Attributes that tensors lack; sizes may be repeated."},
          {"config.vocab", "whole number from 1 to 2147483647", NULL, "Entries of the vocabulary."},
          {"config.layers", "whole number from 1 to 2147483647", NULL, "Layers."},
          {"config.mlp", "text", "\"gelu\"", "gelu or swiglu."},
@@ -203,10 +203,10 @@ const struct query_op query_train_ops[] = {
          {"config.kv_heads", "whole number", "as the tensors say", "Checked against them."},
          {"config.head_dim", "whole number", "as the tensors say", "Checked against them."},
          {"tensors", "object", NULL,
-          "Tensors by name: wte [vocab, embed], gf, head [embed, vocab] unless tied; of each layer "
-          "layers.0.g1, wq, wk, wv, wo, g2, w2, and w1, or wg and wu of swiglu."},
+          "Tensors by name: wte [vocab, embed], gf, head [embed, vocab] unless tied; for each "
+          "layer layers.0.g1, wq, wk, wv, wo, g2, w2, and w1, or for swiglu wg and wu."},
          {"tensors.*", "tensor", "none", "Each of them."},
-         {"tokens", "object", NULL, "Whole numbers below vocab, made as those of a tensor."},
+         {"tokens", "object", NULL, "Integers below vocab, generated as for a tensor."},
          {"tokens.shape", "shape", NULL, "[steps, batch, sequence + 1]."},
          {"tokens.seed", "whole number from 0 to 4294967295", "0", "As of a tensor."},
          {"optimizer", "object", "{}", "The optimizer."},
@@ -239,8 +239,8 @@ const struct query_op query_train_ops[] = {
          {"losses", "object", NULL, "shape and values: the loss of each step."},
          {"grad_norms", "object", NULL,
           "The norm of the gradient of each step, before it is clipped."},
-         {"param_norms", "object", NULL, "The norm of each parameter in the end, sorted by name."},
-         {"update_norms", "object", NULL, "The norm of what each parameter has changed."}),
+         {"param_norms", "object", NULL, "The norm of each parameter at the end, sorted by name."},
+         {"update_norms", "object", NULL, "The norm of each parameter's total change."}),
      .errors = "duplicate-axis, axis-not-in-mesh, not-found, indivisible",
      .question =
          "{'config': {'vocab': 8, 'layers': 1, 'tied': true}, 'tensors': {'wte': {'shape': [8, 4], "

@@ -20,9 +20,18 @@
 #include "question/json_memory.h"
 
 static const struct query_op *const families[] = {
-    query_kernel_time_ops, query_layer_ops,        query_moe_route_ops, query_pipeline_ops,
-    query_plan_search_ops, query_replay_ops,       query_reshard_ops,   query_ring_balance_ops,
-    query_scenario_ops,    query_step_ops,         query_train_ops,     query_train_step_ops,
+    query_kernel_time_ops,
+    query_layer_ops,
+    query_moe_route_ops,
+    query_pipeline_ops,
+    query_plan_search_ops,
+    query_replay_ops,
+    query_reshard_ops,
+    query_ring_balance_ops,
+    query_scenario_ops,
+    query_step_ops,
+    query_train_ops,
+    query_train_step_ops,
     NULL,
 };
 
@@ -60,7 +69,7 @@ const char *query_no_op(const char *name, char *buffer, size_t size)
     nearest_init(&near, name);
     for (size_t n = 0; (op = query_op_at(n)); n++)
         nearest_add(&near, op->name);
-    snprintf(buffer, size, "there is no op '%.60s'%s", name,
+    snprintf(buffer, size, "unknown op '%.60s'%s", name,
              near.best ? nearest_hint(&near).text : "; 'shardsim query --list' lists them");
     return buffer;
 }
@@ -120,9 +129,8 @@ static void answer_request(const json_t *request, struct json_out *out)
     }
     if (!name || !json_is_object(in)) {
         answer_error(out, "bad-request",
-                     name
-                         ? "'in' must be an object, such as {}"
-                         : "'op' must be the name of an op, as 'shardsim query --list' lists them");
+                     name ? "'in' must be a JSON object, {} if empty"
+                          : "'op' must be the name of an op ('shardsim query --list' lists them)");
         return;
     }
     op = query_op_find(name);
@@ -221,13 +229,14 @@ int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *
     }
     free(line);
     if (status == SHD_ESYSTEM)
-        return shd_error_set(err, status, "the answer could not be written");
+        return shd_error_set(err, status, "cannot write the answer");
     if (ferror(in))
         return shd_error_set(err, SHD_ESYSTEM, "standard input: %s", strerror(errno));
     if (!stopped && !feof(in))
         return shd_error_set(err, SHD_ENOMEM,
-                             "no memory for a question; it and those behind it are not answered");
+                             "no memory for a question; no further questions are answered");
     if (status != SHD_OK)
-        return shd_error_set(err, status, "no memory or threads for an answer, which says so");
+        return shd_error_set(err, status,
+                             "an answer failed for lack of memory or threads and says so");
     return SHD_OK;
 }

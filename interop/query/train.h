@@ -1,4 +1,5 @@
-/* train.h - training a language model, for questions that name its tensors and its layout.
+/* train.h - training a language model, for questions that name its tensors and its layout: a
+ * scenario of the same model, whose parameters and tokens have the question's values.
  *
  * The model: h = wte[ids]; each layer h += attn(rms(h) * g1), h += mlp(rms(h) * g2); the loss is
  * the mean cross-entropy of (rms(h) * gf) @ head, or @ wte^T if the two are tied.  Everything is in
@@ -12,29 +13,21 @@
 
 #include <jansson.h>
 
-#include <shd/mesh.h>
-#include <shd/sharding.h>
-
-#include "graph/graph.h"
-#include "program/program.h"
-
-#define TRAIN_STEPS_MAX 4096
-#define TRAIN_LAYERS_MAX 64
+#include "base/text.h"
+#include "trial/variant.h"
 
 /* Zero-initialised it is empty; train_fini() may be called at any time. */
 struct train {
-    struct graph *graph; /* of a step: forward, backward, update */
     uint32_t steps;
-    struct shd_mesh *mesh;
-    struct shd_sharding *shardings;    /* by node */
-    const struct shd_sharding **nodes; /* by node: requested sharding; NULL: no request */
-    uint32_t *stored; /* by node: axes that only ZeRO shards it over; bit a for axis a */
-    struct timetable *timetable;       /* of a pipeline; NULL: none ... */
-    struct program_stages stages;      /* ... else on its axis */
+    bool gated;
+    struct variant variant; /* laid out */
 };
 
 /* Read config, tensors, tokens, optimizer and layout.  SHD_EUNSUPPORTED for unsupported options. */
 SHD_MUST_CHECK int train_init(struct train *out, const json_t *in, struct shd_error *err);
 void train_fini(struct train *train);
+
+/* The question's name of a parameter: "layers.0.wq". */
+void train_name(struct text *out, const struct train *train, const char *param);
 
 #endif /* QUERY_TRAIN_H */

@@ -27,7 +27,7 @@ struct train_step_policy {
     const char *name;
     const char *kind;     /* NULL: `recompute` is none */
     const char *more;     /* entries of the map besides the kind */
-    const char *software; /* whose name of it this is; NULL: several */
+    const char *software; /* the software that uses this name; NULL: several */
 };
 
 static const struct train_step_policy policies[] = {
@@ -58,7 +58,7 @@ static int read_policy(const struct train_step_policy **out, const json_t *in,
     if (status != SHD_OK)
         return status;
     return shd_error_set(err, SHD_ENOTFOUND,
-                         "there is no recompute '%.60s'; expected none, full, selective, selective "
+                         "unknown recompute '%.60s'; expected none, full, selective, selective "
                          "layer, selective op, per-op SAC or minimal",
                          name);
 }
@@ -87,7 +87,7 @@ static int read_dtype_name(struct train_step *out, const json_t *in, struct shd_
     if (status != SHD_OK)
         return status;
     return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "there is no dtype '%.60s'; expected fp16, bf16, fp32, fp8, fp8-rowwise, "
+                         "unknown dtype '%.60s'; expected fp16, bf16, fp32, fp8, fp8-rowwise, "
                          "fp8-blockwise, mxfp8 or nvfp4",
                          name);
 }
@@ -162,7 +162,7 @@ static int read_sizes(struct train_step *step, const json_t *in, struct shd_erro
         return status;
     if (ep > 1)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'ep' is %" PRId64 ", and the model has no experts", ep);
+                             "'ep' is %" PRId64 ", but the model has no experts", ep);
     others = step->tp * step->pp * step->cp;
     status = read_count(&step->dp, in, "dp", step->devices >= others ? step->devices / others : 1,
                         INT32_MAX, err);
@@ -170,12 +170,12 @@ static int read_sizes(struct train_step *step, const json_t *in, struct shd_erro
         return status;
     if (step->devices % others != 0 || step->dp != step->devices / others)
         return shd_error_set(err, SHD_EINVAL,
-                             "tp %" PRId64 ", pp %" PRId64 ", cp %" PRId64 " and dp %" PRId64
-                             " do not multiply to %" PRId64 " devices",
+                             "tp %" PRId64 ", pp %" PRId64 ", cp %" PRId64 " and dp %" PRId64 " do "
+                             "not multiply to %" PRId64 " devices",
                              step->tp, step->pp, step->cp, step->dp, step->devices);
     if (step->dp % step->slices != 0)
         return shd_error_set(err, SHD_EINDIVISIBLE,
-                             "%" PRId64 " slices do not divide dp, which is %" PRId64, step->slices,
+                             "slices %" PRId64 " does not divide dp %" PRId64, step->slices,
                              step->dp);
     return SHD_OK;
 }
@@ -191,8 +191,8 @@ static int read_batch(struct train_step *step, const json_t *in, struct shd_erro
         return status;
     if (step->global_batch % (step->dp * step->micro_batch) != 0)
         return shd_error_set(err, SHD_EINDIVISIBLE,
-                             "a global batch of %" PRId64 " is not whole microbatches of %" PRId64
-                             " on each of %" PRId64 " replicas",
+                             "a global batch of %" PRId64
+                             " is not a multiple of micro_batch %" PRId64 " x dp %" PRId64,
                              step->global_batch, step->micro_batch, step->dp);
     step->microbatches = step->global_batch / (step->dp * step->micro_batch);
     status = read_count(&accumulated, in, "grad_accum", step->microbatches, BATCH_MAX, err);
@@ -220,22 +220,21 @@ static int check(const struct train_step *s, struct shd_error *err)
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
         if (cuts[i].size % cuts[i].parts != 0)
             return shd_error_set(err, SHD_EINDIVISIBLE,
-                                 "%s is %" PRId64 ", which %s, %" PRId64 ", does not divide",
-                                 cuts[i].what, cuts[i].size, cuts[i].by, cuts[i].parts);
+                                 "%s %" PRId64 " is not a multiple of %s %" PRId64, cuts[i].what,
+                                 cuts[i].size, cuts[i].by, cuts[i].parts);
     if (s->kv_heads % s->tp != 0 && s->tp % s->kv_heads != 0)
         return shd_error_set(err, SHD_EINDIVISIBLE,
-                             "of kv_heads, %" PRId64 ", and tp, %" PRId64
-                             ", none divides the other",
+                             "neither of kv_heads %" PRId64 " and tp %" PRId64 " divides the other",
                              s->kv_heads, s->tp);
     if (s->layers < s->pp * s->virtual_stages)
         return shd_error_set(err, SHD_EINVAL,
                              "%" PRId64 " layers are not enough for %" PRId64 " stages", s->layers,
                              s->pp * s->virtual_stages);
     if (s->virtual_stages > 1 && s->pp == 1)
-        return shd_error_set(err, SHD_EINVAL, "virtual stages are of a pipeline, and pp is 1");
+        return shd_error_set(err, SHD_EINVAL, "virtual stages need a pipeline, but pp is 1");
     if (s->cp > 1 && !s->flash_attention)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a sequence that is sharded (cp) attends by flash_attention alone");
+                             "context parallelism (cp) requires flash_attention");
     return SHD_OK;
 }
 
@@ -290,8 +289,8 @@ static const char *tensor(const struct train_step *s)
     return has_copies(s) ? "[tp, copy]" : "tp";
 }
 
-/* The axes of ZeRO.  Context ranks hold other tokens and the same parameters, so they shard these
- * like replicas. */
+/* The axes of ZeRO.  Context ranks hold different tokens but the same parameters, so ZeRO shards
+ * over them like over replicas. */
 static const char *zero_axis(const struct train_step *s)
 {
     return s->cp > 1 ? "[dp, cp]" : "dp";

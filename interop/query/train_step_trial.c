@@ -18,8 +18,8 @@ static int find_stack(struct train_step_stack *out, const struct train_step *ste
 
     if (status == SHD_OK && step->software && !hardware_run_software(hardware, step->software))
         status = shd_error_set(err, SHD_ENOTFOUND,
-                               "there is no software '%.60s'; 'shardsim show options' lists them "
-                               "at software",
+                               "unknown software '%.60s'; 'shardsim show options software' lists "
+                               "names",
                                step->software);
     if (status == SHD_OK)
         *out = (struct train_step_stack){

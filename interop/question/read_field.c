@@ -45,7 +45,7 @@ static int read_entry(struct shd_spec_entry *out, const char **names, const json
     }
     if (!json_is_array(value) || json_array_size(value) > SHD_MESH_AXES_MAX)
         return shd_error_set(err, SHD_ETYPE,
-                             "an entry of a spec is null, an axis or a list of axes");
+                             "an entry of a spec must be null, an axis or a list of axes");
     for (size_t a = 0; a < json_array_size(value); a++) {
         names[a] = json_string_value(json_array_get(value, a));
         if (!names[a])

@@ -61,7 +61,7 @@ static void read_mesh(struct reader *r)
         (!dims && n != SHD_DEFAULT_MESH_AXES)) {
         if (!r->rules->request.mesh)
             diag_error(r->diag, place,
-                       "%zu sizes and %zu names of mesh axes; expected as many, or --mesh",
+                       "%zu sizes but %zu names of mesh axes; expected equal numbers, or --mesh",
                        dims ? n : 0, names ? names->nitems : 0);
         n = 0;
     }
@@ -143,7 +143,7 @@ static void read_partition_axis(struct reader *r)
             text_addf(&unread, " %s", call->keys[i]);
     }
     if (*text_get(&unread)) {
-        text_add(&r->rules->told, "# Fields of PartitionAxis that count for nothing here:");
+        text_add(&r->rules->told, "# Ignored fields of PartitionAxis:");
         escape_add(&r->rules->told, text_get(&unread));
         text_add(&r->rules->told, "\n");
     }
@@ -175,10 +175,9 @@ static void read_rule(struct reader *r, const struct value *item)
         status = shd_rules_add(r->rules->patterns, pair[0]->text, made, &err);
     shd_spec_destroy(made);
     if (status != SHD_OK)
-        diag_failure(
-            r->diag, pair[0]->place, status,
-            "'%.60s' is not a pattern: %s; expected a regular expression as Python's re has",
-            pair[0]->text, err.text);
+        diag_failure(r->diag, pair[0]->place, status,
+                     "'%.60s' is not a pattern: %s; expected a regular expression of Python's re",
+                     pair[0]->text, err.text);
 }
 
 static void read_rules(struct reader *r)

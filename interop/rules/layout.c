@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,17 @@ static bool is_joined(const struct shd_logical_rules *rules)
     return !apart;
 }
 
+/* T5X's name of a dimension. */
+static const char *logical(const char *ours, bool router)
+{
+    return !strcmp(ours, "positions")          ? "abspos_buckets"
+           : !strcmp(ours, "buckets")          ? "relpos_buckets"
+           : router && !strcmp(ours, "expert") ? "unmodeled"
+                                               : ours;
+}
+
 /* Add a dimension of the other system, made of these dimensions here ("12"). */
-static void add_dim(struct array *a, const char *ours, size_t n, const char *axis, size_t length)
+static void add_dim(struct array *a, const char *ours, size_t n, const char *axis)
 {
     size_t d = a->rank++;
 
@@ -89,25 +99,28 @@ static void add_dim(struct array *a, const char *ours, size_t n, const char *axi
         a->parts[d][i] = (size_t)(ours[i] - '0');
         a->shape[d] *= a->ours[a->parts[d][i]];
     }
-    memcpy(a->axes[d], axis, length);
-    a->axes[d][length] = '\0';
+    snprintf(a->axes[d], sizeof a->axes[d], "%s", axis);
 }
 
-static void add_dims(struct array *a, const struct names_row *row, bool joined)
+static void add_dims(struct array *a, const struct finder *f, const char *dims)
 {
-    const char *dims = row->dims, *axes = row->axes ? row->axes : "";
+    bool t5x = f->rules->request.names == NAMES_T5X;
+    bool joined = !f->rules->logical || is_joined(f->rules->logical);
 
     while (*dims) {
-        size_t n = strcspn(dims, " "), length = strcspn(axes, " ");
+        size_t n = strcspn(dims, " ");
+        const char *ours = f->graph->dims[a->node->dims[*dims - '0']].name;
 
-        if (n == 2 && !joined && !strncmp(axes, "joined_kv", length)) {
-            add_dim(a, dims, 1, "heads", strlen("heads"));
-            add_dim(a, dims + 1, 1, "kv", strlen("kv"));
+        if (n == 2 && t5x && !joined) {
+            add_dim(a, dims, 1, "heads");
+            add_dim(a, dims + 1, 1, "kv");
         } else {
-            add_dim(a, dims, n, axes, length);
+            add_dim(a, dims, n,
+                    !t5x     ? ""
+                    : n == 2 ? "joined_kv"
+                             : logical(ours, strstr(a->node->name, "/router/") != NULL));
         }
         dims += n + (dims[n] == ' ');
-        axes += length + (axes[length] == ' ');
     }
 }
 
@@ -120,14 +133,15 @@ static void report_uneven(const struct finder *f, const struct array *a, size_t 
 
     if (a->nparts[dim] == 1)
         diag_error(f->diag, place,
-                   "'%s': %s, %" PRId64 " of a device, does not divide over axis '%s'; expected "
-                   "another axis or size of it (--mesh)",
+                   "'%s': dimension '%s' has %" PRId64
+                   " on a device, which does not divide over axis "
+                   "'%s'; expected another axis, or another size (--mesh)",
                    a->node->name, ours, rest, axis);
     else
         diag_error(f->diag, place,
-                   "'%s': dimension %zu there is %s and what each has, of which a device has "
-                   "%" PRId64 ": axis '%s' would cut through them, which cannot be said here; "
-                   "expected axes that divide the %s (--mesh)",
+                   "'%s': its dimension %zu merges %s with another dimension, and a device has "
+                   "%" PRId64 " of them: axis '%s' would split them, which shardsim cannot "
+                   "express; expected axes that divide the %s (--mesh)",
                    a->node->name, dim, ours, rest, axis, ours);
 }
 
@@ -201,7 +215,7 @@ static void report_long(struct finder *f, const struct shd_leaf *leaf, const cha
         return;
     diag_error(f->diag, f->rules->list[rule].spec_place,
                "the spec has %zu entries, but '%s' (%s here) has %zu dimension%s; expected a rule "
-               "for it before this one (eformer would cut the spec)",
+               "for it before this one (eformer would truncate the spec)",
                shd_spec_nentries(shd_rules_spec(f->rules->patterns, rule)), leaf->name, ours,
                leaf->rank, leaf->rank == 1 ? "" : "s");
 }
@@ -339,29 +353,23 @@ void rules_layout_logical(struct text *out, const struct import_rules *rules,
 
 /* ---- parameters ---- */
 
-/* The row of a parameter; `own` is filled in if names are equal here and there. */
-static const struct names_row *find_row(const struct finder *f, const struct array *a,
-                                        const char *any, struct names_row *own, char dims[])
+/* Find a parameter's array in the other system. */
+static bool find_array(struct names_array *out, const struct finder *f, const struct array *a,
+                       const char *any)
 {
     enum names_system system = f->rules->request.names;
-    const struct names_row *row;
 
-    if (system == NAMES_OWN) {
-        for (size_t d = 0; d < a->node->rank; d++) {
-            dims[2 * d] = (char)('0' + d);
-            dims[2 * d + 1] = d + 1 < a->node->rank ? ' ' : '\0';
-        }
-        *own = (struct names_row){any, any, dims, NULL, NULL};
-        return own;
-    }
-    row = names_find(system, &f->scenario->model, any);
-    if (!row)
+    if (system == NAMES_OWN)
+        names_own(out, any, a->node->rank);
+    else if (!names_find(out, system, &f->scenario->model, any, a->node->rank)) {
         diag_error(f->diag, f->rules->end,
-                   "no name that %s has for parameter '%s' is known; expected another model%s",
+                   "no name in %s is known for parameter '%s'; expected another model%s",
                    names_systems[system], a->node->name,
                    system == NAMES_T5X ? ""
-                                       : ", or rules for the names here with --names shardsim");
-    return row;
+                                       : ", or rules for shardsim's names with --names shardsim");
+        return false;
+    }
+    return true;
 }
 
 static void add_theirs(struct text *out, const struct array *a, const char *theirs)
@@ -412,15 +420,12 @@ static void find_param(struct finder *f, struct rules_layout *out, const struct 
     struct place place = f->rules->end;
     struct found found = {.naxes = {0}};
     struct shd_spec *spec = NULL;
-    char dims[2 * RANK_MAX + 1] = "";
-    struct names_row own;
-    const struct names_row *row;
+    struct names_array there;
 
     text_add_any_layer(&any, a.node->name);
-    row = find_row(f, &a, text_get(&any), &own, dims);
-    if (row) {
-        add_dims(&a, row, f->rules->logical ? is_joined(f->rules->logical) : true);
-        add_name(&name, row->theirs, a.node->name);
+    if (!any.failed && find_array(&there, f, &a, text_get(&any))) {
+        add_dims(&a, f, there.dims);
+        add_name(&name, there.name, a.node->name);
         spec = f->rules->logical
                    ? find_by_axes(f, &a, text_get(&any), &place)
                    : find_by_name(f, &a, text_get(&name), text_get(&any), &param->small, &place);
@@ -429,9 +434,9 @@ static void find_param(struct finder *f, struct rules_layout *out, const struct 
         if (!place_axes(&found, f, &a, d, spec, place))
             break;
     if (spec) {
-        add_theirs(&theirs, &a, row->theirs);
+        add_theirs(&theirs, &a, there.name);
         print_found(&printed, f->rules, &found, a.node->rank);
-        param->part = row->part;
+        param->part = there.part;
         out->count++;
         if (keep(param, &any, &theirs, &printed, a.node->name))
             find_alike(f, out);
@@ -470,8 +475,8 @@ void rules_layout_init(struct rules_layout *out, struct import_rules *rules,
     }
     if (f.nunmatched > 0)
         diag_error(diag, rules->end,
-                   "no rule matches parameter '%s' by its name there%s; end the list with ('.*', "
-                   "PartitionSpec()) to replicate what is left",
+                   "no rule matches parameter '%s' by its name in that system%s; end the list with "
+                   "('.*', PartitionSpec()) to replicate the rest",
                    f.unmatched, f.nunmatched > 1 ? ", nor others" : "");
     for (size_t r = 0; f.patterns && r < rules->nrules; r++)
         shd_regex_destroy(f.patterns[r]);

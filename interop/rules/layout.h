@@ -21,7 +21,7 @@ struct rules_layout_param {
     char *theirs;     /* name in the other system, with '*', followed by its logical axes in T5X */
     char *spec;       /* as scenarios write it, "[null, tp]" */
     bool small;       /* replicated: too few elements for a rule to count */
-    const char *part; /* other contents of the array there, or NULL */
+    const char *part; /* further contents of the other system's array, or NULL */
     size_t kind;      /* the first parameter that is equal except for the layer */
     size_t alike;     /* the first parameter of this kind with the same spec, ... */
     size_t nalike;    /* ... and there the number of parameters with this spec */

@@ -28,9 +28,7 @@ static void look_at(struct search *s, const struct value *v)
         return;
     if (is_pair(s->statements, v->items[0])) {
         if (s->found)
-            diag_error(s->diag, v->place,
-                       "another list of rules, as in line %d; expected one: keep the list that "
-                       "counts",
+            diag_error(s->diag, v->place, "a second list of rules after line %d; expected one list",
                        s->found->place.line);
         s->found = v;
     } else if (is_pair(s->statements, v) && v->items[1]->kind == VALUE_CALL) {
@@ -50,9 +48,7 @@ const struct value *rules_list_find(const struct statements *statements, const c
         return NULL;
     if (!s.found && s.lone)
         diag_error(diag, s.lone->place,
-                   "a rule that is in no list; expected a comma behind it and brackets around: "
-                   "(%s,)",
-                   example);
+                   "a rule outside of a list; expected brackets and a comma: (%s,)", example);
     else if (!s.found)
         diag_error(diag, end, "no list of rules; expected [%s, ...]", example);
     return s.found;

@@ -3,7 +3,10 @@
 
 #include "rules/names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/words.h"
 
 const char *const names_systems[NAMES_NSYSTEMS] = {
     [NAMES_EASYDEL] = "easydel",
@@ -12,244 +15,421 @@ const char *const names_systems[NAMES_NSYSTEMS] = {
     [NAMES_T5X] = "t5x",
 };
 
-/* ---- EasyDeL: modules of Flax named as Hugging Face names them ---- */
-
-#define L "model/layers/*/"
-#define ROW(ours, theirs, dims)        \
-    {                                  \
-        ours, theirs, dims, NULL, NULL \
-    }
-#define PART(ours, theirs, dims, part) \
-    {                                  \
-        ours, theirs, dims, NULL, part \
-    }
-#define END ROW(NULL, NULL, NULL)
-
-static const struct names_row llama_rows[] = {
-    ROW("embed/table", "model/embed_tokens/embedding", "0 1"),
-    ROW("layers/*/norm1/scale", L "input_layernorm/kernel", "0"),
-    ROW("layers/*/norm1/bias", L "input_layernorm/bias", "0"),
-    ROW("layers/*/attn/q/kernel", L "self_attn/q_proj/kernel", "0 12"),
-    ROW("layers/*/attn/k/kernel", L "self_attn/k_proj/kernel", "0 12"),
-    ROW("layers/*/attn/v/kernel", L "self_attn/v_proj/kernel", "0 12"),
-    ROW("layers/*/attn/o/kernel", L "self_attn/o_proj/kernel", "01 2"),
-    ROW("layers/*/attn/q/bias", L "self_attn/q_proj/bias", "01"),
-    ROW("layers/*/attn/k/bias", L "self_attn/k_proj/bias", "01"),
-    ROW("layers/*/attn/v/bias", L "self_attn/v_proj/bias", "01"),
-    ROW("layers/*/attn/o/bias", L "self_attn/o_proj/bias", "0"),
-    ROW("layers/*/norm2/scale", L "post_attention_layernorm/kernel", "0"),
-    ROW("layers/*/norm2/bias", L "post_attention_layernorm/bias", "0"),
-    ROW("layers/*/mlp/gate/kernel", L "mlp/gate_proj/kernel", "0 1"),
-    ROW("layers/*/mlp/up/kernel", L "mlp/up_proj/kernel", "0 1"),
-    ROW("layers/*/mlp/up/bias", L "mlp/up_proj/bias", "0"),
-    ROW("layers/*/mlp/down/kernel", L "mlp/down_proj/kernel", "0 1"),
-    ROW("layers/*/mlp/down/bias", L "mlp/down_proj/bias", "0"),
-    ROW("final_norm/scale", "model/norm/kernel", "0"),
-    ROW("final_norm/bias", "model/norm/bias", "0"),
-    ROW("head/kernel", "lm_head/kernel", "0 1"),
-    END,
+/* Parameters by the beginning of their names here: rests of the names, with or without what follows
+ * the last slash ("kernel").  In the name there, '?' is the rest here. */
+struct row {
+    const char *of; /* words, of which the model has one; NULL: it is of all models */
+    const char *at, *rests, *theirs;
+    const char *dims; /* of a kernel; NULL: as here.  Other arrays have one dimension */
+    const char *part;
 };
 
-static const struct names_row mixtral_rows[] = {
-    ROW("layers/*/moe/router/kernel", L "block_sparse_moe/gate/kernel", "0 1"),
-    ROW("layers/*/moe/gate/kernel", L "block_sparse_moe/experts/w1/kernel", "0 1 2"),
-    ROW("layers/*/moe/up/kernel", L "block_sparse_moe/experts/w3/kernel", "0 1 2"),
-    ROW("layers/*/moe/down/kernel", L "block_sparse_moe/experts/w2/kernel", "0 1 2"),
-    END,
-};
+/* ---- modules of transformers ---- */
 
-#define OF_ALL "one array an expert, all sharded alike"
+#define L "model.layers.*."
+#define H "transformer.h.*."
+#define NEOX "gpt_neox.layers.*."
+#define LAYER "layers/*/"
+#define ATTN LAYER "attn/"
+#define MLP LAYER "mlp/"
+#define MOE LAYER "moe/"
+#define SHARED MOE "shared/"
 
-static const struct names_row mixtral_apart_rows[] = {
-    ROW("layers/*/moe/router/kernel", L "block_sparse_moe/gate/kernel", "0 1"),
-    PART("layers/*/moe/gate/kernel", L "block_sparse_moe/experts/0/w1/kernel", "1 2", OF_ALL),
-    PART("layers/*/moe/up/kernel", L "block_sparse_moe/experts/0/w3/kernel", "1 2", OF_ALL),
-    PART("layers/*/moe/down/kernel", L "block_sparse_moe/experts/0/w2/kernel", "1 2", OF_ALL),
-    END,
-};
+#define GPT "gpt2 gpt_bigcode gptj codegen"
+#define MIXTRAL "mixtral minimax_m2"
+#define GRANITE "granitemoe granitemoeshared"
+#define LATENT "latent plain_latent"
 
-#define KV_A L "self_attn/kv_a_proj_with_mqa/kernel"
-#define KV_B L "self_attn/kv_b_proj/kernel"
-#define KV_A_PART "their array is kv_latent and k_rope side by side"
-#define KV_B_PART "their array is k and v of each head side by side"
-#define Q_PART "their array is q and q_rope of each head side by side"
+/* Kernels are stored output by input, but for those of GPT-2; "+" is a dimension along which parts
+ * of an array follow each other. */
+#define QKV .part = "their array is q, k and v side by side"
+#define KV_A .part = "their array is kv_latent and k_rope side by side"
+#define KV_B .part = "their array is k and v of each head side by side"
+#define Q_B .part = "their array is q and q_rope of each head side by side"
+#define GATE_UP .part = "their array is gate and up side by side"
+#define NORM .dims = NULL
 
-static const struct names_row deepseek_rows[] = {
-    ROW("layers/*/attn/q_latent/kernel", L "self_attn/q_a_proj/kernel", "0 1"),
-    ROW("layers/*/attn/q_latent/scale", L "self_attn/q_a_layernorm/kernel", "0"),
-    PART("layers/*/attn/q/kernel", L "self_attn/q_b_proj/kernel", "0 12", Q_PART),
-    PART("layers/*/attn/q_rope/kernel", L "self_attn/q_b_proj/kernel", "0 12", Q_PART),
-    PART("layers/*/attn/kv_latent/kernel", KV_A, "0 1", KV_A_PART),
-    PART("layers/*/attn/k_rope/kernel", KV_A, "0 12", KV_A_PART),
-    ROW("layers/*/attn/kv_latent/scale", L "self_attn/kv_a_layernorm/kernel", "0"),
-    PART("layers/*/attn/k/kernel", KV_B, "0 12", KV_B_PART),
-    PART("layers/*/attn/v/kernel", KV_B, "0 12", KV_B_PART),
-    ROW("layers/*/moe/router/kernel", L "mlp/gate/kernel", "0 1"),
-    ROW("layers/*/moe/router/bias", L "mlp/gate/e_score_correction_bias", "0"),
-    ROW("layers/*/moe/gate/kernel", L "mlp/experts/gate_proj/kernel", "0 1 2"),
-    ROW("layers/*/moe/up/kernel", L "mlp/experts/up_proj/kernel", "0 1 2"),
-    ROW("layers/*/moe/down/kernel", L "mlp/experts/down_proj/kernel", "0 1 2"),
-    ROW("layers/*/moe/shared/gate/kernel", L "mlp/shared_experts/gate_proj/kernel", "0 1"),
-    ROW("layers/*/moe/shared/up/kernel", L "mlp/shared_experts/up_proj/kernel", "0 1"),
-    ROW("layers/*/moe/shared/down/kernel", L "mlp/shared_experts/down_proj/kernel", "0 1"),
-    END,
-};
+/* clang-format off */
 
-/* Rows of models that compress keys but not queries. */
-static const struct names_row plain_query_rows[] = {
-    PART("layers/*/attn/q/kernel", L "self_attn/q_proj/kernel", "0 12", Q_PART),
-    PART("layers/*/attn/q_rope/kernel", L "self_attn/q_proj/kernel", "0 12", Q_PART),
-    END,
-};
+/* The first row that a parameter has is the one. */
+static const struct row modules[] = {
+    {GPT, "embed/", "table", "transformer.wte.weight", .dims = "0 1"},
+    {"falcon", "embed/", "table", "transformer.word_embeddings.weight", .dims = "0 1"},
+    {"gpt_neox", "embed/", "table", "gpt_neox.embed_in.weight", .dims = "0 1"},
+    {"t5", "embed/", "table", "shared.weight", .dims = "0 1"},
+    {NULL, "embed/", "table", "model.embed_tokens.weight", .dims = "0 1"},
+    {NULL, "embed/", "positions", "transformer.wpe.weight", .dims = "0 1"},
 
-#define H "transformer/h/*/"
-#define QKV "their array is q, k and v side by side"
+    {GPT, LAYER, "norm1", H "ln_1", NORM},
+    {GPT, LAYER, "norm2", H "ln_2", NORM},
+    {"two_norms", LAYER, "norm1", H "ln_attn", NORM},
+    {"two_norms", LAYER, "norm2", H "ln_mlp", NORM},
+    {"falcon", LAYER, "norm1", H "input_layernorm", NORM},
+    {"falcon", LAYER, "norm2", H "post_attention_layernorm", NORM},
+    {"gpt_neox", LAYER, "norm1", NEOX "input_layernorm", NORM},
+    {"gpt_neox", LAYER, "norm2", NEOX "post_attention_layernorm", NORM},
+    {"glm4", LAYER, "norm1_after", L "post_self_attn_layernorm", NORM},
+    {"glm4", LAYER, "norm2_after", L "post_mlp_layernorm", NORM},
+    {"hyperclovax", LAYER, "norm1_after", L "post_norm1", NORM},
+    {"hyperclovax", LAYER, "norm2_after", L "post_norm2", NORM},
+    {"gemma2 gemma3_text vaultgemma", LAYER, "norm2", L "pre_feedforward_layernorm", NORM},
+    {NULL, LAYER, "norm1", L "input_layernorm", NORM},
+    {NULL, LAYER, "norm1_after norm2", L "post_attention_layernorm", NORM},
+    {NULL, LAYER, "norm2_after", L "post_feedforward_layernorm", NORM},
 
-/* GPT-2's matrices are stored output by input. */
-static const struct names_row gpt2_rows[] = {
-    ROW("embed/table", "transformer/wte/embedding", "0 1"),
-    ROW("embed/positions", "transformer/wpe/embedding", "0 1"),
-    ROW("layers/*/norm1/scale", H "ln_1/scale", "0"),
-    ROW("layers/*/norm1/bias", H "ln_1/bias", "0"),
-    PART("layers/*/attn/q/kernel", H "attn/c_attn/kernel", "12 0", QKV),
-    PART("layers/*/attn/k/kernel", H "attn/c_attn/kernel", "12 0", QKV),
-    PART("layers/*/attn/v/kernel", H "attn/c_attn/kernel", "12 0", QKV),
-    PART("layers/*/attn/q/bias", H "attn/c_attn/bias", "01", QKV),
-    PART("layers/*/attn/k/bias", H "attn/c_attn/bias", "01", QKV),
-    PART("layers/*/attn/v/bias", H "attn/c_attn/bias", "01", QKV),
-    ROW("layers/*/attn/o/kernel", H "attn/c_proj/kernel", "2 01"),
-    ROW("layers/*/attn/o/bias", H "attn/c_proj/bias", "0"),
-    ROW("layers/*/norm2/scale", H "ln_2/scale", "0"),
-    ROW("layers/*/norm2/bias", H "ln_2/bias", "0"),
-    ROW("layers/*/mlp/up/kernel", H "mlp/c_fc/kernel", "1 0"),
-    ROW("layers/*/mlp/up/bias", H "mlp/c_fc/bias", "0"),
-    ROW("layers/*/mlp/down/kernel", H "mlp/c_proj/kernel", "1 0"),
-    ROW("layers/*/mlp/down/bias", H "mlp/c_proj/bias", "0"),
-    ROW("final_norm/scale", "transformer/ln_f/scale", "0"),
-    ROW("final_norm/bias", "transformer/ln_f/bias", "0"),
-    ROW("head/kernel", "lm_head/kernel", "0 1"),
-    END,
+    {"gpt2", ATTN, "q k v", H "attn.c_attn", "0 +12", QKV},
+    {"gpt2", ATTN, "o", H "attn.c_proj", .dims = "01 2"},
+    {"gpt_bigcode", ATTN, "q k v", H "attn.c_attn", "+12 0", QKV},
+    {"gpt_bigcode", ATTN, "o", H "attn.c_proj", .dims = "2 01"},
+    {"codegen", ATTN, "q k v", H "attn.qkv_proj", "+12 0", QKV},
+    {"gptj", ATTN, "q k v", H "attn.?_proj", .dims = "12 0"},
+    {"gptj codegen", ATTN, "o", H "attn.out_proj", .dims = "2 01"},
+    {"falcon", ATTN, "q k v", H "self_attention.query_key_value", "+12 0", QKV},
+    {"falcon", ATTN, "o", H "self_attention.dense", .dims = "2 01"},
+    {"gpt_neox", ATTN, "q k v", NEOX "attention.query_key_value", "+12 0", QKV},
+    {"gpt_neox", ATTN, "o", NEOX "attention.dense", .dims = "2 01"},
+    {"persimmon", ATTN, "q k v", L "self_attn.query_key_value", "+12 0", QKV},
+    {"persimmon phi", ATTN, "o", L "self_attn.dense", .dims = "2 01"},
+    {"phi3", ATTN, "q k v", L "self_attn.qkv_proj", "+12 0", QKV},
+    {LATENT, ATTN, "q_latent/kernel", L "self_attn.q_a_proj.weight", .dims = "1 0"},
+    {LATENT, ATTN, "q_latent", L "self_attn.q_a_layernorm", NORM},
+    {"latent", ATTN, "q q_rope", L "self_attn.q_b_proj", "+12 0", Q_B},
+    {"plain_latent", ATTN, "q q_rope", L "self_attn.q_proj", "+12 0", Q_B},
+    {LATENT, ATTN, "kv_latent/kernel", L "self_attn.kv_a_proj_with_mqa.weight", "+1 0", KV_A},
+    {LATENT, ATTN, "k_rope/kernel", L "self_attn.kv_a_proj_with_mqa.weight", "+12 0", KV_A},
+    {LATENT, ATTN, "kv_latent", L "self_attn.kv_a_layernorm", NORM},
+    {LATENT, ATTN, "k v", L "self_attn.kv_b_proj", "+12 0", KV_B},
+    {NULL, ATTN, "q k v", L "self_attn.?_proj", .dims = "12 0"},
+    {NULL, ATTN, "o", L "self_attn.o_proj", .dims = "2 01"},
+    {"cohere cohere2", ATTN, "q_norm/scale", L "self_attn.q_norm.weight", .dims = "0 1"},
+    {"cohere cohere2", ATTN, "k_norm/scale", L "self_attn.k_norm.weight", .dims = "0 1"},
+    {"hunyuan_v1_dense hunyuan_v1_moe", ATTN, "q_norm", L "self_attn.query_layernorm", NORM},
+    {"hunyuan_v1_dense hunyuan_v1_moe", ATTN, "k_norm", L "self_attn.key_layernorm", NORM},
+    {"phi persimmon", ATTN, "q_norm", L "self_attn.q_layernorm", NORM},
+    {"phi persimmon", ATTN, "k_norm", L "self_attn.k_layernorm", NORM},
+    {NULL, ATTN, "q_norm k_norm", L "self_attn.?", NORM},
+    {NULL, ATTN, "sinks", L "self_attn.sinks", .dims = "0"},
+
+    {"gpt2", MLP, "up", H "mlp.c_fc", .dims = "0 1"},
+    {"gpt2", MLP, "down", H "mlp.c_proj", .dims = "0 1"},
+    {"gpt_bigcode", MLP, "up", H "mlp.c_fc", .dims = "1 0"},
+    {"gpt_bigcode", MLP, "down", H "mlp.c_proj", .dims = "1 0"},
+    {"gptj codegen", MLP, "up", H "mlp.fc_in", .dims = "1 0"},
+    {"gptj codegen", MLP, "down", H "mlp.fc_out", .dims = "1 0"},
+    {"falcon", MLP, "up", H "mlp.dense_h_to_4h", .dims = "1 0"},
+    {"falcon", MLP, "down", H "mlp.dense_4h_to_h", .dims = "1 0"},
+    {"gpt_neox", MLP, "up", NEOX "mlp.dense_h_to_4h", .dims = "1 0"},
+    {"gpt_neox", MLP, "down", NEOX "mlp.dense_4h_to_h", .dims = "1 0"},
+    {"persimmon", MLP, "up", L "mlp.dense_h_to_4h", .dims = "1 0"},
+    {"persimmon", MLP, "down", L "mlp.dense_4h_to_h", .dims = "1 0"},
+    {"starcoder2", MLP, "up", L "mlp.c_fc", .dims = "1 0"},
+    {"starcoder2", MLP, "down", L "mlp.c_proj", .dims = "1 0"},
+    {"phi", MLP, "up", L "mlp.fc1", .dims = "1 0"},
+    {"phi", MLP, "down", L "mlp.fc2", .dims = "1 0"},
+    {"phi3 glm glm4", MLP, "gate up", L "mlp.gate_up_proj", "+1 0", GATE_UP},
+    {"llama4_text", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
+    {NULL, MLP, "gate up down", L "mlp.?_proj", .dims = "1 0"},
+
+    {MIXTRAL, MOE, "router", L "block_sparse_moe.gate", .dims = "1 0"},
+    {GRANITE, MOE, "router", L "block_sparse_moe.router.layer", .dims = "1 0"},
+    {"llama4_text", MOE, "router", L "feed_forward.router", .dims = "1 0"},
+    {"hunyuan_v1_moe", MOE, "router", L "mlp.gate.wg", .dims = "1 0"},
+    {"gpt_oss", MOE, "router/logit_bias", L "mlp.router.bias", .dims = "0"},
+    {"gpt_oss", MOE, "router", L "mlp.router", .dims = "1 0"},
+    {NULL, MOE, "router/bias", L "mlp.gate.e_score_correction_bias", .dims = "0"},
+    {NULL, MOE, "router", L "mlp.gate", .dims = "1 0"},
+    {MIXTRAL, MOE, "gate", L "block_sparse_moe.experts.#.w1", .dims = "2 1"},
+    {MIXTRAL, MOE, "up", L "block_sparse_moe.experts.#.w3", .dims = "2 1"},
+    {MIXTRAL, MOE, "down", L "block_sparse_moe.experts.#.w2", .dims = "2 1"},
+    {GRANITE, MOE, "gate up", L "block_sparse_moe.input_linear", "0 +2 1", GATE_UP},
+    {GRANITE, MOE, "down", L "block_sparse_moe.output_linear", .dims = "0 2 1"},
+    {"llama4_text", MOE, "gate/kernel up/kernel", L "feed_forward.experts.gate_up_proj", "0 1 +2",
+        GATE_UP},
+    {"llama4_text", MOE, "down/kernel", L "feed_forward.experts.down_proj", .dims = "0 1 2"},
+    {"gpt_oss", MOE, "gate/kernel up/kernel", L "mlp.experts.gate_up_proj", "0 1 +2", GATE_UP},
+    {"gpt_oss", MOE, "down/kernel", L "mlp.experts.down_proj", .dims = "0 1 2"},
+    {"gpt_oss", MOE, "gate/bias up/bias", L "mlp.experts.gate_up_proj_bias", "0 +1", GATE_UP},
+    {"gpt_oss", MOE, "down/bias", L "mlp.experts.down_proj_bias", .dims = "0 1"},
+    {NULL, MOE, "gate up down", L "mlp.experts.#.?_proj", .dims = "2 1"},
+    {GRANITE, SHARED, "gate up", L "shared_mlp.input_linear", "+1 0", GATE_UP},
+    {GRANITE, SHARED, "down", L "shared_mlp.output_linear", .dims = "1 0"},
+    {"llama4_text", SHARED, "gate up down", L "feed_forward.shared_expert.?_proj", .dims = "1 0"},
+    {"hunyuan_v1_moe", SHARED, "gate up down", L "mlp.shared_mlp.?_proj", .dims = "1 0"},
+    {"qwen2_moe", SHARED, "gate up down", L "mlp.shared_expert.?_proj", .dims = "1 0"},
+    {NULL, SHARED, "gate up down", L "mlp.shared_experts.?_proj", .dims = "1 0"},
+    {NULL, MOE, "shared_gate", L "mlp.shared_expert_gate", .dims = "1 0"},
+
+    {NULL, LAYER, "embed_norm", L "enorm", NORM},
+    {NULL, LAYER, "hidden_norm", L "hnorm", NORM},
+    {NULL, LAYER, "join", L "eh_proj", .dims = "1 0"},
+    {NULL, LAYER, "final_norm", L "shared_head.norm", NORM},
+
+#define T5(side) side ".block.*.layer."
+#define RELATIVE ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    {"t5", "", "encoder/relative/table", "encoder" RELATIVE, .dims = "0 1"},
+    {"t5", "", "decoder/relative/table", "decoder" RELATIVE, .dims = "0 1"},
+    {"t5", "encoder/layers/*/attn/", "q k v", T5("encoder") "0.SelfAttention.?", .dims = "12 0"},
+    {"t5", "encoder/layers/*/attn/", "o", T5("encoder") "0.SelfAttention.o", .dims = "2 01"},
+    {"t5", "decoder/layers/*/attn/", "q k v", T5("decoder") "0.SelfAttention.?", .dims = "12 0"},
+    {"t5", "decoder/layers/*/attn/", "o", T5("decoder") "0.SelfAttention.o", .dims = "2 01"},
+    {"t5", "decoder/layers/*/cross/", "q k v", T5("decoder") "1.EncDecAttention.?", .dims = "12 0"},
+    {"t5", "decoder/layers/*/cross/", "o", T5("decoder") "1.EncDecAttention.o", .dims = "2 01"},
+    {"t5_plain", "encoder/layers/*/mlp/", "up", T5("encoder") "1.DenseReluDense.wi", .dims = "1 0"},
+    {"t5_plain", "decoder/layers/*/mlp/", "up", T5("decoder") "2.DenseReluDense.wi", .dims = "1 0"},
+    {"t5", "encoder/layers/*/mlp/", "gate", T5("encoder") "1.DenseReluDense.wi_0", .dims = "1 0"},
+    {"t5", "decoder/layers/*/mlp/", "gate", T5("decoder") "2.DenseReluDense.wi_0", .dims = "1 0"},
+    {"t5", "encoder/layers/*/mlp/", "up", T5("encoder") "1.DenseReluDense.wi_1", .dims = "1 0"},
+    {"t5", "decoder/layers/*/mlp/", "up", T5("decoder") "2.DenseReluDense.wi_1", .dims = "1 0"},
+    {"t5", "encoder/layers/*/mlp/", "down", T5("encoder") "1.DenseReluDense.wo", .dims = "1 0"},
+    {"t5", "decoder/layers/*/mlp/", "down", T5("decoder") "2.DenseReluDense.wo", .dims = "1 0"},
+    {"t5", "encoder/layers/*/", "norm1", T5("encoder") "0.layer_norm", NORM},
+    {"t5", "encoder/layers/*/", "norm2", T5("encoder") "1.layer_norm", NORM},
+    {"t5", "decoder/layers/*/", "norm1", T5("decoder") "0.layer_norm", NORM},
+    {"t5", "decoder/layers/*/", "norm2", T5("decoder") "1.layer_norm", NORM},
+    {"t5", "decoder/layers/*/", "norm3", T5("decoder") "2.layer_norm", NORM},
+    {"t5", "", "encoder/final_norm", "encoder.final_layer_norm", NORM},
+    {"t5", "", "decoder/final_norm", "decoder.final_layer_norm", NORM},
+
+    {GPT " falcon", "", "final_norm", "transformer.ln_f", NORM},
+    {"gpt_neox", "", "final_norm", "gpt_neox.final_layer_norm", NORM},
+    {"phi persimmon", "", "final_norm", "model.final_layernorm", NORM},
+    {NULL, "", "final_norm", "model.norm", NORM},
+    {"gpt_neox", "", "head", "embed_out", .dims = "1 0"},
+    {NULL, "", "head", "lm_head", .dims = "1 0"},
 };
 
 /* ---- T5X ---- */
 
-#define AXES(ours, theirs, dims, axes) \
-    {                                  \
-        ours, theirs, dims, axes, NULL \
-    }
-#define ATTENTION(ours, theirs)                                                    \
-    AXES(ours "/q/kernel", theirs "/query/kernel", "0 12", "embed joined_kv"),     \
-        AXES(ours "/k/kernel", theirs "/key/kernel", "0 12", "embed joined_kv"),   \
-        AXES(ours "/v/kernel", theirs "/value/kernel", "0 12", "embed joined_kv"), \
-        AXES(ours "/o/kernel", theirs "/out/kernel", "01 2", "joined_kv embed"),   \
-        AXES(ours "/q/bias", theirs "/query/bias", "01", "joined_kv"),             \
-        AXES(ours "/k/bias", theirs "/key/bias", "01", "joined_kv"),               \
-        AXES(ours "/v/bias", theirs "/value/bias", "01", "joined_kv"),             \
-        AXES(ours "/o/bias", theirs "/out/bias", "0", "embed")
-/* A plain mlp has one kernel wi; in a gated mlp wi_0 is the gate. */
-#define MLP(ours, theirs)                                                   \
-    AXES(ours "/gate/kernel", theirs "/wi_0/kernel", "0 1", "embed mlp"),   \
-        AXES(ours "/up/kernel", theirs "/wi_1/kernel", "0 1", "embed mlp"), \
-        AXES(ours "/up/bias", theirs "/wi/bias", "0", "mlp"),               \
-        AXES(ours "/down/kernel", theirs "/wo/kernel", "0 1", "mlp embed"), \
-        AXES(ours "/down/bias", theirs "/wo/bias", "0", "embed")
-#define SCALE(ours, theirs) AXES(ours "/scale", theirs "/scale", "0", "embed")
-#define NORM(ours, theirs) SCALE(ours, theirs), AXES(ours "/bias", theirs "/bias", "0", "embed")
+#define SAME .dims = NULL
+#define ATTENTION(ours, to)                             \
+    {NULL, ours, "q", to "query", .dims = "0 12"},      \
+    {NULL, ours, "k", to "key", .dims = "0 12"},        \
+    {NULL, ours, "v", to "value", .dims = "0 12"},      \
+    {NULL, ours, "o", to "out", .dims = "01 2"}
+/* A plain mlp has one kernel wi; in a gated mlp wi_0 is the gate.  A bias is of wi. */
+#define WIDTHS(ours, to)                                \
+    {"plain", ours, "up", to "wi", SAME},               \
+    {NULL, ours, "gate", to "wi_0", SAME},              \
+    {NULL, ours, "up/bias", to "wi/bias", .dims = "0"}, \
+    {NULL, ours, "up", to "wi_1", SAME},                \
+    {NULL, ours, "down", to "wo", SAME}
 
-static const struct names_row t5_rows[] = {
-    AXES("embed/table", "token_embedder/embedding", "0 1", "vocab embed"),
-    AXES("encoder/relative/table", "encoder/relpos_bias/rel_embedding", "1 0",
-         "heads relpos_buckets"),
-    ATTENTION("encoder/layers/*/attn", "encoder/layers_*/attention"),
-    SCALE("encoder/layers/*/norm1", "encoder/layers_*/pre_attention_layer_norm"),
-    MLP("encoder/layers/*/mlp", "encoder/layers_*/mlp"),
-    SCALE("encoder/layers/*/norm2", "encoder/layers_*/pre_mlp_layer_norm"),
-    SCALE("encoder/final_norm", "encoder/encoder_norm"),
-    AXES("decoder/relative/table", "decoder/relpos_bias/rel_embedding", "1 0",
-         "heads relpos_buckets"),
-    ATTENTION("decoder/layers/*/attn", "decoder/layers_*/self_attention"),
-    SCALE("decoder/layers/*/norm1", "decoder/layers_*/pre_self_attention_layer_norm"),
-    ATTENTION("decoder/layers/*/cross", "decoder/layers_*/encoder_decoder_attention"),
-    SCALE("decoder/layers/*/norm2", "decoder/layers_*/pre_cross_attention_layer_norm"),
-    MLP("decoder/layers/*/mlp", "decoder/layers_*/mlp"),
-    SCALE("decoder/layers/*/norm3", "decoder/layers_*/pre_mlp_layer_norm"),
-    SCALE("decoder/final_norm", "decoder/decoder_norm"),
-    AXES("head/kernel", "decoder/logits_dense/kernel", "0 1", "embed vocab"),
-    END,
+static const struct row t5x[] = {
+    {"t5", "embed/", "table", "token_embedder/embedding", .dims = "0 1"},
+    {NULL, "embed/", "table", "decoder/token_embedder/embedding", .dims = "0 1"},
+    {NULL, "embed/", "positions", "decoder/position_embedder/pos_embedding", .dims = "0 1"},
+    {NULL, "", "encoder/relative/table", "encoder/relpos_bias/rel_embedding", .dims = "1 0"},
+    {NULL, "", "decoder/relative/table", "decoder/relpos_bias/rel_embedding", .dims = "1 0"},
+    ATTENTION("encoder/layers/*/attn/", "encoder/layers_*/attention/"),
+    ATTENTION("decoder/layers/*/attn/", "decoder/layers_*/self_attention/"),
+    ATTENTION("decoder/layers/*/cross/", "decoder/layers_*/encoder_decoder_attention/"),
+    ATTENTION(ATTN, "decoder/layers_*/self_attention/"),
+    WIDTHS("encoder/layers/*/mlp/", "encoder/layers_*/mlp/"),
+    WIDTHS("decoder/layers/*/mlp/", "decoder/layers_*/mlp/"),
+    WIDTHS(MLP, "decoder/layers_*/mlp/"),
+    {NULL, MOE, "router", "decoder/layers_*/mlp/router/router_weights/w", SAME},
+    {NULL, MOE, "gate", "decoder/layers_*/mlp/expert/wi_0", SAME},
+    {NULL, MOE, "up", "decoder/layers_*/mlp/expert/wi_1", SAME},
+    {NULL, MOE, "down", "decoder/layers_*/mlp/expert/wo", SAME},
+    {NULL, "encoder/layers/*/", "norm1", "encoder/layers_*/pre_attention_layer_norm", SAME},
+    {NULL, "encoder/layers/*/", "norm2", "encoder/layers_*/pre_mlp_layer_norm", SAME},
+    {NULL, "decoder/layers/*/", "norm1", "decoder/layers_*/pre_self_attention_layer_norm", SAME},
+    {NULL, "decoder/layers/*/", "norm2", "decoder/layers_*/pre_cross_attention_layer_norm", SAME},
+    {NULL, "decoder/layers/*/", "norm3", "decoder/layers_*/pre_mlp_layer_norm", SAME},
+    {NULL, LAYER, "norm1", "decoder/layers_*/pre_self_attention_layer_norm", SAME},
+    {NULL, LAYER, "norm2", "decoder/layers_*/pre_mlp_layer_norm", SAME},
+    {NULL, "", "encoder/final_norm", "encoder/encoder_norm", SAME},
+    {NULL, "", "final_norm decoder/final_norm", "decoder/decoder_norm", SAME},
+    {NULL, "", "head", "decoder/logits_dense", SAME},
+};
+/* clang-format on */
+
+/* ---- looking up ---- */
+
+#define OF_ALL "one array per expert, all sharded alike"
+
+struct look {
+    const struct row *rows;
+    size_t nrows;
+    const char *words[3]; /* of the model, NULL: no more */
+    const char *ours;
 };
 
-/* Rows of a decoder alone. */
-static const struct names_row decoder_rows[] = {
-    AXES("embed/table", "decoder/token_embedder/embedding", "0 1", "vocab embed"),
-    AXES("embed/positions", "decoder/position_embedder/pos_embedding", "0 1",
-         "abspos_buckets embed"),
-    NORM("layers/*/norm1", "decoder/layers_*/pre_self_attention_layer_norm"),
-    ATTENTION("layers/*/attn", "decoder/layers_*/self_attention"),
-    NORM("layers/*/norm2", "decoder/layers_*/pre_mlp_layer_norm"),
-    MLP("layers/*/mlp", "decoder/layers_*/mlp"),
-    AXES("layers/*/moe/router/kernel", "decoder/layers_*/mlp/router/router_weights/w/kernel", "0 1",
-         "embed unmodeled"),
-    AXES("layers/*/moe/gate/kernel", "decoder/layers_*/mlp/expert/wi_0/kernel", "0 1 2",
-         "expert embed expert_mlp"),
-    AXES("layers/*/moe/up/kernel", "decoder/layers_*/mlp/expert/wi_1/kernel", "0 1 2",
-         "expert embed expert_mlp"),
-    AXES("layers/*/moe/down/kernel", "decoder/layers_*/mlp/expert/wo/kernel", "0 1 2",
-         "expert expert_mlp embed"),
-    NORM("final_norm", "decoder/decoder_norm"),
-    AXES("head/kernel", "decoder/logits_dense/kernel", "0 1", "embed vocab"),
-    END,
-};
-
-/* Rows of an mlp without a gate. */
-static const struct names_row plain_mlp_rows[] = {
-    AXES("layers/*/mlp/up/kernel", "decoder/layers_*/mlp/wi/kernel", "0 1", "embed mlp"),
-    AXES("encoder/layers/*/mlp/up/kernel", "encoder/layers_*/mlp/wi/kernel", "0 1", "embed mlp"),
-    AXES("decoder/layers/*/mlp/up/kernel", "decoder/layers_*/mlp/wi/kernel", "0 1", "embed mlp"),
-    END,
-};
-
-/* ---- which rows ---- */
-
-static const struct names_row *find(const struct names_row *rows, const char *ours)
+static bool is_of(const struct look *l, const struct row *row)
 {
-    for (; rows->ours; rows++)
-        if (!strcmp(rows->ours, ours))
-            return rows;
+    bool found = !row->of;
+
+    for (size_t w = 0; !found && w < 3 && l->words[w]; w++)
+        found = words_has(row->of, l->words[w]);
+    return found;
+}
+
+/* The first row of a parameter: by its name, with an empty *leaf, or without the last word of it,
+ * which *leaf then is ("kernel").  *rest is what the row has of it, of so many bytes. */
+static const struct row *find(const struct look *l, const char **leaf, const char **rest,
+                              size_t *length)
+{
+    const char *slash = strrchr(l->ours, '/');
+
+    for (const struct row *row = l->rows; row < l->rows + l->nrows; row++) {
+        if (strncmp(l->ours, row->at, strlen(row->at)) != 0 || !is_of(l, row))
+            continue;
+        *rest = l->ours + strlen(row->at);
+        *leaf = "";
+        *length = strlen(*rest);
+        if (words_has(row->rests, *rest))
+            return row;
+        if (slash > *rest && words_has_bytes(row->rests, *rest, (size_t)(slash - *rest))) {
+            *leaf = slash + 1;
+            *length = (size_t)(slash - *rest);
+            return row;
+        }
+    }
     return NULL;
 }
 
-/* Rows of a model, ended by NULL; earlier ones win. */
-static void choose(const struct names_row *out[4], enum names_system system,
-                   const struct scenario_model *m)
+/* All dimensions of an array here, "0 1 2", or as one, which other parts may follow. */
+static void set_dims(struct names_array *out, size_t rank, bool joined, bool followed)
 {
-    bool gated = scenario_is_gated(m->activation);
     size_t n = 0;
 
-    if (system == NAMES_T5X) {
-        if (!gated)
-            out[n++] = plain_mlp_rows;
-        out[n++] = m->kind == SCENARIO_T5 ? t5_rows : decoder_rows;
-    } else if (m->kind == SCENARIO_GPT2 || m->positions > 0) {
-        out[n++] = gpt2_rows;
-    } else if (m->kind != SCENARIO_T5) {
-        if (m->mla.kv_rank > 0 && m->mla.q_rank == 0)
-            out[n++] = plain_query_rows;
-        if (m->kind == SCENARIO_DEEPSEEK)
-            out[n++] = deepseek_rows;
-        else
-            out[n++] = system == NAMES_EASYDEL ? mixtral_rows : mixtral_apart_rows;
-        out[n++] = llama_rows;
+    if (followed)
+        out->dims[n++] = '+';
+    for (size_t d = 0; d < rank; d++) {
+        if (d > 0 && !joined)
+            out->dims[n++] = ' ';
+        out->dims[n++] = (char)('0' + d);
     }
-    out[n] = NULL;
+    out->dims[n] = '\0';
 }
 
-const struct names_row *names_find(enum names_system system, const struct scenario_model *model,
-                                   const char *ours)
+void names_own(struct names_array *out, const char *ours, size_t rank)
 {
-    const struct names_row *tables[4], *found = NULL;
+    snprintf(out->name, sizeof(out->name), "%s", ours);
+    set_dims(out, rank, false, false);
+    out->part = NULL;
+}
 
-    choose(tables, system, model);
-    for (size_t t = 0; !found && tables[t]; t++)
-        found = find(tables[t], ours);
-    return found;
+static bool look_up(struct names_array *out, const struct look *l, size_t rank, bool module)
+{
+    const char *leaf, *rest;
+    size_t length;
+    const struct row *row = find(l, &leaf, &rest, &length);
+    bool kernel;
+    int n;
+
+    if (!row)
+        return false;
+    kernel = !strcmp(leaf, "kernel");
+    n = (int)strcspn(row->theirs, "?");
+    snprintf(out->name, sizeof(out->name), "%.*s%.*s%s%s%s", n, row->theirs,
+             row->theirs[n] ? (int)length : 0, rest, row->theirs + n + (row->theirs[n] == '?'),
+             !*leaf   ? ""
+             : module ? "."
+                      : "/",
+             module && *leaf && strcmp(leaf, "bias") != 0 ? "weight" : leaf);
+    if ((kernel || !*leaf) && row->dims)
+        snprintf(out->dims, sizeof(out->dims), "%s", row->dims);
+    else
+        set_dims(out, rank, !kernel, row->dims && strchr(row->dims, '+'));
+    out->part = row->part;
+    return true;
+}
+
+bool names_module(struct names_array *out, const char *type, const struct scenario_model *m,
+                  const char *ours, size_t rank)
+{
+    struct look l = {modules, sizeof(modules) / sizeof(modules[0]), {type}, ours};
+    size_t n = 1;
+
+    if (m->mla.kv_rank > 0)
+        l.words[n++] = m->mla.q_rank > 0 ? "latent" : "plain_latent";
+    else if (!strcmp(type, "falcon") && m->residual == SCENARIO_BESIDE_NORMS)
+        l.words[n - 1] = "two_norms", l.words[n++] = "falcon";
+    else if (m->kind == SCENARIO_T5 && !scenario_is_gated(m->activation))
+        l.words[n++] = "t5_plain";
+    return look_up(out, &l, rank, true);
+}
+
+/* ---- EasyDeL: modules of Flax named as Hugging Face names them ---- */
+
+/* Kernels are input by output: the dimensions in the other order.  The experts of a layer are one
+ * array, whose first dimension is theirs. */
+static void turn(struct names_array *out, bool stacked)
+{
+    char dims[sizeof(out->dims)] = "";
+    size_t end = strlen(out->dims), n = 0;
+
+    if (stacked)
+        n = (size_t)snprintf(dims, sizeof(dims), "0");
+    while (end > 0) {
+        size_t begin = end;
+
+        while (begin > 0 && out->dims[begin - 1] != ' ')
+            begin--;
+        n += (size_t)snprintf(dims + n, sizeof(dims) - n, "%s%.*s", n ? " " : "",
+                              (int)(end - begin), out->dims + begin);
+        end = begin > 0 ? begin - 1 : 0;
+    }
+    memcpy(out->dims, dims, sizeof(dims));
+}
+
+static void drop(char *text, char c)
+{
+    char *to = text;
+
+    for (; *text; text++)
+        if (*text != c)
+            *to++ = *text;
+    *to = '\0';
+}
+
+static bool find_easydel(struct names_array *out, const struct scenario_model *m, bool apart,
+                         const char *ours, size_t rank)
+{
+    bool gpt2 = m->kind == SCENARIO_GPT2 || m->positions > 0,
+         deepseek = m->kind == SCENARIO_DEEPSEEK;
+    bool kernel = strstr(ours, "/kernel") != NULL, scale = strstr(ours, "/scale") != NULL;
+    char *expert, *end;
+
+    if (m->kind == SCENARIO_T5 || !names_module(out,
+                                                gpt2       ? "gpt2"
+                                                : deepseek ? "deepseek_v3"
+                                                           : "mixtral",
+                                                m, ours, rank))
+        return false;
+    drop(out->dims, '+');
+    expert = strchr(out->name, '#');
+    if (kernel)
+        turn(out, expert && (deepseek || !apart));
+    for (char *c = out->name; *c; c++)
+        *c = *c == '.' ? '/' : *c;
+    if (expert && (deepseek || !apart)) {
+        memmove(expert, expert + 2, strlen(expert + 2) + 1);
+    } else if (expert) {
+        *expert = '0';
+        out->part = OF_ALL;
+    }
+    end = strrchr(out->name, '/') + 1;
+    if (!strcmp(end, "weight"))
+        snprintf(end, sizeof(out->name) - (size_t)(end - out->name), "%s",
+                 gpt2 && scale     ? "scale"
+                 : kernel || scale ? "kernel"
+                                   : "embedding");
+    return true;
+}
+
+bool names_find(struct names_array *out, enum names_system system, const struct scenario_model *m,
+                const char *ours, size_t rank)
+{
+    struct look l = {t5x, sizeof(t5x) / sizeof(t5x[0]), {NULL}, ours};
+    size_t n = 0;
+
+    if (system != NAMES_T5X)
+        return find_easydel(out, m, system == NAMES_EASYDEL_APART, ours, rank);
+    if (m->kind == SCENARIO_T5)
+        l.words[n++] = "t5";
+    if (!scenario_is_gated(m->activation))
+        l.words[n] = "plain";
+    return look_up(out, &l, rank, false);
 }

@@ -1,7 +1,6 @@
-/* rules/names.h - the names of a model's parameters in other systems.
+/* rules/names.h - the names of a model's parameters in other systems: the modules of transformers,
+ * EasyDeL and T5X.
  *
- * A row for each parameter: its name here, with '*' for the number of a layer, and its name there;
- * the dimensions here that make up each dimension there; and T5X's logical names of the dimensions.
  * [embed, heads, head_dim] is mostly [embed, heads * head_dim] there.
  *
  * Thread class: pure functions.
@@ -26,19 +25,26 @@ enum names_system {
 
 extern const char *const names_systems[NAMES_NSYSTEMS];
 
-struct names_row {
-    const char *ours;
-    const char *theirs;
-    const char
-        *dims; /* "0 12": dimension 0 there is 0 here, dimension 1 there is 1 (the major) and 2
-                  here */
-    const char *axes; /* T5X's logical names of the dimensions there, "embed joined_kv" */
+/* An array of another system that has a parameter, or is one. */
+struct names_array {
+    char
+        name[96]; /* '*' is the number of a layer; '#' that of an expert, which has an array each */
+    char dims[16]; /* "0 12": dimension 0 there is 0 here, dimension 1 there is 1 (the major) and 2
+                      here; "+12": along it, arrays of the same name follow each other */
     const char *part; /* not NULL: other contents of the array there, for a comment */
 };
 
-/* The row of a parameter of a model; NULL: the system has no such parameter.  NAMES_OWN has no
- * rows, because the names are the same. */
-const struct names_row *names_find(enum names_system system, const struct scenario_model *model,
-                                   const char *ours);
+/* Find the array of a parameter of `rank` dimensions, whose name has '*' for the number of a layer.
+ * False: EasyDeL or T5X has none. */
+bool names_find(struct names_array *out, enum names_system system,
+                const struct scenario_model *model, const char *ours, size_t rank);
+
+/* The same of NAMES_OWN: the names are the same. */
+void names_own(struct names_array *out, const char *ours, size_t rank);
+
+/* The same in the module of transformers for a model_type (scenario/family.h), as checkpoints have
+ * it. */
+bool names_module(struct names_array *out, const char *type, const struct scenario_model *model,
+                  const char *ours, size_t rank);
 
 #endif /* RULES_NAMES_H */

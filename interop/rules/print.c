@@ -78,9 +78,9 @@ static void choose_model(struct import_rules *rules, struct diag *diag)
     else if (rules->model.length == 0)
         diag_error(
             diag, rules->end,
-            "no model, whose parameters the rules are for; expected --model with a published "
-            "one such as llama3-8b ('shardsim show options' lists them at model.size), or a "
-            "map such as --model '{size: llama3-8b, layers: 4}'");
+            "no model for the rules; expected --model with a published size such as llama3-8b "
+            "('shardsim show options model.size' lists sizes), or a map such as --model '{size: "
+            "llama3-8b, layers: 4}'");
 }
 
 static void choose_sizes(struct import_rules *r, const struct scenario_model *model)
@@ -144,10 +144,10 @@ static void add_rule_comment(struct text *out, const struct import_rules *rules,
     if (rule->given.length > 0)
         add_given(out, text_get(&rule->given), out->length - from);
     else if (pattern)
-        text_add(out, rule->found ? " nothing, as rules before it match the same names"
-                                  : " nothing, as no name of the model has it");
+        text_add(out, rule->found ? " nothing, earlier rules match the same names"
+                                  : " nothing, no name of the model matches");
     else
-        text_add(out, " nothing of the parameters");
+        text_add(out, " no parameters");
     text_add(out, "\n");
 }
 
@@ -157,10 +157,10 @@ static void add_comments(const struct printer *p)
 
     text_addf(p->out,
               "# Written by 'shardsim import --from %s'.\n"
-              "# What the rules do not say is chosen here: batch, optimizer, types of numbers.\n",
+              "# Not set by the rules, so chosen here: batch, optimizer, element types.\n",
               r->request.from);
     text_add(p->out, text_get(&r->told));
-    text_add(p->out, "# Rules, with what they say, and the parameters here that they gave it:\n");
+    text_add(p->out, "# Rules, their specs, and the parameters that each rule shards:\n");
     for (size_t i = 0; i < r->nrules; i++)
         add_rule_comment(p->out, r, &r->list[i]);
 }

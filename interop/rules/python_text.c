@@ -108,8 +108,7 @@ static bool read_one(struct text *out, struct source *s)
 
     for (; nprefix > 0; nprefix--) {
         if (strchr("fFbB", *s->at)) {
-            diag_error(s->diag, open,
-                       "'%c' before quotes makes no plain string; write the text out as it is",
+            diag_error(s->diag, open, "string prefix '%c' is not supported; write a plain string",
                        *s->at);
             return false;
         }
@@ -135,7 +134,7 @@ static bool read_one(struct text *out, struct source *s)
             source_step(s);
         }
     }
-    diag_error(s->diag, open, "a string that does not end; expected %s behind it",
+    diag_error(s->diag, open, "a string is not closed; expected %s",
                nquotes == 3   ? "three quotes"
                : quote == '"' ? "\""
                               : "'");

@@ -64,13 +64,13 @@ static void add_axis(struct import_rules *rules, const char *name, size_t length
             return;
         }
     if (rules->naxes == SHD_MESH_AXES_MAX) {
-        diag_error(diag, place, "a mesh of over %d axes", SHD_MESH_AXES_MAX);
+        diag_error(diag, place, "the mesh has more than %d axes", SHD_MESH_AXES_MAX);
         return;
     }
     if (size != -1 && (size < 1 || size > INT32_MAX)) {
         diag_error(diag, place,
-                   "axis '%.*s' has %" PRId64 " devices; expected at least 1, or -1 for what is "
-                   "left",
+                   "axis '%.*s' has %" PRId64 " devices; expected at least 1, or -1 for the "
+                   "remaining devices",
                    (int)length, name, size);
         return;
     }
@@ -131,7 +131,7 @@ static void fill_mesh(struct import_rules *rules, struct place place, struct dia
         for (size_t a = 0; a < rules->naxes && devices <= INT32_MAX; a++)
             devices *= rules->sizes[a];
         if (devices > INT32_MAX) {
-            diag_error(diag, place, "a mesh of more devices than can be counted");
+            diag_error(diag, place, "the mesh has too many devices");
             return;
         }
     }

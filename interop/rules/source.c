@@ -77,7 +77,7 @@ void source_unexpected(struct source *s, const char *expected)
                    expected);
     else
         diag_error(s->diag, s->place,
-                   "'%.*s' cannot be read here; expected %s; only literals are read and no Python "
-                   "is run: write the value out, as print() shows it",
+                   "'%.*s' cannot be read; expected %s; only literals are read and no Python "
+                   "is run: write out the value that print() shows",
                    (int)utf8_cut(s->at, n, QUOTED_MAX), s->at, expected);
 }

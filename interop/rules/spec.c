@@ -86,7 +86,7 @@ static bool add_entry(struct reader *r, struct place place)
     struct rules_spec *s = r->out;
 
     if (s->nentries == RULES_SPEC_ENTRIES_MAX) {
-        diag_error(r->diag, place, "a spec of over %d entries", RULES_SPEC_ENTRIES_MAX);
+        diag_error(r->diag, place, "a spec has more than %d entries", RULES_SPEC_ENTRIES_MAX);
         return false;
     }
     s->entries[s->nentries] = (struct shd_spec_entry){s->axes[s->nentries], 0};
@@ -105,8 +105,8 @@ static bool add_word(struct reader *r, const char *word, size_t length, struct p
     if (w == sizeof words / sizeof *words || !r->rules->partition_axis) {
         diag_error(
             r->diag, place,
-            "the name '%.*s' is not known; expected the name of a mesh axis in quotes, None, "
-            "or a word of eformer such as TP, FSDP or EMPTY",
+            "unknown name '%.*s'; expected the name of a mesh axis in quotes, None, or a word of "
+            "eformer such as TP, FSDP or EMPTY",
             (int)(length < 60 ? length : 60), word);
         return false;
     }

@@ -155,8 +155,8 @@ static bool read_statement(struct reader *r)
                             "await");
     if (length) {
         diag_error(s->diag, s->place,
-                   "'%.*s' is not run; expected literals: keep the values that count, or print "
-                   "them in Python and give what it prints",
+                   "'%.*s' is not run; expected literals: write plain values, or let Python print "
+                   "them",
                    (int)length, s->at);
         return false;
     }

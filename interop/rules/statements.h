@@ -43,7 +43,7 @@ void statements_fini(struct statements *statements);
 const struct value *statements_find(const struct statements *statements, const char *owner,
                                     const char *parameter);
 
-/* The value of a plain name, followed through other names as far as there are bindings. */
+/* The value bound to a plain name; names bound to names are followed. */
 const struct value *statements_resolve(const struct statements *statements,
                                        const struct value *value);
 

@@ -67,15 +67,15 @@ static int64_t find_partitions(const struct reader *r)
 
         if (size->kind != VALUE_INT || size->number < 1 || size->number > INT32_MAX / n) {
             diag_error(r->diag, size->place,
-                       "an extent of the submesh; expected whole numbers of at least 1, such as "
-                       "(2, 2, 1, 1)");
+                       "an extent of the submesh; expected whole numbers of at least 1, for "
+                       "example (2, 2, 1, 1)");
             return 0;
         }
         n *= size->number;
     }
     if (submesh->kind != VALUE_LIST || submesh->nitems == 0) {
         diag_error(r->diag, submesh->place,
-                   "expected the extents of the submesh, such as (2, 2, 1, 1)");
+                   "expected the extents of the submesh, for example (2, 2, 1, 1)");
         return 0;
     }
     return n;
@@ -260,7 +260,7 @@ static const char *read_includes(struct reader *r)
 
         if (!r->statements.list[i].include || v->kind != VALUE_TEXT)
             continue;
-        text_add(&r->rules->told, "# Not read, as it is included: ");
+        text_add(&r->rules->told, "# Included and not read: ");
         escape_add(&r->rules->told, v->text);
         text_add(&r->rules->told, "\n");
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {

@@ -157,7 +157,7 @@ static struct value *read_brackets(struct source *s, struct value *v, char close
     if (!v)
         return NULL;
     if (s->depth >= VALUE_DEPTH_MAX) {
-        diag_error(s->diag, open, "brackets are nested over %d deep", VALUE_DEPTH_MAX);
+        diag_error(s->diag, open, "brackets are nested more than %d deep", VALUE_DEPTH_MAX);
         value_destroy(v);
         return NULL;
     }

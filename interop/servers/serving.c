@@ -78,16 +78,16 @@ static const char *find_size(struct import_job *job, struct diag *diag)
     const char *size = job->size ? job->size : name->text ? serving_model_size(name->text) : NULL;
 
     if (!size && !name->text)
-        diag_error(diag, job->end, "no model; expected its name in the command, or --model SIZE");
+        diag_error(diag, job->end,
+                   "no model; expected a model name in the command, or --model SIZE");
     else if (!size && family_refuses(name->text))
         diag_error(diag, name->place,
-                   "'%.80s' is not modelled: %s; expected --model SIZE of a model that is near it",
+                   "'%.80s' is not modelled: %s; expected --model SIZE of a similar model",
                    name->text, family_refuses(name->text));
     else if (!size)
         diag_error(diag, name->place,
-                   "'%.80s' is the name of no model with published sizes here; expected --model "
-                   "SIZE of one that has them ('shardsim show options model.size'), or 'shardsim "
-                   "init --serve --model DIR/config.json' of its own",
+                   "unknown model '%.80s'; expected --model SIZE ('shardsim show options "
+                   "model.size' lists sizes), or 'shardsim init --serve --model DIR/config.json'",
                    name->text);
     return size;
 }
@@ -111,7 +111,7 @@ static void tell_weights(struct import_job *job, const char *otherwise, struct d
                          : o->model.text      ? o->model.place
                                               : job->end;
 
-    text_addf(&job->unsaid, "# Otherwise than there, weights of %s: %s.\n", job->size, otherwise);
+    text_addf(&job->unsaid, "# Planned differently, weights of %s: %s.\n", job->size, otherwise);
     import_job_note(job, "weights", "", place, place, diag);
     import_job_unplanned(job, "weights", otherwise);
 }
@@ -127,10 +127,10 @@ static void find_weights(struct serving *out, struct import_job *job, struct dia
     if (otherwise)
         tell_weights(job, otherwise, diag);
     else if (!strncmp(out->products, "weights", strlen("weights")))
-        text_add(&job->notes, "# Weights of fewer bits are planned without zero points, as "
-                              "products.weights says.\n");
+        text_add(&job->notes, "# Quantized weights are planned without zero points "
+                              "(products.weights).\n");
     else if (*out->products)
-        text_addf(&job->notes, "# Weights and activations are in %d bits, as products says.\n",
+        text_addf(&job->notes, "# Weights and activations are in %d bits (products).\n",
                   strncmp(out->products, "recipe: nvfp4", strlen("recipe: nvfp4")) ? 8 : 4);
 }
 
@@ -144,7 +144,7 @@ static void find_model(struct serving *out, struct import_job *job, struct diag 
         return;
     nearest_init(&nearest, size);
     if (!scenario_find_model(&n, size, &nearest)) {
-        diag_error(diag, job->end, "--model %.60s is no published size%s", size,
+        diag_error(diag, job->end, "--model %.60s is not a published model%s", size,
                    nearest_hint(&nearest).text);
         return;
     }
@@ -175,13 +175,13 @@ void serving_refuse_cuts(const struct import_job *job, const char *stages, const
 
     if (o->stages > 1)
         diag_error(diag, job->end,
-                   "%s %" PRId64 ": stages of layers are not served here; expected tensor "
-                   "parallelism alone",
+                   "%s %" PRId64 ": pipeline parallelism in serving is not modelled; expected "
+                   "tensor parallelism alone",
                    stages, o->stages);
     if (o->prefill_parts > 1)
         diag_error(diag, job->end,
-                   "%s %" PRId64 ": a prompt is not cut over devices of its own here; leave it out",
-                   prompts, o->prefill_parts);
+                   "%s %" PRId64 ": context-parallel prefill is not modelled; remove it", prompts,
+                   o->prefill_parts);
 }
 
 /* ---- the load ---- */
@@ -212,7 +212,7 @@ static int64_t read_length(const struct import_text *length, struct diag *diag)
     if (number >= 2 && !*end && number <= INT32_MAX && fabs(number - round(number)) < ROUNDING)
         return llround(number);
     diag_error(diag, length->place,
-               "the most tokens of a sequence are '%.40s'; expected a whole number of at least 2",
+               "the maximum sequence length is '%.40s'; expected a whole number of at least 2",
                length->text);
     return 0;
 }
@@ -223,11 +223,11 @@ static void take_seq(struct import_job *job, const struct serving *v)
     int64_t longest = serving_model_longest(&v->model, job->server.model.text);
 
     if (longest > 0)
-        take(job, "tokens of a sequence, the model's longest", longest);
+        take(job, "tokens per sequence, the model's maximum", longest);
     else
         text_addf(&job->notes,
-                  "# The model's longest sequence is not known here: %d tokens are planned; "
-                  "batch.seq has yours.\n",
+                  "# The model's maximum length is unknown: %d tokens are planned; set batch.seq "
+                  "to yours.\n",
                   TOKENS);
     job->seq = longest > 0 ? longest - !v->prefill : TOKENS;
 }
@@ -239,13 +239,14 @@ static void find_seq(struct import_job *job, const struct serving *v, struct dia
 
     if (job->seq == 0 && longest > 0) {
         job->seq = longest - !v->prefill;
-        text_add(&job->notes, "# Each sequence is as long as it may get; batch.seq has yours.\n");
+        text_add(&job->notes, "# Every sequence has the maximum length; set batch.seq to yours.\n");
     } else if (job->seq == 0) {
         take_seq(job, v);
     } else if (longest > 0 && job->seq + !v->prefill > longest) {
         diag_error(diag, job->end,
-                   "--seq %" PRId64 ": a sequence has at most %" PRId64 " tokens there", job->seq,
-                   longest);
+                   "--seq %" PRId64 ": the command limits sequences to %" PRId64 " "
+                   "tokens",
+                   job->seq, longest);
     }
 }
 
@@ -288,8 +289,7 @@ static void find_memory(struct serving *v, struct import_job *job, double standa
         text_addf(&job->taken, ", %g of the memory", part);
     else if (end == asked->text || *end || !(part >= 0.01 && part <= 1))
         diag_error(diag, asked->place,
-                   "the part of the memory that the server takes is '%.40s'; expected a number "
-                   "from 0.01 to 1",
+                   "the server's memory fraction is '%.40s'; expected a number from 0.01 to 1",
                    asked->text);
     v->memory = part;
 }
@@ -306,19 +306,20 @@ static void find_batch(struct serving *v, struct import_job *job, int64_t ways, 
     job->batch = asked > 0 ? asked * ways : SEQUENCES * parts;
     if (room == 0)
         diag_error(diag, job->end,
-                   "%" PRId64 " tokens are kept at once, and a sequence has %" PRId64
-                   "; expected --seq N with fewer",
+                   "%" PRId64 " tokens fit the KV cache, but a sequence has %" PRId64 "; expected "
+                   "a smaller --seq N",
                    v->tokens, job->seq + 1);
     if (room < job->batch / parts) {
         job->batch = room * parts;
-        text_add(&job->notes, "# As many sequences as its caches have tokens for; batch.size has "
+        text_add(&job->notes, "# The number of sequences that fill the KV cache; set batch.size to "
                               "yours.\n");
     } else if (asked > 0) {
-        text_add(&job->notes, "# As many sequences as it takes at once; batch.size has yours.\n");
+        text_add(&job->notes, "# The server's maximum number of sequences; set batch.size to "
+                              "yours.\n");
     } else if (v->fills) {
         text_addf(&job->notes,
-                  "# It takes as many sequences as have room: %d of each part of the batch are "
-                  "planned; batch.size has yours.\n",
+                  "# The server fills its KV cache with sequences: %d per data-parallel rank are "
+                  "planned; set batch.size to yours.\n",
                   SEQUENCES);
     } else {
         take(job, "sequences at once", job->batch);
@@ -332,9 +333,9 @@ static void check_cache(struct import_job *job, const struct serving *v)
 
     if (!cache || serving_cache_code(cache) || is_computed(cache, v->model.dtype))
         return;
-    text_add(&job->unsaid, "# Otherwise than there, --kv-cache-dtype: the cache is planned in "
+    text_add(&job->unsaid, "# Planned differently, --kv-cache-dtype: the KV cache is planned in "
                            "model.dtype.\n");
-    import_job_unplanned(job, "--kv-cache-dtype", "the cache is planned in model.dtype");
+    import_job_unplanned(job, "--kv-cache-dtype", "the KV cache is planned in model.dtype");
 }
 
 void serving_find_load(struct import_job *job, struct serving *v, int64_t ways, double memory,
@@ -348,13 +349,14 @@ void serving_find_load(struct import_job *job, struct serving *v, int64_t ways, 
         find_batch(v, job, ways, diag);
     } else if (job->batch == 0) {
         job->batch = prompts(job, ways, parts);
-        text_add(&job->notes, "# As many prompts as the tokens of a step; batch.size has yours.\n");
+        text_add(&job->notes, "# The number of prompts that fill a step's token budget; set "
+                              "batch.size to yours.\n");
     }
     find_memory(v, job, memory, diag);
     if (job->batch % parts)
         diag_error(diag, job->end,
-                   "%" PRId64 " sequences do not divide by %" PRId64 " ways of data parallelism; "
-                   "expected --batch N that does",
+                   "%" PRId64 " sequences are not a multiple of data parallelism %" PRId64 "; "
+                   "expected a multiple with --batch N",
                    job->batch, parts);
     check_cache(job, v);
 }

@@ -15,8 +15,8 @@
 #define COUNT(option, field) FIELD(option, IMPORT_INT, field, .min = 0)
 #define FLAG(option, field) FIELD(option, IMPORT_FLAG, field, .min = 0)
 
-#define NOT_SERVED "a scenario serves a model that generates text; expected a command that does"
-#define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
+#define NOT_SERVED "only servers of generative models are modelled; expected such a command"
+#define ELSEWHERE "reads options from another file; give those options in the command and remove it"
 
 #define VLLM_COPIES "--eplb-config.num_redundant_experts"
 
@@ -27,7 +27,7 @@ extern const char sglang_bare[], sglang_lists[];
 
 /* Over which of a server's devices widths are sharded. */
 enum serving_span {
-    SERVING_INSIDE, /* those with one part of the batch, as attention is */
+    SERVING_INSIDE, /* the devices of one data-parallel rank, like attention */
     SERVING_ALL,    /* all, to which the tokens of all parts of the batch are gathered */
     SERVING_NONE    /* each device has all of them */
 };
@@ -54,8 +54,8 @@ struct serving {
     bool prefill;     /* else decode */
     bool from_config; /* the model is that of a config.json, not of a published size */
     struct scenario_model model;
-    const char *products; /* options of that section, not owned; "": none */
-    double memory;        /* the part of a device's that the server takes; 0: all */
+    const char *products;      /* options of that section, not owned; "": none */
+    double memory;             /* the part of a device's that the server takes; 0: all */
     int64_t sequences, tokens; /* the most at once in each part of the batch; 0: any */
     bool fills; /* a server without a number of sequences takes as many as have room */
 };
@@ -81,8 +81,8 @@ void serving_read(struct serving *out, struct import_job *job, const struct laun
 void serving_refuse_cuts(const struct import_job *job, const char *stages, const char *prompts,
                          struct diag *diag);
 
-/* The most tokens of a sequence that a published model has, as it is called by the name (NULL: by its
- * size); 0: not known. */
+/* The most tokens of a sequence that a published model has, as it is called by the name (NULL: by
+ * its size); 0: not known. */
 int64_t serving_model_longest(const struct scenario_model *model, const char *name);
 
 /* The published size that a name stands for, which may be a repository's or a path's, of other

@@ -35,7 +35,7 @@ static const struct {
     {"", "-NVFP4 -FP4", "modelopt_fp4", "recipe: nvfp4, amax: static, except: [^head$, router$]",
      NULL},
     {"", "-INT8 -W8A8 -quantized.w8a8", "w8a8_int8 blockwise_int8", "weights: int8",
-     "they are planned as int8, and products, of int8 there, in model.dtype"},
+     "weights are planned as int8, matmuls in model.dtype instead of int8"},
     {"nvidia RedHatAI neuralmagic amd", "-FP8 -FP8-KV", "modelopt modelopt_fp8",
      "recipe: tensorwise, amax: static", NULL},
     {"Qwen deepseek-ai moonshotai MiniMaxAI inclusionAI", "-FP8", "fp8_per_block",
@@ -46,7 +46,7 @@ static const struct {
 };
 #define NTYPES (sizeof types / sizeof *types)
 
-/* Models whose weights have other types than those of the size. */
+/* Models whose weight types differ from the published size's. */
 static const struct {
     const char *name, *products;
 } typed[] = {{"Kimi-K2-Thinking",
@@ -189,7 +189,7 @@ static void add_asked(struct text *products, const char **otherwise, const char 
             *otherwise = types[i].otherwise;
             return;
         }
-    *otherwise = "they are planned in model.dtype";
+    *otherwise = "weights are planned in model.dtype";
 }
 
 int serving_model_weights(struct text *products, const char **otherwise,

@@ -54,13 +54,13 @@ static bool find_cuts(struct cuts *c, const struct serving *v, struct import_job
     *c = (struct cuts){.kv = latent ? cache : v->parts * keys, .cache = cache, .v = v};
     if (m->heads % inside || heads % keys || inside % keys)
         diag_error(diag, job->end,
-                   "%" PRId64 " heads and %" PRId64 " key heads do not divide over %" PRId64
-                   " devices of tensor parallelism",
+                   "%" PRId64 " heads and %" PRId64 " KV heads do not divide over %" PRId64 " "
+                   "tensor-parallel devices",
                    m->heads, heads, inside);
     else if (inside / keys % v->cache_parts)
         diag_error(diag, job->end,
-                   "a cache in %" PRId64 " parts: %" PRId64 " devices have the same key heads, "
-                   "and parts go among these; expected a divisor",
+                   "a KV cache in %" PRId64 " shards: only %" PRId64 " devices have the same KV "
+                   "heads; expected a divisor",
                    v->cache_parts, inside / keys);
     if (diag->nerrors > 0)
         return false;
@@ -73,8 +73,8 @@ static bool find_cuts(struct cuts *c, const struct serving *v, struct import_job
     for (size_t i = 1; i < c->n; i++)
         if (c->at[i] % c->at[i - 1] || (c->at[i - 1] == v->experts && v->experts > c->cache)) {
             diag_error(diag, job->end,
-                       "experts on %" PRId64 " devices lie across the %" PRId64 " parts of the "
-                       "batch, or of heads or the cache; a scenario has one mesh for all",
+                       "expert parallelism over %" PRId64 " devices crosses the %" PRId64 " "
+                       "data-parallel ranks, heads or cache shards; one mesh must fit all",
                        v->experts, v->parts);
             return false;
         }
@@ -129,7 +129,7 @@ static void add_mesh(struct text *out, const struct cuts *c)
     }
     text_add(out, "}\n");
     if (c->kv < c->cache)
-        text_add(out, "# Devices of rep have the same key heads, and other query heads.\n");
+        text_add(out, "# Devices along rep share KV heads and have different query heads.\n");
 }
 
 static void add_batch(struct text *out, const struct cuts *c)
@@ -210,12 +210,12 @@ static void add_notes(struct import_job *job, const struct serving *v)
 
     if (v->model.vocab % inside)
         text_addf(&job->notes,
-                  "# A vocabulary of %" PRId64 " does not divide by %" PRId64 ": there it is "
-                  "padded, here each device has all of it.\n",
+                  "# The vocabulary of %" PRId64 " is not a multiple of %" PRId64 ": the server "
+                  "pads it, the plan replicates the head.\n",
                   v->model.vocab, inside);
     if (v->gathers && v->experts > 1 && v->parts > 1)
-        text_add(&job->notes, "# Tokens are sent to their experts here; there those of all parts "
-                              "of the batch are gathered.\n");
+        text_add(&job->notes, "# The plan dispatches tokens with an all-to-all; the server "
+                              "all-gathers the tokens of all data-parallel ranks.\n");
 }
 
 /* Check that copies of experts can be dealt out, and tell what a balancer does without any. */
@@ -224,12 +224,12 @@ static void check_copies(struct import_job *job, const struct serving *v, struct
     int64_t copies = job->server.copies, places = v->model.moe.experts + copies;
 
     if (copies == 0 && job->server.balances)
-        text_add(&job->unsaid, "# Otherwise than there, --enable-eplb: experts are planned on the "
-                               "devices in their order.\n");
+        text_add(&job->unsaid, "# Planned differently, --enable-eplb: experts are placed in order, "
+                               "without balancing.\n");
     if (copies > 0 && v->experts == 1)
         diag_error(diag, job->end,
-                   "%" PRId64 " redundant experts, but no device has whole experts of its own; "
-                   "expected expert parallelism",
+                   "%" PRId64 " redundant experts need expert parallelism; expected it in the "
+                   "command",
                    copies);
     else if (copies > 0 && places % v->experts)
         diag_error(diag, job->end,

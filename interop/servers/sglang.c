@@ -62,11 +62,11 @@ static void find_layout(struct serving *v, struct import_job *job)
     v->prefill = o->phase && !strcmp(o->phase, "prefill");
     find_spans(v, o);
     if (o->copies > 0 && !o->balances)
-        text_add(&job->notes, "# Copies are of the experts with the most tokens here, there of the "
-                              "first without --enable-eplb.\n");
+        text_add(&job->notes, "# The plan copies the experts with the most tokens; without "
+                              "--enable-eplb SGLang copies the first experts.\n");
     if (parts > 1 && !o->local_head)
-        text_add(&job->notes, "# The head is sharded over tp alone here, there over dp, too, "
-                              "without --enable-dp-lm-head.\n");
+        text_add(&job->notes, "# The plan shards the LM head over tp alone; without "
+                              "--enable-dp-lm-head SGLang also shards it over dp.\n");
 }
 
 static void check_sizes(const struct import_job *job, const struct serving *v, struct diag *diag)
@@ -75,22 +75,22 @@ static void check_sizes(const struct import_job *job, const struct serving *v, s
 
     if (v->devices % v->parts)
         diag_error(diag, job->end,
-                   "attention apart for %" PRId64 " parts of the batch: --tp-size counts all "
-                   "devices, and is %" PRId64 "; expected a multiple",
+                   "data-parallel attention %" PRId64
+                   ": --tp-size counts all devices and is %" PRId64 "; expected a multiple",
                    v->parts, v->devices);
     if (v->parts > 1 && o->batch_parts > 1 && o->replicas > 1 && !o->attention_apart)
         diag_error(diag, job->end,
-                   "--dp-size %" PRId64 " beside --attn-dp-size: SGLang has one of them",
+                   "--dp-size %" PRId64 " and --attn-dp-size exclude each other in SGLang; "
+                   "expected one",
                    o->replicas);
     if (v->experts > v->devices || v->devices % v->experts)
         diag_error(diag, job->end,
-                   "--ep-size %" PRId64 ": expected a divisor of --tp-size %" PRId64 ", which "
-                   "counts all devices",
+                   "--ep-size %" PRId64 ": expected a divisor of --tp-size %" PRId64 " (all "
+                   "devices)",
                    v->experts, v->devices);
     if (job->devices > 0 && job->devices != v->copies * v->devices)
-        diag_error(diag, job->end,
-                   "--devices %" PRId64 ": the command has %" PRId64 " of its sizes", job->devices,
-                   v->copies * v->devices);
+        diag_error(diag, job->end, "--devices %" PRId64 ": the command's sizes need %" PRId64,
+                   job->devices, v->copies * v->devices);
 }
 
 static void check(const struct import_job *job, struct diag *diag)

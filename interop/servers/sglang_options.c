@@ -18,7 +18,7 @@ static const char *const exchanges[] = {"none",       "deepep",    "deepep_v2", 
 static const char *const phases[] = {"null", "prefill", "decode", NULL};
 static const char *const one[] = {"1", NULL};
 
-#define NO_SUCH "a scenario has no such layout; leave it out"
+#define NO_SUCH "this layout is not modelled; remove it"
 
 const struct import_option sglang_options[] = {
     /* ---- the layout ---- */
@@ -70,24 +70,24 @@ const struct import_option sglang_options[] = {
             "--enable-nsa-prefill-context-parallel",
             NO_SUCH),
     UNSAID("--enable-attn-tp-input-scattered --enable-layernorm-sp",
-           "tokens are planned whole between attention and mlp"),
+           "tokens are planned replicated between attention and MLP"),
     UNSAID("--modelopt-quant --quantize-and-serve --torchao-config",
            "weights are planned in model.dtype"),
-    UNSAID("--speculative-", "a step is planned to make one token of each sequence"),
+    UNSAID("--speculative-", "speculative decoding is not read: a step is planned as one token per "
+                             "sequence"),
     UNSAID("--speculative-algorithm --enable-multi-layer-eagle --decoupled-spec-role",
-           "a step is planned to make one token of each sequence"),
-    UNSAID("--init-expert-location", "experts are planned where even loads put them"),
-    UNSAID("--elastic-ep-backend --enable-paged-experts",
-           "experts are planned on the devices of the start"),
-    UNSAID("--json-model-override-args", "the model is planned as it was published"),
+           "speculative decoding is not read: a step is planned as one token per sequence"),
+    UNSAID("--init-expert-location", "experts are placed assuming even loads"),
+    UNSAID("--elastic-ep-backend --enable-paged-experts", "experts stay on their initial devices"),
+    UNSAID("--json-model-override-args", "the published model is planned"),
     UNSAID("--enable-lora --lora-paths --lora-path", "the model is planned without adapters"),
     UNSAID("--cpu-offload-gb --offload-group-size --offload-num-in-group --offload-mode "
            "--kt-weight-path --enable-hisparse",
-           "weights and caches are planned on the devices"),
+           "weights and KV cache are planned in device memory"),
     UNSAID("--enable-fp32-lm-head", "logits are planned in model.dtype"),
-    UNSAID("--disable-hybrid-swa-memory", "windows are planned as the model has them"),
-    UNSAID("--enable-pdmux", "a step is planned to be of one phase"),
-    UNSAID("--dcp-replicate-q-proj", "queries are planned in parts, as the heads"),
+    UNSAID("--disable-hybrid-swa-memory", "the model's own windows are planned"),
+    UNSAID("--enable-pdmux", "a step is planned as one phase (prefill or decode)"),
+    UNSAID("--dcp-replicate-q-proj", "queries are planned sharded like heads"),
     /* ---- what says nothing of the layout ---- */
     QUIET("--hicache-"),
     QUIET("--log-"),
@@ -138,36 +138,34 @@ const struct import_option sglang_options[] = {
           "--allowed-media-domains --api-key --asr-max-buffer-seconds "
           "--asr-max-concurrent-sessions --attention-backend --base-gpu-id --batch-notify-size "
           "--bf16-gemm-backend --boundary-reduction --c128-page-size --chat-template "
-          "--checkpoint-engine-wait-weights-before-ready "
-          "--completion-template --constrained-json-disable-any-whitespace "
-          "--constrained-json-max-whitespace-cnt --constrained-json-whitespace-pattern "
-          "--context-bucket --cp-strategy --custom-sigquit-handler --custom-weight-loader "
-          "--dcp-comm-backend --decode-attention-backend --decode-log-interval "
-          "--decrypted-config-file --decrypted-draft-config-file --default-chat-template-kwargs "
-          "--default-priority-value --delete-ckpt-after-loading --detokenizer-worker-num "
-          "--device --disable-aiter-allreduce-fusion-in-decode "
-          "--disable-aiter-allreduce-fusion-in-prefill --disable-attn-tp-gather "
-          "--disable-chunked-prefix-cache --disable-cuda-graph --disable-cuda-graph-padding "
-          "--disable-custom-all-reduce --disable-decode-cuda-graph "
+          "--checkpoint-engine-wait-weights-before-ready --completion-template "
+          "--constrained-json-disable-any-whitespace --constrained-json-max-whitespace-cnt "
+          "--constrained-json-whitespace-pattern --context-bucket --cp-strategy "
+          "--custom-sigquit-handler --custom-weight-loader --dcp-comm-backend "
+          "--decode-attention-backend --decode-log-interval --decrypted-config-file "
+          "--decrypted-draft-config-file --default-chat-template-kwargs --default-priority-value "
+          "--delete-ckpt-after-loading --detokenizer-worker-num --device "
+          "--disable-aiter-allreduce-fusion-in-decode --disable-aiter-allreduce-fusion-in-prefill "
+          "--disable-attn-tp-gather --disable-chunked-prefix-cache --disable-cuda-graph "
+          "--disable-cuda-graph-padding --disable-custom-all-reduce --disable-decode-cuda-graph "
           "--disable-fast-image-processor --disable-flashinfer-autotune "
           "--disable-flashinfer-cutlass-moe-fp4-allgather --disable-mla "
-          "--disable-outlines-disk-cache --disable-overlap-schedule "
-          "--disable-piecewise-cuda-graph --disable-prefill-cuda-graph "
-          "--disable-priority-preemption --disable-radix-cache --disable-shared-experts-fusion "
-          "--disable-tokenizer-batch-decode --dist-init-addr --dist-timeout --download-dir "
-          "--dsv4-attn-backend --dsv4-prefill-backend --dynamic-batch-tokenizer-batch-size "
-          "--dynamic-batch-tokenizer-batch-timeout --enable-adaptive-dispatch-to-encoder "
-          "--enable-aiter-allreduce-fusion --enable-amd-monokernel "
-          "--enable-broadcast-mm-inputs-process --enable-cache-report --enable-cudagraph-gc "
-          "--enable-custom-logit-processor --enable-decoder-swa-bounded-replay "
-          "--enable-deepseek-v4-fp4-indexer --enable-deterministic-inference "
-          "--enable-dp-attention-local-control-broadcast --enable-draft-weights-cpu-backup "
-          "--enable-dsa-fused-indexer --enable-dynamic-batch-tokenizer "
-          "--enable-dynamic-chunking --enable-elastic-expert-backup "
-          "--enable-encoder-swa-bounded-replay --enable-flashinfer-allreduce-fusion "
-          "--enable-flashinfer-cutlass-moe --enable-flashinfer-mla "
-          "--enable-flashinfer-trtllm-moe --enable-flashmla --enable-flexkv "
-          "--enable-forward-pass-metrics --enable-fused-moe-sum-all-reduce "
+          "--disable-outlines-disk-cache --disable-overlap-schedule --disable-piecewise-cuda-graph "
+          "--disable-prefill-cuda-graph --disable-priority-preemption --disable-radix-cache "
+          "--disable-shared-experts-fusion --disable-tokenizer-batch-decode --dist-init-addr "
+          "--dist-timeout --download-dir --dsv4-attn-backend --dsv4-prefill-backend "
+          "--dynamic-batch-tokenizer-batch-size --dynamic-batch-tokenizer-batch-timeout "
+          "--enable-adaptive-dispatch-to-encoder --enable-aiter-allreduce-fusion "
+          "--enable-amd-monokernel --enable-broadcast-mm-inputs-process --enable-cache-report "
+          "--enable-cudagraph-gc --enable-custom-logit-processor "
+          "--enable-decoder-swa-bounded-replay --enable-deepseek-v4-fp4-indexer "
+          "--enable-deterministic-inference --enable-dp-attention-local-control-broadcast "
+          "--enable-draft-weights-cpu-backup --enable-dsa-fused-indexer "
+          "--enable-dynamic-batch-tokenizer --enable-dynamic-chunking "
+          "--enable-elastic-expert-backup --enable-encoder-swa-bounded-replay "
+          "--enable-flashinfer-allreduce-fusion --enable-flashinfer-cutlass-moe "
+          "--enable-flashinfer-mla --enable-flashinfer-trtllm-moe --enable-flashmla "
+          "--enable-flexkv --enable-forward-pass-metrics --enable-fused-moe-sum-all-reduce "
           "--enable-fused-qk-norm-rope --enable-hicache --enable-hierarchical-cache "
           "--enable-http-worker-reuseport --enable-http2 --enable-int8-mamba-checkpoint "
           "--enable-layerwise-nvtx-marker --enable-lean-attention --enable-linear-replayssm "
@@ -201,59 +199,54 @@ const struct import_option sglang_options[] = {
           "--hierarchical-sparse-attention-extra-config --hisparse-config --host "
           "--image-processor-backend --incremental-streaming-output --kv-canary "
           "--kv-canary-real-data --kv-canary-sweep-interval --kv-events-config "
-          "--language-model-only --language-only --limit-mm-data-per-request "
-          "--lmcache-config-file --max-ep-size --max-loaded-loras --max-lora-chunk-size "
-          "--max-lora-rank --max-loras-per-batch --max-mamba-cache-size --max-micro-batch-size "
-          "--max-prefill-tokens --max-queued-requests "
-          "--min-free-slots-delay --mlx-enable-sampling --model-checksum --model-config-parser "
-          "--model-impl --model-loader-extra-config --modelexpress-config "
-          "--modelopt-checkpoint-restore-path --modelopt-checkpoint-save-path "
-          "--modelopt-export-path --moe-runner-backend --monokernel-backend "
-          "--msprobe-dump-config --nccl-init-addr --nccl-port --nnodes --node-rank "
-          "--nsa-decode-backend --nsa-prefill-backend --num-continuous-decode-steps "
-          "--num-reserved-decode-tokens --numa-node --offload-prefetch-step "
-          "--online-quant-config --optimistic-prefill-attempts "
-          "--piecewise-cuda-graph-max-tokens --port --pp-async-batch-depth "
-          "--pp-max-micro-batch-size --pre-warm-nccl --preferred-sampling-params "
-          "--prefill-attention-backend --prefill-decode-interval "
+          "--language-model-only --language-only --limit-mm-data-per-request --lmcache-config-file "
+          "--max-ep-size --max-loaded-loras --max-lora-chunk-size --max-lora-rank "
+          "--max-loras-per-batch --max-mamba-cache-size --max-micro-batch-size "
+          "--max-prefill-tokens --max-queued-requests --min-free-slots-delay --mlx-enable-sampling "
+          "--model-checksum --model-config-parser --model-impl --model-loader-extra-config "
+          "--modelexpress-config --modelopt-checkpoint-restore-path "
+          "--modelopt-checkpoint-save-path --modelopt-export-path --moe-runner-backend "
+          "--monokernel-backend --msprobe-dump-config --nccl-init-addr --nccl-port --nnodes "
+          "--node-rank --nsa-decode-backend --nsa-prefill-backend --num-continuous-decode-steps "
+          "--num-reserved-decode-tokens --numa-node --offload-prefetch-step --online-quant-config "
+          "--optimistic-prefill-attempts --piecewise-cuda-graph-max-tokens --port "
+          "--pp-async-batch-depth --pp-max-micro-batch-size --pre-warm-nccl "
+          "--preferred-sampling-params --prefill-attention-backend --prefill-decode-interval "
           "--prefill-decode-interval-min-bs --prefill-kv-cache-dequant-dtype "
           "--prefill-max-requests --prefill-only-disable-kv-cache --prefill-round-robin-balance "
-          "--priority-scheduling-preemption-threshold --prompt-tokens-buckets "
-          "--qsa-indexer-dtype --quantization-param-path --random-seed --reasoning-parser "
-          "--retraction-policy --return-aux-hidden-state-layer-ids --return-hidden-states-mode "
-          "--return-input-ids --return-output-ids --revision --rl-on-policy-target "
-          "--rl-quant-profile --sampling-backend --sampling-defaults --sampling-mask-max-tokens "
+          "--priority-scheduling-preemption-threshold --prompt-tokens-buckets --qsa-indexer-dtype "
+          "--quantization-param-path --random-seed --reasoning-parser --retraction-policy "
+          "--return-aux-hidden-state-layer-ids --return-hidden-states-mode --return-input-ids "
+          "--return-output-ids --revision --rl-on-policy-target --rl-quant-profile "
+          "--sampling-backend --sampling-defaults --sampling-mask-max-tokens "
           "--schedule-conservativeness --schedule-low-priority-values-first --schedule-policy "
-          "--scheduler-recv-interval --served-model-name --show-time-cost --sidecar "
-          "--sidecar-args --skip-server-warmup --skip-tokenizer-init --sleep-on-idle "
-          "--sm-group-num --smg-grpc-mode --smg-http-sidecar-port --soft-watchdog-timeout "
-          "--spec-trace-dir --speculative-accept-threshold-acc "
-          "--speculative-accept-threshold-single --speculative-adaptive "
-          "--speculative-adaptive-config --speculative-attention-mode "
+          "--scheduler-recv-interval --served-model-name --show-time-cost --sidecar --sidecar-args "
+          "--skip-server-warmup --skip-tokenizer-init --sleep-on-idle --sm-group-num "
+          "--smg-grpc-mode --smg-http-sidecar-port --soft-watchdog-timeout --spec-trace-dir "
+          "--speculative-accept-threshold-acc --speculative-accept-threshold-single "
+          "--speculative-adaptive --speculative-adaptive-config --speculative-attention-mode "
           "--speculative-dflash-block-size --speculative-domino-candidate-pool-size "
           "--speculative-draft-attention-backend --speculative-draft-kv-cache-dtype "
           "--speculative-draft-load-format --speculative-draft-model "
           "--speculative-draft-model-path --speculative-draft-model-quantization "
           "--speculative-draft-model-revision --speculative-draft-sink-size "
           "--speculative-draft-window-size --speculative-dsa-topk-backend "
-          "--speculative-dspark-align-verify-tokens-to-graph-tier "
-          "--speculative-dspark-block-size --speculative-dspark-confidence-sts-path "
-          "--speculative-dspark-sps-table-path --speculative-eagle-topk "
-          "--speculative-enable-w4a4-mxfp4-megamoe --speculative-moe-a2a-backend "
-          "--speculative-moe-runner-backend --speculative-ngram-capacity "
-          "--speculative-ngram-external-corpus-max-tokens "
+          "--speculative-dspark-align-verify-tokens-to-graph-tier --speculative-dspark-block-size "
+          "--speculative-dspark-confidence-sts-path --speculative-dspark-sps-table-path "
+          "--speculative-eagle-topk --speculative-enable-w4a4-mxfp4-megamoe "
+          "--speculative-moe-a2a-backend --speculative-moe-runner-backend "
+          "--speculative-ngram-capacity --speculative-ngram-external-corpus-max-tokens "
           "--speculative-ngram-external-corpus-path --speculative-ngram-external-sam-budget "
           "--speculative-ngram-match-type --speculative-ngram-max-bfs-breadth "
           "--speculative-ngram-max-trie-depth --speculative-ngram-min-bfs-breadth "
           "--speculative-num-draft-tokens --speculative-num-steps --speculative-token-map "
           "--speculative-use-block-verification --speculative-use-rejection-sampling "
           "--startup-weight-load-mode --stat-loggers --stream-interval --stream-output "
-          "--stream-response-default-include-usage --strip-thinking-cache "
-          "--swa-full-tokens-ratio --swa-prefix-tails --tbo-token-distribution-threshold "
-          "--tool-call-parser --tool-server --torch-compile-max-bs --trace-modules "
-          "--trust-mm-content-hashes --trust-remote-code --trust-request-chat-template "
-          "--uno-lora-path --use-ray --uvicorn-access-log-exclude-prefixes --warmups "
-          "--watchdog-timeout"),
+          "--stream-response-default-include-usage --strip-thinking-cache --swa-full-tokens-ratio "
+          "--swa-prefix-tails --tbo-token-distribution-threshold --tool-call-parser --tool-server "
+          "--torch-compile-max-bs --trace-modules --trust-mm-content-hashes --trust-remote-code "
+          "--trust-request-chat-template --uno-lora-path --use-ray "
+          "--uvicorn-access-log-exclude-prefixes --warmups --watchdog-timeout"),
     {.name = NULL},
 };
 
@@ -263,35 +256,28 @@ _Static_assert(sizeof sglang_options / sizeof *sglang_options <= IMPORT_OPTIONS_
 /* ---- how many words they take ---- */
 
 const char sglang_bare[] =
-    "--enable- --disable- --no- --skip- --use- --trust- "
-    "--abort-on-priority-when-disabled --allow-auto-truncate "
-    "--checkpoint-engine-wait-weights-before-ready --collect-tokens-histogram "
-    "--constrained-json-disable-any-whitespace --dcp-replicate-q-proj "
-    "--debug-cuda-graph --delete-ckpt-after-loading "
-    "--disaggregation-decode-enable-offload-kvcache "
-    "--disaggregation-decode-enable-radix-cache --disaggregation-enable-kv-checksum "
-    "--dllm-fdfo --encoder-only --enforce-disable-flashinfer-allreduce-fusion "
-    "--enforce-shared-experts-fusion --experts-shared-outer-loras "
-    "--export-metrics-to-file --flashinfer-mla-disable-ragged --grpc-mode --help "
-    "--incremental-streaming-output --is-embedding --language-model-only "
+    "--enable- --disable- --no- --skip- --use- --trust- --abort-on-priority-when-disabled "
+    "--allow-auto-truncate --checkpoint-engine-wait-weights-before-ready "
+    "--collect-tokens-histogram --constrained-json-disable-any-whitespace --dcp-replicate-q-proj "
+    "--debug-cuda-graph --delete-ckpt-after-loading --disaggregation-decode-enable-offload-kvcache "
+    "--disaggregation-decode-enable-radix-cache --disaggregation-enable-kv-checksum --dllm-fdfo "
+    "--encoder-only --enforce-disable-flashinfer-allreduce-fusion --enforce-shared-experts-fusion "
+    "--experts-shared-outer-loras --export-metrics-to-file --flashinfer-mla-disable-ragged "
+    "--grpc-mode --help --incremental-streaming-output --is-embedding --language-model-only "
     "--language-only --log-requests --lora-strict-loading --lora-use-virtual-experts "
-    "--mlx-enable-sampling --mm-enable-dp-encoder --ple-offload-embedding "
-    "--pre-warm-nccl --prefill-only-disable-kv-cache --prefill-round-robin-balance "
-    "--quantize-and-serve "
+    "--mlx-enable-sampling --mm-enable-dp-encoder --ple-offload-embedding --pre-warm-nccl "
+    "--prefill-only-disable-kv-cache --prefill-round-robin-balance --quantize-and-serve "
     "--remote-instance-weight-loader-start-seed-via-transfer-engine --return-input-ids "
-    "--return-output-ids --schedule-low-priority-values-first --show-time-cost "
-    "--sleep-on-idle --smg-grpc-mode --speculative-adaptive "
-    "--speculative-dspark-align-verify-tokens-to-graph-tier "
+    "--return-output-ids --schedule-low-priority-values-first --show-time-cost --sleep-on-idle "
+    "--smg-grpc-mode --speculative-adaptive --speculative-dspark-align-verify-tokens-to-graph-tier "
     "--speculative-enable-w4a4-mxfp4-megamoe --speculative-use-block-verification "
-    "--speculative-use-rejection-sampling --stream-output "
-    "--stream-response-default-include-usage --strip-thinking-cache "
-    "--triton-attention-reduce-in-fp32 --weight-loader-disable-mmap "
+    "--speculative-use-rejection-sampling --stream-output --stream-response-default-include-usage "
+    "--strip-thinking-cache --triton-attention-reduce-in-fp32 --weight-loader-disable-mmap "
     "--weight-loader-drop-cache-after-load --weight-loader-prefetch-checkpoints";
 const char sglang_lists[] =
-    "--bucket-e2e-request-latency --bucket-inter-token-latency "
-    "--bucket-time-to-first-token --cuda-graph-bs --custom-weight-loader "
-    "--debug-tensor-dump-layers --flashinfer-autotune-skip-ops "
-    "--generation-tokens-buckets --log-requests-target --lora-paths "
+    "--bucket-e2e-request-latency --bucket-inter-token-latency --bucket-time-to-first-token "
+    "--cuda-graph-bs --custom-weight-loader --debug-tensor-dump-layers "
+    "--flashinfer-autotune-skip-ops --generation-tokens-buckets --log-requests-target --lora-paths "
     "--lora-target-modules --model-checksum --numa-node --piecewise-cuda-graph-tokens "
     "--prompt-tokens-buckets --return-aux-hidden-state-layer-ids --trace-modules "
     "--uvicorn-access-log-exclude-prefixes";

@@ -19,8 +19,7 @@ static bool find(const struct shell *s, size_t *program)
 {
     static const struct serving_program vllm = {
         "vllm",
-        "vllm.entrypoints.openai.api_server vllm.entrypoints.api_server "
-        "vllm.entrypoints.cli.main",
+        "vllm.entrypoints.openai.api_server vllm.entrypoints.api_server vllm.entrypoints.cli.main",
         "vllm/vllm-openai"};
 
     return serving_find_program(s, &vllm, program);
@@ -42,7 +41,7 @@ static const struct launch_system vllm_system = {
         "--port --api-server-count -asc",
     .find = find};
 
-/* A server that hands its caches on does the prefill, one that is given them the decode. */
+/* A producer of KV caches is a prefill server, a consumer a decode server. */
 static void find_phase(struct serving *v, const struct import_job *job)
 {
     const char *transfer = job->server.transfer.text;
@@ -94,14 +93,13 @@ static void check(const struct import_job *job, struct diag *diag)
 
     if (o->copies > 0 && !o->balances)
         diag_error(diag, job->end,
-                   "%" PRId64 " redundant experts without the balancer, which vLLM refuses; "
-                   "expected --enable-eplb beside them",
+                   "%" PRId64 " redundant experts need the load balancer in vLLM; add "
+                   "--enable-eplb",
                    o->copies);
     serving_refuse_cuts(job, "--pipeline-parallel-size", "--prefill-context-parallel-size", diag);
     if (job->devices > 0 && job->devices != o->replicas * o->tensor)
         diag_error(diag, job->end,
-                   "--devices %" PRId64 ": the command has %" PRId64 " of tensor times data "
-                   "parallelism",
+                   "--devices %" PRId64 ": the command's tensor x data parallelism needs %" PRId64,
                    job->devices, o->replicas * o->tensor);
 }
 

@@ -128,7 +128,7 @@ enum shell_tri shell_run_case(struct shell *s)
                 shell_here(s)[1] == '&' || (shell_here(s)[1] == ';' && shell_here(s)[2] == '&');
 
             if (goes_on)
-                shell_report(s, s->in.at, "a case that goes on with the next; expected ;;");
+                shell_report(s, s->in.at, "a case that falls through to the next; expected ;;");
             s->in.at += shell_here(s)[1] == '\0' ? 1 : shell_here(s)[1] == ';' && goes_on ? 3 : 2;
         }
     }

@@ -19,10 +19,10 @@ static enum shell_tri leave(struct shell *s)
                : !strcmp(word, "return") ? SHELL_RETURNS
                : !strcmp(word, "break")  ? SHELL_BREAKS
                                          : SHELL_CONTINUES;
-    s->left_status = s->words.count < 2                                ? SHELL_UNSURE
-                     : !strcmp(shell_words_text(&s->words, 1), "0")    ? SHELL_YES
-                     : shell_words_doubt(&s->words, 1, 0, 1) == 1      ? SHELL_NO
-                                                                       : SHELL_UNSURE;
+    s->left_status = s->words.count < 2                             ? SHELL_UNSURE
+                     : !strcmp(shell_words_text(&s->words, 1), "0") ? SHELL_YES
+                     : shell_words_doubt(&s->words, 1, 0, 1) == 1   ? SHELL_NO
+                                                                    : SHELL_UNSURE;
     s->left_line = shell_place_at(s, shell_words_at(&s->words, 0, 0)).line;
     return SHELL_YES;
 }
@@ -56,7 +56,7 @@ static enum shell_tri declare(struct shell *s)
             shell_set_word(s, word, length, &s->words, i, length + 1);
         else
             diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, i, 0)),
-                       "a variable is set whose name is not known; expected NAME=VALUE");
+                       "the name of the variable to set is unknown; expected NAME=VALUE");
     }
     return SHELL_YES;
 }

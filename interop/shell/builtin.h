@@ -14,7 +14,7 @@ bool shell_builtin(struct shell *shell, enum shell_tri *status);
 /* The file that a `source FILE` reads as a script, if the caller gave the file; else NULL. */
 struct shell_file *shell_sourced(struct shell *shell);
 
-/* Whether the words so far belong to a command that sets variables, such as export. */
+/* Whether the words read so far begin an assignment command such as export. */
 bool shell_is_declaring(const struct shell *shell);
 
 /* The number of the word with the script in a command like sh -c SCRIPT, also after another command

@@ -155,7 +155,7 @@ void shell_skip_brackets(struct shell *s, char open, char close)
     }
     s->in.at = at + (text[at] != '\0');
     if (!text[at])
-        shell_report(s, from, "a bracket that does not end");
+        shell_report(s, from, "a bracket is not closed");
 }
 
 static void skip_backticks(struct shell *s)
@@ -167,7 +167,7 @@ static void skip_backticks(struct shell *s)
         at += text[at] == '\\' && text[at + 1] ? 2 : 1;
     s->in.at = at + (text[at] != '\0');
     if (!text[at])
-        shell_report(s, from, "a quote that does not end");
+        shell_report(s, from, "a quote is not closed");
 }
 
 void shell_read_until(struct shell *s, struct shell_words *out, size_t end)
@@ -502,7 +502,7 @@ static void read_double_quotes(struct shell *s, struct shell_words *out)
     if (text[s->in.at])
         s->in.at++;
     else
-        shell_report(s, from, "a quote that does not end");
+        shell_report(s, from, "a quote is not closed");
 }
 
 static void read_single_quotes(struct shell *s, struct shell_words *out)
@@ -516,7 +516,7 @@ static void read_single_quotes(struct shell *s, struct shell_words *out)
     if (text[s->in.at])
         s->in.at++;
     else
-        shell_report(s, from, "a quote that does not end");
+        shell_report(s, from, "a quote is not closed");
 }
 
 void shell_read_part(struct shell *s, struct shell_words *out, enum shell_quoting quoting)
@@ -589,7 +589,7 @@ static void read_element(struct shell *s, struct shell_words *out)
 
     while (*c && *c != ')' && !shell_is_space(*c) && !shell_is_over(s)) {
         if (*c == '(') {
-            shell_report(s, s->in.at, "a bracket in a list; expected it in quotes");
+            shell_report(s, s->in.at, "unexpected bracket in a list; expected quotes around it");
             s->in.at++;
         } else {
             shell_read_part(s, out, SHELL_PARTED);
@@ -613,5 +613,5 @@ void shell_read_array(struct shell *s, struct shell_words *out)
     if (s->in.bytes[s->in.at])
         s->in.at++;
     else
-        shell_report(s, from, "a bracket that does not end");
+        shell_report(s, from, "a bracket is not closed");
 }

@@ -25,7 +25,7 @@ void shell_run_script(struct shell *s)
     while (*shell_here(s) && !shell_is_over(s) && (s->leave == SHELL_STAYS || s->nested > 0)) {
         s->run->list(s);
         if (shell_at_closing(s) && *shell_here(s) && !shell_is_over(s)) {
-            shell_report(s, s->in.at, "what ends here has no beginning");
+            shell_report(s, s->in.at, "this ends a block that was not begun");
             s->in.at++;
         }
     }

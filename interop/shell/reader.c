@@ -73,7 +73,7 @@ bool shell_spend(struct shell *s, size_t nbytes)
     s->expanded += over ? 0 : nbytes;
     if (!over && s->expanded > SHELL_EXPANDED_BYTES_MAX)
         shell_report(s, s->in.at,
-                     "variables and loops come to over 1 MiB; expected the command with its "
+                     "variables and loops expand to over 1 MiB; expected the command with its "
                      "values");
     return s->expanded <= SHELL_EXPANDED_BYTES_MAX;
 }
@@ -254,7 +254,7 @@ bool shell_add_file(struct shell *s, const char *path, const char *text)
 
     if (s->nfiles > SHELL_FILES_MAX || shell_find_file(s, path)) {
         diag_error(s->diag, (struct place){path, 0, 0}, "%s",
-                   s->nfiles > SHELL_FILES_MAX ? "over 16 files for a script to read"
+                   s->nfiles > SHELL_FILES_MAX ? "a script may read at most 16 files"
                                                : "two files of this name; expected one");
         return false;
     }

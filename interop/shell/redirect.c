@@ -22,7 +22,7 @@ static void read_here_end(struct shell *s)
     for (size_t i = 0; i < word.list[0].length && !word.failed; i++)
         quoted |= shell_words_origin(&word, 0, i).quoted;
     if (s->nhere == SHELL_HERE_TEXTS_MAX) {
-        shell_report(s, s->in.at, "over 8 texts for one line");
+        shell_report(s, s->in.at, "more than 8 here-documents on one line");
     } else {
         text_add(&end, word.failed ? "" : shell_words_text(&word, 0));
         s->here[s->nhere++] = (struct shell_here){text_take(&end), tabs, quoted, false};
@@ -119,7 +119,7 @@ void shell_read_here_text(struct shell *s, const struct shell_here *h, struct sh
             }
         s->in.at = s->in.at < next ? next : s->in.at;
         if (!*shell_here(s))
-            shell_report(s, from, "a text that does not end, behind << on the line before");
+            shell_report(s, from, "the here-document (<<) of the previous line is not closed");
     }
     shell_words_close(out);
     shell_words_join(out);

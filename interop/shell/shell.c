@@ -114,11 +114,10 @@ static enum shell_tri run_simple(struct shell *s)
     shell_words_clear(&s->words);
     read_words(s);
     if (s->in.at == from && !shell_is_over(s)) {
-        shell_report(s, from, "a command was expected here, and none can begin so");
+        shell_report(s, from, "expected a command");
         s->in.at += *shell_here(s) != '\0';
     } else if (*shell_here(s) == '(' && !shell_is_over(s)) {
-        shell_report(s, s->in.at, "a bracket in a command, which a shell does not take; expected "
-                                  "it in quotes");
+        shell_report(s, s->in.at, "unexpected bracket in a command; expected quotes around it");
         s->in.at++;
     }
     if (s->words.failed)
@@ -126,8 +125,8 @@ static enum shell_tri run_simple(struct shell *s)
     else if (s->skipping == 0 && s->words.count > 0 && !shell_is_over(s))
         return execute(s, nhere);
     /* NAME=$(COMMAND) has the status of the command. */
-    return s->words.count == 0 && (memchr(name, '`', s->in.at - from) ||
-                                   memmem(name, s->in.at - from, "$(", 2))
+    return s->words.count == 0 &&
+                   (memchr(name, '`', s->in.at - from) || memmem(name, s->in.at - from, "$(", 2))
                ? shell_unsure(s)
                : SHELL_YES;
 }
@@ -239,7 +238,7 @@ static enum shell_tri run_right(struct shell *s, enum shell_tri need, bool and)
     shell_fork_open(s, &fork, cause);
     shell_fork_begin(s, &fork, false);
     status = run_pipeline(s);
-    shell_fork_end(s, &fork, s->causes[cause].is_empty == (and ? SHELL_YES : SHELL_NO));
+    shell_fork_end(s, &fork, s->causes[cause].is_empty == (and? SHELL_YES : SHELL_NO));
     shell_fork_close(s, &fork, false);
     s->cause = cause;
     return status;
@@ -253,14 +252,14 @@ static enum shell_tri run_and_or(struct shell *s)
         bool and = !strncmp(shell_here(s), "&&", 2), left = s->leave != SHELL_STAYS;
         enum shell_tri right;
 
-        if (!and && strncmp(shell_here(s), "||", 2) != 0)
+        if (!and&&strncmp(shell_here(s), "||", 2) != 0)
             break;
         s->in.at += 2;
         shell_skip_lines(s);
         s->skipping += left;
-        right = run_right(s, and ? status : shell_not(status), and);
+        right = run_right(s, and? status : shell_not(status), and);
         s->skipping -= left;
-        status = and ? shell_and(status, right) : shell_or(status, right);
+        status = and? shell_and(status, right) : shell_or(status, right);
         shell_cause_change(s, false);
     }
     return status;
@@ -298,8 +297,8 @@ bool shell_give(struct shell *s, const char *assignment)
     size_t length = sign ? (size_t)(sign - assignment) : 0;
     struct shell_variable *v;
 
-    if (length == 0 || (shell_name_length(assignment) != length &&
-                        strspn(assignment, "0123456789") != length))
+    if (length == 0 ||
+        (shell_name_length(assignment) != length && strspn(assignment, "0123456789") != length))
         return false;
     v = shell_state_add(&s->state, assignment, length);
     if (!v)
@@ -353,10 +352,9 @@ void shell_check_given(struct shell *s)
     for (size_t i = 1; i < s->nfiles; i++)
         if (!s->files[i].read)
             diag_error(s->diag, (struct place){s->files[i].path, 0, 0},
-                       "the script reads no file of this name");
+                       "the script reads no file with this name");
     for (size_t i = 0; i < s->state.count; i++)
         if (s->state.list[i].given && !s->state.list[i].used)
             diag_error(s->diag, (struct place){s->files[0].path, 0, 0},
-                       "--set %.60s: nothing in the file uses such a variable",
-                       s->state.list[i].name);
+                       "--set %.60s: the file does not use this variable", s->state.list[i].name);
 }

@@ -59,7 +59,7 @@ void shell_words_put(struct shell_words *words, char byte, struct shell_origin o
 void shell_words_put_part(struct shell_words *words, const struct shell_words *from, size_t word,
                           size_t first, size_t end, enum shell_doubt doubt, uint16_t cause);
 
-/* Append all words of `from`, each as a word of its own; or one of them. */
+/* Append all words of `from` as separate words; or one word of `from`. */
 void shell_words_add(struct shell_words *words, const struct shell_words *from);
 void shell_words_add_one(struct shell_words *words, const struct shell_words *from, size_t word);
 

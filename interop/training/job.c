@@ -144,7 +144,7 @@ void import_job_unknown(struct import_job *job, const struct import_option *tabl
     for (size_t at = 0; at < names.length; at += strlen(names.data + at) + 1)
         nearest_add(&near, names.data + at);
     if (nearest_is_slip(&near))
-        diag_error(diag, place, "there is no option '%.60s'%s", name, nearest_hint(&near).text);
+        diag_error(diag, place, "unknown option '%.60s'%s", name, nearest_hint(&near).text);
     else
         text_addf(&job->unknown, " %s", name);
     import_job_note(job, name, "", place, place, diag);
@@ -250,7 +250,7 @@ static void add_unsaid(struct import_job *job, const struct import_option *optio
 {
     if (is_planned(option, value))
         return;
-    text_addf(&job->unsaid, "# Otherwise than there, %.60s: %s.\n", name, option->refused);
+    text_addf(&job->unsaid, "# Planned differently, %.60s: %s.\n", name, option->refused);
     import_job_unplanned(job, name, option->refused);
 }
 

@@ -1,5 +1,5 @@
-/* training/job.h - reads the layout of a training job from another system's options, and writes it as
- * a scenario.
+/* training/job.h - reads the layout of a training job from another system's options, and writes it
+ * as a scenario.
  *
  * A source (Megatron-LM's arguments, torchtitan's file) has a table of options: each row has the
  * option's name in the source and the field of a job for its value.  All sources share the writer
@@ -40,7 +40,7 @@ struct import_text {
 struct import_given {
     char *name, *value;             /* owned; "" for a flag */
     struct place name_place, place; /* of the value, which may come from a variable elsewhere */
-    const char *unplanned; /* why it is not planned as it is there, not owned; NULL: it is */
+    const char *unplanned; /* why the plan differs from the job, not owned; NULL: no difference */
     size_t field; /* of a number: the offset of its field in struct import_job; 0: no number */
 };
 
@@ -65,7 +65,7 @@ struct import_server {
     int64_t copies;      /* of experts beside these */
     bool balances;       /* experts are moved and copied so that devices have even loads */
     struct import_text model, length, transfer, quantization;
-    struct import_text memory; /* the part of a device's that the server takes */
+    struct import_text memory;    /* the part of a device's that the server takes */
     struct import_text balancing; /* vLLM: JSON with `copies`, or something else of it */
 };
 
@@ -83,8 +83,8 @@ struct import_job {
     const char *position, *norm;
     bool once_a_node; /* a token's row goes once to each node that has experts of it, ... */
     bool directly;    /* ... or to each of its experts */
-    int64_t mtp; /* modules that predict further tokens */
-    bool scaled; /* positions, as of Llama 3.1 */
+    int64_t mtp;      /* modules that predict further tokens */
+    bool scaled;      /* positions, as of Llama 3.1 */
     double theta, rope_factor, norm_eps, mtp_weight;
     bool bf16, fp16;
     int64_t experts, top_k, expert_d_ff, shared, first_dense, every; /* `every` at least 1 */
@@ -99,17 +99,17 @@ struct import_job {
     const char *context_method; /* of a scenario's `context:`; NULL: a ring */
     int64_t virtual_stages;
     const char *schedule;
-    struct text stage_layers;      /* "2, 3, 3, 2"; empty: equal stages */
+    struct text stage_layers; /* "2, 3, 3, 2"; empty: equal stages */
     /* What runs beside computation; `known_overlaps`: the system's options say what does. */
     bool known_fusions, fused_loss, split_activation; /* of kernels */
     int64_t loss_chunks;     /* chunks of tokens for which head and loss are computed; 0: one */
     bool loss_again;         /* the backward phase makes the logits of a chunk again */
     const char *loss_kernel; /* Megatron-LM's, by name; NULL: the default */
     bool known_overlaps, overlap_sums, overlap_gathers, overlap_products, blocked_sends;
-    int64_t connections;           /* CUDA_DEVICE_MAX_CONNECTIONS of a script; 0: it sets none */
-    int64_t zero;                  /* stage */
-    const char *resharded;         /* reshard_after_forward of stage 3; NULL: the default */
-    bool keep_values;              /* values that tensor parallelism gathers are kept */
+    int64_t connections;   /* CUDA_DEVICE_MAX_CONNECTIONS of a script; 0: it sets none */
+    int64_t zero;          /* stage */
+    const char *resharded; /* reshard_after_forward of stage 3; NULL: the default */
+    bool keep_values;      /* values that tensor parallelism gathers are kept */
     bool rows; /* arrays without a divisible dimension are sharded by rows, as in FSDP2; else
                   flat */
     int64_t batch, sequences, seq; /* sequences of a step, sequences of a microbatch on a device,
@@ -121,12 +121,12 @@ struct import_job {
     bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
     bool compiled;        /* a compiler leaves out what nobody reads */
     struct import_text compiled_parts; /* of "model" and "loss", if not of both */
-    bool recompute_hold;  /* kept results are held until their layer is computed again */
+    bool recompute_hold;           /* kept results are held until their layer is computed again */
     bool recompute_by_stage;       /* layers are counted in each stage */
     struct text recompute_modules; /* names of recomputed parts of layers; empty: by `recompute` */
     bool offload_state, offload_parameters; /* to the host */
     double offload_fraction;                /* of the state; 1 */
-    int64_t offload_layers; /* first layers whose activations are offloaded; 0: none */
+    int64_t offload_layers;     /* first layers whose activations are offloaded; 0: none */
     struct text offload_values; /* quoted patterns of activations that are offloaded */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
@@ -170,7 +170,7 @@ struct import_job {
     bool moe_again, fine_grained_offload;
     int64_t microbatch, microbatches; /* sequences of a microbatch, number of microbatches; 0: not
                                          given */
-    int64_t local; /* sequences of a replica in a step; 0: from the batch */
+    int64_t local;                    /* sequences of a replica in a step; 0: from the batch */
     int64_t tokens, batch_tokens; /* tokens of a replica's microbatch, tokens of a step; 0: given in
                                      sequences */
     int64_t old_stages;           /* stages by an old key, whose default is a microbatch for each
@@ -179,14 +179,14 @@ struct import_job {
     struct import_text model_name, flavor, schedule_name;
     struct import_server server;
     struct text scenario; /* of a server, written by its reader; else empty */
-    struct text unsaid;   /* what is planned otherwise than there, a line each with its reason */
+    struct text unsaid;   /* options that are planned differently, one line each with the reason */
     /* Texts for comments in the scenario: options without effect on the layout; unknown options and
      * unread files; options that were not given, with their assumed values; differences of the
      * system, a line each. */
     struct text left_out, unknown, taken, notes;
-    const char *system;            /* the system's name, for these comments */
-    const char *software;          /* the scenario's option; NULL: that of the cluster */
-    struct import_given *options;  /* in the order of the file; of one given twice the last value */
+    const char *system;           /* the system's name, for these comments */
+    const char *software;         /* the scenario's option; NULL: that of the cluster */
+    struct import_given *options; /* in the order of the file; of one given twice the last value */
     size_t noptions;
     struct place name_place; /* of the option that is being set; file NULL: that of its value */
     bool assumes;            /* options that are being set are standards, and not given */
@@ -239,7 +239,7 @@ void import_job_set(struct import_job *job, const struct import_option *table,
 void import_job_note(struct import_job *job, const char *name, const char *value,
                      struct place name_place, struct place place, struct diag *diag);
 
-/* Say why an option that was noted is not planned as it is there; `why` must outlive the job. */
+/* Record why the plan of a noted option differs from the job; `why` must outlive the job. */
 void import_job_unplanned(struct import_job *job, const char *name, const char *why);
 
 /* Note an option without a row: the option is left out, and named in a comment.  A name one letter

@@ -29,7 +29,7 @@ void import_job_take_model(struct import_job *job, struct diag *diag)
 
     nearest_init(&nearest, job->size);
     if (!scenario_find_model(&n, job->size, &nearest))
-        diag_error(diag, job->end, "--model %.60s is no published size%s", job->size,
+        diag_error(diag, job->end, "--model %.60s is not a published model%s", job->size,
                    nearest_hint(&nearest).text);
     else if (published_model(&model, n, INT32_MAX, diag))
         take(job, &model);

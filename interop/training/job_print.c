@@ -25,7 +25,7 @@ static void add_overlap(const struct import_job *j, struct draft *out)
     draft_set_bool(out, "overlap.products", j->overlap_products);
     if (j->virtual_stages > 1)
         draft_set_bool(out, "overlap.sends", !j->blocked_sends);
-    draft_remark(out, " # beside computation, by the job's own options");
+    draft_remark(out, " # collectives overlap computation, as the job's options say");
 }
 
 /* What options say of fused kernels: without one the loss is not fused. */
@@ -53,12 +53,6 @@ static void set_positive(struct draft *out, const char *path, double value)
 {
     if (value > 0)
         draft_set_number(out, path, value);
-}
-
-/* Whether any layer has an mlp rather than experts. */
-static bool has_dense(const struct import_job *j)
-{
-    return j->experts == 0 || j->first_dense > 0 || j->every > 1;
 }
 
 static void add_rope(const struct import_job *j, struct draft *out)
@@ -248,24 +242,30 @@ static void add_batch_axes(const struct import_shape *s, struct text *out)
     text_add(out, "]");
 }
 
+/* What decides which parameters and values the model has. */
+static struct scenario_model model_of(const struct import_job *j)
+{
+    return (struct scenario_model){.kind = j->t5 ? SCENARIO_T5 : SCENARIO_TRANSFORMER,
+                                   .tied = !j->untied,
+                                   .bias = !j->unbiased,
+                                   .attention_bias = !j->unbiased  ? SCENARIO_BIAS_ALL
+                                                     : j->qkv_bias ? SCENARIO_BIAS_QKV
+                                                                   : SCENARIO_BIAS_NONE,
+                                   .mtp = j->mtp,
+                                   .mla.kv_rank = j->latent,
+                                   .moe = {.experts = j->experts,
+                                           .first_dense = j->first_dense,
+                                           .every = j->every,
+                                           .shared = j->shared}};
+}
+
 static void add_params(const struct import_job *j, const struct import_shape *s, struct text *out)
 {
     const struct named_axis axes[] = {{"en", s->nodes},
                                       {"ep", s->experts},
                                       {"cp", s->folded ? j->context : 1},
                                       {"tp", s->over_tensor ? j->tensor : 1}};
-    const struct scenario_model model = {.kind = j->t5 ? SCENARIO_T5 : SCENARIO_TRANSFORMER,
-                                         .tied = !j->untied,
-                                         .bias = !j->unbiased,
-                                         .attention_bias = !j->unbiased  ? SCENARIO_BIAS_ALL
-                                                           : j->qkv_bias ? SCENARIO_BIAS_QKV
-                                                                         : SCENARIO_BIAS_NONE,
-                                         .mtp = j->mtp,
-                                         .mla.kv_rank = j->latent,
-                                         .moe = {.experts = j->experts,
-                                                 .first_dense = j->first_dense,
-                                                 .every = j->every,
-                                                 .shared = j->shared}};
+    const struct scenario_model model = model_of(j);
     struct tensor_axes of = tensor_axes_same(j->tensor > 1 ? "tp" : NULL);
     struct text experts = TEXT_INIT, list = TEXT_INIT;
 
@@ -273,7 +273,7 @@ static void add_params(const struct import_job *j, const struct import_shape *s,
     text_addf(&list, strchr(text_get(&experts), ',') ? "[%s]" : "%s", text_get(&experts));
     of.experts = experts.length > 0 ? text_get(&list) : NULL;
     of.expert_widths = j->tensor > 1 && !import_job_is_expert_whole(j) ? "tp" : NULL;
-    text_add(out, "params: # which dimensions of what a pattern is found in are sharded\n");
+    text_add(out, "params: # a pattern in a parameter's name, and the sharded dimensions\n");
     tensor_rules_print(out, &model, &of, RULES_BLOCK);
     text_drop(out, &experts);
     text_drop(out, &list);
@@ -285,45 +285,33 @@ static bool exchanges_heads(const struct import_job *j)
     return j->context > 1 && j->context_method && !strcmp(j->context_method, "all-to-all");
 }
 
-/* Heads are sharded over context within attention, and tokens outside it. */
-static void add_exchange(const struct import_job *j, const char *batch, bool sequence,
-                         struct text *out)
-{
-    const char *tokens = sequence ? "[cp, tp]" : "cp", *tensor = j->tensor > 1 ? "tp" : "null";
-
-    text_addf(out, "  - [attn/(in|out), [%s, %s, null]]\n", batch, tokens);
-    text_addf(out, "  - [attn/(projected|attended), [%s, cp, %s, null]]\n", batch, tensor);
-    text_addf(out, "  - [attn/(q|kv), [%s, null, %s, null]]\n", batch,
-              j->tensor > 1 ? "[tp, cp]" : "cp");
-}
-
+/* With exchanged heads, these are sharded over context within attention, and tokens outside it. */
 static void add_constraints(const struct import_job *j, const struct import_shape *s,
                             struct text *out)
 {
-    struct text batch = TEXT_INIT;
-    const char *seq = j->context > 1 ? "cp" : "null";
     bool exchanges = exchanges_heads(j), sequence = j->sequence && j->tensor > 1;
+    const struct scenario_model model = model_of(j);
+    struct text batch = TEXT_INIT;
+    struct tensor_values values = {.seq = j->context > 1 ? "cp" : "null",
+                                   .vocab = j->tensor > 1 ? "tp" : "null",
+                                   .tokens = !sequence        ? "cp"
+                                             : j->context > 1 ? "[cp, tp]"
+                                                              : "tp"};
 
     add_batch_axes(s, &batch);
-    text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
+    values.batch = text_get(&batch);
+    text_addf(out, "axes: {batch: %s%s}\n", values.batch, j->context > 1 ? ", seq: cp" : "");
     if (exchanges || sequence)
         text_add(out, "constraints: # tokens are sharded between heads and widths\n");
-    if (exchanges)
-        add_exchange(j, text_get(&batch), sequence, out);
-    if (sequence) {
-        if (!exchanges)
-            text_addf(out, "  - [%s/(q|kv), [%s, %s, tp, null]]\n", j->t5 ? "(attn|cross)" : "attn",
-                      text_get(&batch), seq);
-        if (has_dense(j))
-            text_addf(out, "  - [mlp/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
-        if (j->shared > 0)
-            text_addf(out, "  - [shared/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
-        text_addf(out, "  - [head/out, [%s, %s, tp]]\n", text_get(&batch), seq);
-        text_addf(out, "  - [out, [%s, %s, null]]\n", text_get(&batch),
-                  j->context > 1 ? "[cp, tp]" : "tp");
+    if (exchanges) {
+        text_addf(out, "  - [attn/(in|out), [%s, %s, null]]\n", values.batch, values.tokens);
+        tensor_exchange_print(out, &values, j->tensor > 1 ? "[tp, cp]" : "cp", true, RULES_BLOCK);
     }
-    out->failed |= batch.failed;
-    text_fini(&batch);
+    if (sequence) {
+        tensor_inside_print(out, &values, &model, !exchanges, RULES_BLOCK);
+        tensor_constraints_print(out, &values, RULES_BLOCK);
+    }
+    text_drop(out, &batch);
 }
 
 static void add_pipeline(const struct import_job *j, struct draft *out)
@@ -502,12 +490,11 @@ static void add_head(const struct import_job *j, const char *from, struct text *
 {
     struct draft draft = DRAFT_OF(out);
 
-    add_comment(out, "Left out, as it is not known here; look whether it changes the layout", "",
-                &j->unknown);
+    add_comment(out, "Ignored, because unknown; check the effect on the layout", "", &j->unknown);
     text_add(out, text_get(&j->unsaid));
     text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
-    add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
-    add_comment(out, "Not said, taken as in ", j->system, &j->taken);
+    add_comment(out, "Ignored, because it does not affect the layout", "", &j->left_out);
+    add_comment(out, "Not given, default of ", j->system, &j->taken);
     text_add(out, text_get(&j->notes));
     draft_set(&draft, "version", "1");
     draft_set(&draft, "name", "%s", from);

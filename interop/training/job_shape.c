@@ -12,7 +12,6 @@
 
 #define FIELD(name) offsetof(struct import_job, name)
 
-
 /* Divide the axis of experts into one of nodes and one inside a node, whose other ranks are of
  * tensor and context parallelism; false: they do not divide so. */
 static bool divide_by_node(struct import_shape *s, const struct import_job *job)
@@ -73,16 +72,16 @@ void import_job_find_data(struct import_shape *out, const struct import_job *job
     }
     if (devices > INT32_MAX || devices % (parts * job->replicas)) {
         diag_error(diag, place_of_parts(job, devices),
-                   "%" PRId64 " devices do not divide by %" PRId64 " of tensor, context and "
-                   "pipeline parallelism times %" PRId64 " replicas",
+                   "%" PRId64 " devices are not a multiple of %" PRId64 " (tensor x context x "
+                   "pipeline parallelism) times %" PRId64 " replicas",
                    devices, parts, job->replicas);
         return;
     }
     data = devices / parts / job->replicas;
     if (job->shards > 0 && job->shards != data)
         diag_error(diag, import_job_place(job, FIELD(shards)),
-                   "%" PRId64 " shards of data parallelism, but the devices leave %" PRId64,
-                   job->shards, data);
+                   "%" PRId64 " data-parallel shards, but the devices allow %" PRId64, job->shards,
+                   data);
     out->replicas = job->replicas;
     out->folded = job->expert_devices > 1 && job->context > 1;
     out->over_tensor = job->expert_devices > 1 && import_job_is_expert_whole(job);
@@ -90,8 +89,8 @@ void import_job_find_data(struct import_shape *out, const struct import_job *job
     out->experts = job->expert_devices / inner;
     if (job->expert_devices % inner || out->experts == 0 || data % out->experts)
         diag_error(diag, import_job_place(job, FIELD(expert_devices)),
-                   "experts on %" PRId64 " devices do not go into %" PRId64 " of data%s "
-                   "parallelism, %" PRId64 " of which are neighbours",
+                   "expert parallelism over %" PRId64 " devices does not divide the %" PRId64 " "
+                   "devices of data%s parallelism in blocks of %" PRId64,
                    job->expert_devices, data * inner,
                    out->over_tensor ? ", context and tensor" : " and context", inner);
     else
@@ -99,8 +98,8 @@ void import_job_find_data(struct import_shape *out, const struct import_job *job
     out->nodes = 1;
     if (out->experts > 0 && !divide_by_node(out, job))
         diag_error(diag, import_job_place(job, FIELD(expert_devices)),
-                   "rows of experts are sent once to each node, but %" PRId64 " of experts do not "
-                   "divide by the devices of a node; expected --nproc-per-node",
+                   "tokens are dispatched once per node, but expert parallelism %" PRId64 " is not "
+                   "a multiple of a node's devices; expected --nproc-per-node",
                    out->experts);
 }
 
@@ -110,7 +109,8 @@ static const size_t batch_fields[] = {FIELD(batch), FIELD(batch_tokens), FIELD(s
 
 /* Megatron-LM takes groups of microbatches through a virtual stage and refuses a last group of
  * fewer than the pipeline's ranks (schedules.py); a timetable has equal groups. */
-static void check_rounds(const struct import_shape *s, const struct import_job *job, struct diag *diag)
+static void check_rounds(const struct import_shape *s, const struct import_job *job,
+                         struct diag *diag)
 {
     static const size_t fields[] = {FIELD(schedule_group), FIELD(batch), FIELD(sequences), 0};
     struct place place = import_job_place_of(job, fields);
@@ -121,9 +121,9 @@ static void check_rounds(const struct import_shape *s, const struct import_job *
         return;
     if (group < p || group > m)
         diag_error(diag, place,
-                   "Megatron-LM stops: %" PRId64 " microbatches in groups of %" PRId64
-                   " through each virtual stage; expected groups of %" PRId64
-                   ", the pipeline's ranks, to %" PRId64 " microbatches",
+                   "Megatron-LM stops: %" PRId64 " microbatches in groups of %" PRId64 " per "
+                   "virtual stage; expected groups of at least %" PRId64 " (the pipeline's ranks) "
+                   "and at most %" PRId64,
                    m, group, p, m);
     else if (m % group > 0 && m % group < p)
         diag_error(diag, place,
@@ -134,23 +134,25 @@ static void check_rounds(const struct import_shape *s, const struct import_job *
                    m, group, m % group, p, round, p);
     else if (group != round)
         diag_error(diag, place,
-                   "%" PRId64 " microbatches in groups of %" PRId64 ": they are planned in groups "
-                   "of %" PRId64 "; expected "
+                   "%" PRId64 " microbatches in groups of %" PRId64 " are not modelled, only in "
+                   "groups of %" PRId64 "; expected "
                    "--microbatch-group-size-per-virtual-pipeline-stage %" PRId64,
                    m, group, round, round);
 }
 
-void import_job_find_batch(struct import_shape *out, const struct import_job *job, struct diag *diag)
+void import_job_find_batch(struct import_shape *out, const struct import_job *job,
+                           struct diag *diag)
 {
     int64_t ways = out->replicas * out->data * out->nodes * out->experts;
     int64_t batch = job->batch > 0 ? job->batch : ways * (job->local ? job->local : job->sequences);
 
     if (job->sequences == 0 || job->seq == 0)
-        diag_error(diag, job->end, "no batch; expected sequences of a device and their length");
+        diag_error(diag, job->end,
+                   "no batch size; expected the sequences of a microbatch and their length");
     else if (batch % (job->sequences * ways))
         diag_error(diag, import_job_place_of(job, batch_fields),
-                   "a batch of %" PRId64 " does not divide by %" PRId64 " of a device times "
-                   "%" PRId64 " ways of data parallelism",
+                   "a global batch of %" PRId64 " is not a multiple of microbatch %" PRId64 " x "
+                   "data parallelism %" PRId64,
                    batch, job->sequences, ways);
     else
         out->microbatches = batch / (job->sequences * ways);

@@ -39,9 +39,9 @@ static const char *why_unknown(const char *from)
     rest += !strncmp(rest, "[@]", 3) || !strncmp(rest, "[*]", 3) ? 3 : 0;
     if (from[0] == '`' || (from[0] == '$' && from[1] == '(') ||
         (brace && *rest && !strchr("}:?-=+", *rest)))
-        return "is worked out by a shell, and no shell is run";
+        return "needs a shell to evaluate, and no shell is run";
     if (from[0] == '<')
-        return "stands for a value";
+        return "is a placeholder";
     return from[0] == '$' ? "is not set in this file" : "is not known here";
 }
 
@@ -53,13 +53,12 @@ static void report_doubt(const struct script *script, const struct shell *s,
     char *name = shell_deciding(s, origin);
     size_t length = origin.doubt == SHELL_UNKNOWN ? shell_unknown_length(from) : strlen(what);
     const char *text = origin.doubt == SHELL_UNKNOWN ? from : what;
-    const char *why = origin.doubt == SHELL_UNKNOWN
-                          ? why_unknown(from)
-                          : "is set under a condition that is not known here";
+    const char *why =
+        origin.doubt == SHELL_UNKNOWN ? why_unknown(from) : "is set under an unknown condition";
     struct text remedy = TEXT_INIT;
 
     if (name)
-        text_addf(&remedy, "give it, as --set %s=VALUE", name);
+        text_addf(&remedy, "add --set %s=VALUE", name);
     diag_error(s->diag, shell_place_at(s, origin.at), "'%.*s' %s; %s",
                (int)(length < 40 ? length : 40), text, why,
                name ? text_get(&remedy) : script->system->printed);
@@ -75,11 +74,12 @@ static void report_under(const struct shell *s, size_t word, const char *option)
     struct text remedy = TEXT_INIT;
 
     if (name)
-        text_addf(&remedy, "give what decides it, as --set %s=VALUE", name);
+        text_addf(&remedy, "decide the condition with --set %s=VALUE", name);
     else
-        text_add(&remedy, "expected the command by itself");
+        text_add(&remedy, "expected the command outside of it");
     diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, word, 0)),
-               "%s is of a command under a condition or in a loop; %s", option, text_get(&remedy));
+               "%s belongs to a command under a condition or in a loop; %s", option,
+               text_get(&remedy));
     text_fini(&remedy);
     free(name);
 }
@@ -422,7 +422,7 @@ static void read_word(struct script *script, const struct shell *s, size_t word,
         read_other(script, s, word);
     else if (script->job->said[option - system->options])
         diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, word, 0)),
-                   "'%.60s' belongs to no option, and %s was given before; expected one of them",
+                   "'%.60s' follows no option, and %s is already given; expected one of the two",
                    shell_words_text(&s->words, word), option->name);
     else
         set_value(script, s, option, option->name, word, 0);
@@ -494,8 +494,8 @@ static bool is_first(struct script *script, const struct shell *s, size_t progra
     text_fini(&words);
     if (!same)
         diag_error(s->diag, place,
-                   "a second command with options of %s, unlike that of line %d; expected a file "
-                   "with one",
+                   "a second, different command of %s after line %d; expected a file with one "
+                   "command",
                    script->system->name, script->place.line);
     return false;
 }
@@ -548,12 +548,13 @@ static void report_nothing(const struct script *script, const struct shell *s)
 {
     if (s->leave == SHELL_EXITS && s->left_line > 0)
         diag_error(s->diag, script->job->end,
-                   "the script ends on line %d before it launches anything; give what it asks for "
-                   "there, as --set VAR=VALUE",
+                   "the script exits on line %d before it launches anything; add --set VAR=VALUE "
+                   "for the variables that it tests",
                    s->left_line);
     else
-        diag_error(s->diag, script->job->end, "no command with options of %s; expected one, as %s",
-                   script->system->name, script->system->example);
+        diag_error(s->diag, script->job->end,
+                   "no command of %s found; expected a command such as %s", script->system->name,
+                   script->system->example);
 }
 
 /* Variables without a command are meant for another file: take the options in them. */
@@ -565,7 +566,7 @@ static void offer_variables(struct script *script, struct shell *s)
     shell_offer_variables(s, &names);
     if (names.length > 0)
         text_addf(&script->job->notes,
-                  "# No command is in the file: these are the options of its variables%s.\n",
+                  "# The file has no command: the options are read from its variables%s.\n",
                   text_get(&names));
     text_fini(&names);
     if (script->launched.length == 0 && s->diag->nerrors == 0)
@@ -579,7 +580,7 @@ static void give_variables(struct import_job *job, struct shell *s)
     for (size_t i = 0; i < job->ngiven; i++)
         if (!shell_give(s, job->given[i]))
             diag_error(s->diag, (struct place){NULL, 0, 0},
-                       "--set %.60s: expected NAME=VALUE, of a variable of the script or the "
+                       "--set %.60s: expected NAME=VALUE, NAME a variable of the script or the "
                        "number of an argument",
                        job->given[i]);
 }

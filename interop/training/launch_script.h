@@ -1,5 +1,5 @@
-/* training/launch_script.h - finds the options of a system's command in the script that launches the
- * command.
+/* training/launch_script.h - finds the options of a system's command in the script that launches
+ * the command.
  *
  * Thread class: owned by one thread.
  *
@@ -37,8 +37,8 @@ struct launch_system {
 };
 
 /* The remedy of a system whose command begins with `program`. */
-#define LAUNCH_PRINTED(program)                                                                 \
-    "expected the command with its values, as it is printed with " program "() { echo " program \
+#define LAUNCH_PRINTED(program)                                                            \
+    "expected the command with its values; to print it, put " program "() { echo " program \
     " \"$@\"; } on top of the script"
 
 /* Read a command, or the script that launches one, with the given variables of the job.  Faults are

@@ -121,15 +121,15 @@ static void read_number(struct import_job *job, const char *text, struct diag *d
         job->layers / stages % every != 0 || job->stage_layers.length > 0) {
         diag_error(diag, job->layer_freq.place,
                    "--moe-layer-freq %.20s does not divide the layers of each stage; expected a "
-                   "list that ends each group with its experts, as ([0]+[1])*4",
+                   "list with the MoE layer last in each group, such as ([0]+[1])*4",
                    text);
         return;
     }
     job->every = every;
     if (every > 1)
         text_addf(&job->notes,
-                  "# Experts are in the last of every %" PRId64 " layers here, in the first there: "
-                  "as many in each stage.\n",
+                  "# The last of every %" PRId64 " layers is an MoE layer, in Megatron-LM the "
+                  "first: the same number per stage.\n",
                   every);
 }
 
@@ -150,13 +150,13 @@ void import_job_find_experts(struct import_job *job, struct diag *diag)
         read_number(job, text, diag);
     else if (!read_sum(&p) || *p.at || p.ones.length != p.max)
         diag_error(diag, place,
-                   "--moe-layer-freq '%.60s' is no list of %" PRId64 " layers; expected a number, "
-                   "or a list with 0 or 1 a layer, as [0]*3+[1]*5",
+                   "--moe-layer-freq '%.60s' is not a list of %" PRId64 " layers; expected a "
+                   "number, or a list with 0 or 1 per layer, such as [0]*3+[1]*5",
                    text, job->layers);
     else if (!fit(job, text_get(&p.ones)))
         diag_error(diag, place,
-                   "--moe-layer-freq '%.60s': a scenario has layers without experts at first, and "
-                   "then experts in the last of every so many layers; expected such a list",
+                   "--moe-layer-freq '%.60s': not modelled; expected dense layers first, then "
+                   "groups of equal size with the MoE layer last",
                    text);
     if (p.ones.failed)
         diag_no_memory(diag);

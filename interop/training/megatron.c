@@ -37,7 +37,8 @@ static int64_t vocab_by_name(struct import_job *job)
     }
     if (tokens > 0)
         text_addf(&job->notes,
-                  "# Not said, the vocabulary: %lld tokens are taken, as %.100s has (%s).\n",
+                  "# The vocabulary is not given: %lld tokens are assumed, the size of %.100s "
+                  "(%s).\n",
                   (long long)tokens, what, by);
     return tokens;
 }
@@ -68,8 +69,8 @@ static void find_vocab(struct import_job *job, struct diag *diag)
         job->vocab = job->given_vocab;
     else
         diag_error(diag, job->end,
-                   "no vocabulary, which the command leaves to its tokenizer; expected "
-                   "--vocab-size N or --padded-vocab-size N in it, or --vocab N here");
+                   "no vocabulary size, because the command takes it from its tokenizer; add "
+                   "--vocab N, or --vocab-size N or --padded-vocab-size N to the command");
     if (job->padded_vocab > 0 || job->vocab % of == 0)
         return;
     job->vocab_multiple = of;
@@ -93,7 +94,7 @@ static void find_window(struct import_job *job, struct diag *diag)
     if (end == text || (strcmp(end, ",0") != 0 && strcmp(end, ",0)") != 0) || before < 0 ||
         before >= INT32_MAX)
         diag_error(diag, job->window_size.place,
-                   "--window-size is '%.40s'; expected tokens before and none after, as 127,0",
+                   "--window-size is '%.40s'; expected tokens before and none after, as in 127,0",
                    job->window_size.text);
     else
         job->window = before + 1;
@@ -111,8 +112,8 @@ static void find_stacks(struct import_job *job, struct diag *diag)
         job->layers = job->encoder_layers;
     if (stacks && job->known_program && !job->t5)
         diag_error(diag, import_job_place_named(job, "--decoder-num-layers --decoder-seq-length"),
-                   "--decoder-num-layers and --decoder-seq-length are of pretrain_t5.py; leave "
-                   "them out");
+                   "--decoder-num-layers and --decoder-seq-length are options of pretrain_t5.py; "
+                   "remove them");
     job->t5 |= stacks && !job->known_program;
     megatron_note_program(job);
 }
@@ -127,8 +128,8 @@ static void find_t5(struct import_job *job, struct diag *diag)
                                                "--context-parallel-size --num-experts "
                                                "--group-query-attention --multi-latent-attention "
                                                "--qk-layernorm"),
-                   "T5 has no stages, context parallelism, experts, query groups or other "
-                   "attention there; leave them out");
+                   "T5 does not support pipeline or context parallelism, experts, query groups, "
+                   "MLA or QK norms; remove them");
     if (job->decoder_layers == 0)
         job->decoder_layers = job->layers;
     if (job->decoder_seq == 0) {
@@ -137,8 +138,10 @@ static void find_t5(struct import_job *job, struct diag *diag)
                   (long long)job->seq);
     }
     if (strcmp(job->position, "relative") != 0)
-        text_addf(&job->notes, "# Positions of T5 are relative here, %s there.\n", job->position);
-    text_add(&job->notes, "# Norms and kernels of T5 have no biases here; Megatron-LM's have.\n");
+        text_addf(&job->notes, "# T5 is planned with relative positions, the job has %s.\n",
+                  job->position);
+    text_add(&job->notes, "# T5 is planned without biases in norms and matmuls; Megatron-LM's T5 "
+                          "has them.\n");
 }
 
 /* Find the widths of compressed attention; by default those of Megatron-LM. */
@@ -161,11 +164,11 @@ static void find_latent(struct import_job *job, struct diag *diag)
         }
     if (!job->unbiased || job->qkv_bias)
         diag_error(diag, import_job_place_named(job, "--add-qkv-bias --multi-latent-attention"),
-                   "--multi-latent-attention with biases; expected --disable-bias-linear and no "
-                   "--add-qkv-bias");
+                   "--multi-latent-attention with biases is not modelled; expected "
+                   "--disable-bias-linear and no --add-qkv-bias");
     if (!job->qk_norm)
-        text_add(&job->notes, "# The short vectors of attention are normalised here; there only "
-                              "with --qk-layernorm.\n");
+        text_add(&job->notes, "# MLA's latent vectors are planned with norms; Megatron-LM has them "
+                              "only with --qk-layernorm.\n");
     job->head_dim = job->latent_head;
     job->qk_norm = job->grouped = false;
 }
@@ -201,7 +204,8 @@ static void find_model(struct import_job *job, struct diag *diag)
         find_t5(job, diag);
     else if (!strcmp(job->position, "relative"))
         diag_error(diag, import_job_place_named(job, "--position-embedding-type"),
-                   "--position-embedding-type relative is of T5 only; expected another one");
+                   "--position-embedding-type relative is supported for T5 only; expected another "
+                   "type");
     find_vocab(job, diag);
     find_window(job, diag);
 }
@@ -214,8 +218,8 @@ static void find_shared(struct import_job *job, struct diag *diag)
         return;
     if (one == 0 || job->shared_d_ff % one)
         diag_error(diag, import_job_place(job, FIELD(shared_d_ff)),
-                   "--moe-shared-expert-intermediate-size %lld is not so many experts of %lld, "
-                   "which a scenario counts; expected a multiple of --moe-ffn-hidden-size",
+                   "--moe-shared-expert-intermediate-size %lld is not a multiple of %lld; expected "
+                   "a multiple of --moe-ffn-hidden-size",
                    (long long)job->shared_d_ff, (long long)one);
     else
         job->shared = job->shared_d_ff / one;
@@ -265,11 +269,11 @@ static void find_types(struct import_job *job, struct diag *diag)
     job->moments = type_name(job->moment);
     if ((job->moments || second) && (!job->moments || !second || strcmp(job->moments, second) != 0))
         diag_error(diag, import_job_place_named(job, "--exp-avg-sq-dtype --exp-avg-dtype"),
-                   "the two moments have different types, which a scenario cannot say; expected "
-                   "--exp-avg-dtype and --exp-avg-sq-dtype of one");
+                   "moments of different types are not modelled; expected --exp-avg-dtype and "
+                   "--exp-avg-sq-dtype to be equal");
     if (job->aware && job->bf16)
-        text_add(&job->notes, "# --use-precision-aware-optimizer keeps only what float32 has more "
-                              "than bfloat16 of a parameter: less memory than planned.\n");
+        text_add(&job->notes, "# --use-precision-aware-optimizer keeps only the 16 bits that "
+                              "float32 adds to a bfloat16 parameter: less memory than planned.\n");
     job->dynamic_scale = job->loss_scale_window > 0 || (job->fp16 && job->loss_scale == 0);
 }
 
@@ -280,20 +284,21 @@ static void find_growth(struct import_job *job, struct diag *diag)
     char *end = NULL;
     long long full = last ? strtoll(last + 1, &end, 10) : 0;
 
-    if (job->batches.text && (!last || *end || full < 1 || full > INT32_MAX ||
-                              (job->batch > 0 && job->batch != full)))
+    if (job->batches.text &&
+        (!last || *end || full < 1 || full > INT32_MAX || (job->batch > 0 && job->batch != full)))
         diag_error(diag, job->batches.place,
-                   "--step-batch-size-schedule is '%.40s'; expected START:SEQUENCES with spaces "
-                   "between, the last as --global-batch-size says if that is given",
+                   "--step-batch-size-schedule is '%.40s'; expected START:SEQUENCES pairs "
+                   "separated by spaces, the last equal to --global-batch-size if given",
                    job->batches.text);
     else if (job->batches.text)
         job->batch = full;
     if (job->rampup.text && job->batch == 0)
         diag_error(diag, job->rampup.place,
-                   "--rampup-batch-size without an end; expected --global-batch-size N, too");
+                   "--rampup-batch-size needs a final batch size; add --global-batch-size N");
     if (job->rampup.text || job->batches.text)
         text_addf(&job->notes,
-                  "# The batch grows to %lld during the run: a step of the full one is planned.\n",
+                  "# The batch grows to %lld during the run: a step of the full batch is "
+                  "planned.\n",
                   (long long)job->batch);
 }
 
@@ -301,18 +306,18 @@ static void find_growth(struct import_job *job, struct diag *diag)
 static void add_notes(struct import_job *job)
 {
     if (job->experts > 0 && job->expert_devices > 1 && !job->dispatcher)
-        text_add(&job->notes, "# Without --moe-token-dispatcher-type alltoall Megatron-LM gathers "
-                              "tokens: more traffic than planned.\n");
+        text_add(&job->notes, "# Without --moe-token-dispatcher-type alltoall, Megatron-LM "
+                              "all-gathers tokens: more traffic than planned.\n");
     if ((job->tensor > 1 || job->context > 1) && !job->fsdp && !job->fsdp2 &&
         job->connections != 1 && job->launched)
         text_addf(&job->notes,
-                  "# CUDA_DEVICE_MAX_CONNECTIONS is %s here: with tensor or context parallelism "
-                  "Megatron-LM wants 1, and stops without it on devices before Blackwell.\n",
+                  "# CUDA_DEVICE_MAX_CONNECTIONS is %s: with tensor or context parallelism "
+                  "Megatron-LM needs 1 on GPUs before Blackwell, and stops otherwise.\n",
                   job->connections == 0 ? "not set" : "another number");
     if (job->dropout[0] > 0 || job->dropout[1] > 0)
         text_add(&job->notes,
-                 "# There is no dropout here (0.1 there unless --attention-dropout and "
-                 "--hidden-dropout say 0): its masks take memory.\n");
+                 "# Dropout is not modelled (Megatron-LM's default is 0.1; --attention-dropout 0 "
+                 "--hidden-dropout 0 turn it off): its masks take more memory.\n");
 }
 
 /* Both of its backends send a token's row once to each node. */
@@ -322,7 +327,7 @@ static void find_dispatcher(struct import_job *job, struct diag *diag)
 
     if (job->deepep && !flexible)
         diag_error(diag, import_job_place_named(job, "--moe-enable-deepep"),
-                   "--moe-enable-deepep: expected --moe-token-dispatcher-type flex beside it");
+                   "--moe-enable-deepep: expected --moe-token-dispatcher-type flex as well");
     job->once_a_node = flexible;
     job->directly = !flexible;
 }
@@ -382,13 +387,13 @@ static void finish(struct import_job *job, struct diag *diag)
     import_megatron_products(job, diag);
     if (job->expert_tensor > 1 && job->expert_tensor != job->tensor)
         diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
-                   "--expert-tensor-parallel-size %lld: expected 1, or %lld as "
-                   "--tensor-model-parallel-size, whose ranks are one axis",
+                   "--expert-tensor-parallel-size %lld: expected 1, or %lld "
+                   "(--tensor-model-parallel-size)",
                    (long long)job->expert_tensor, (long long)job->tensor);
     if (import_job_is_expert_whole(job) && !job->sequence)
         diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
-                   "--expert-tensor-parallel-size 1: ranks of tensor parallelism send the same "
-                   "tokens to experts; expected --sequence-parallel, as Megatron-LM does");
+                   "--expert-tensor-parallel-size 1: tensor-parallel ranks would dispatch the same "
+                   "tokens; Megatron-LM requires --sequence-parallel, add it");
     add_notes(job);
 }
 
@@ -400,8 +405,8 @@ static void tell_unread(struct import_job *job, struct diag *diag)
         return;
     if (diag->nerrors > 0)
         diag_error(diag, job->unread_at,
-                   "no other file is read, and %s may set what is missing; give it, as --set "
-                   "NAME=VALUE, or the file, as --with FILE",
+                   "%s is not read and may set the missing options; add --with FILE, or --set "
+                   "NAME=VALUE",
                    text_get(&job->unread));
     else
         text_addf(&job->unknown, " %s", text_get(&job->unread));

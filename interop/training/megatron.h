@@ -21,8 +21,8 @@ void megatron_read_program(struct import_job *job, const char *word, struct plac
 /* Note for a comment if no known program is named. */
 void megatron_note_program(struct import_job *job);
 
-/* Report rules that Megatron-LM checks when it runs, and that the options break as they were given;
- * before other options are derived from them. */
+/* Report options that break rules which Megatron-LM checks at startup. Call before other options
+ * are derived from the given ones. */
 void megatron_check_rules(const struct import_job *job, struct diag *diag);
 
 /* Find the recomputed values from all options together; experts and stages are known by then. */

@@ -48,7 +48,7 @@ static void add_module(struct import_job *job, const char *name, size_t length, 
         return;
     }
     diag_error(diag, job->offload_modules.place,
-               "--offload-modules names '%.*s'; expected some of " MODULES,
+               "--offload-modules: unknown module '%.*s'; expected some of " MODULES,
                length < 40 ? (int)length : 40, name);
 }
 
@@ -63,8 +63,8 @@ void megatron_find_offload(struct import_job *job, struct diag *diag)
         diag_error(diag, import_job_place_named(job, "--fine-grained-activation-offloading"),
                    "--fine-grained-activation-offloading %s",
                    !at       ? "without --offload-modules; expected some of " MODULES
-                   : job->t5 ? "with T5 cannot be said; leave it out"
-                             : "beside --cpu-offloading-num-layers; expected one of them");
+                   : job->t5 ? "with T5 is not modelled; remove it"
+                             : "and --cpu-offloading-num-layers exclude each other; expected one");
         return;
     }
     for (const char *name; (name = words_next(&at, &length));)

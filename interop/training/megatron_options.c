@@ -42,14 +42,14 @@ static const char *const decoder[] = {"gpt", NULL};
 static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
 
-#define OTHER_BITS "products of 8 bits are planned by --fp8-format and --fp8-recipe; leave it out"
-#define ONE_PIPELINE "a scenario has one pipeline with one layout; leave it out"
-#define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
-#define NO_MODEL "no model of a scenario has such layers; leave it out to plan without them"
-#define OF_TRAINING "a scenario is a step of training; expected a program that does that"
-#define NO_ACTIVATION "there is no such activation; leave it out to plan gelu, or give --swiglu"
-#define GONE "Megatron-LM has it no more; expected "
-#define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
+#define OTHER_BITS "FP8 matmuls are given by --fp8-format and --fp8-recipe; remove it"
+#define ONE_PIPELINE "several pipelines or layouts are not supported; remove it"
+#define ELSEWHERE "reads options from another file; give those options in the command and remove it"
+#define NO_MODEL "these layers are not modelled; remove it to plan without them"
+#define OF_TRAINING "not an option of training; expected a training command"
+#define NO_ACTIVATION "this activation is not modelled; remove it to plan gelu, or use --swiglu"
+#define GONE "removed from Megatron-LM; expected "
+#define NO_TRICK "not modelled; remove it to plan without it"
 
 const struct import_option megatron_options[] = {
     /* ---- the model ---- */
@@ -92,7 +92,8 @@ const struct import_option megatron_options[] = {
     NUMBER("--decoder-seq-length", decoder_seq),
     NUMBER("--relative-attention-num-buckets", buckets),
     NUMBER("--relative-attention-max-distance", distance),
-    REFUSED("--bert-no-binary-head", "BERT attends both ways; expected a program of a decoder"),
+    REFUSED("--bert-no-binary-head", "BERT (bidirectional attention) is not modelled; expected a "
+                                     "decoder program"),
     FLAG("--qk-layernorm", qk_norm),
     FLAG("--multi-latent-attention", latent),
     NUMBER("--kv-lora-rank", kv_rank),
@@ -107,21 +108,21 @@ const struct import_option megatron_options[] = {
             "--moe-latent-size --moe-shared-expert-gate --mamba-head-dim --mamba-num-groups "
             "--mamba-num-heads --mamba-state-dim --flextron",
             NO_MODEL),
-    REFUSED("--img-h --img-w --patch-dim --vision-pretraining",
-            "no model of a scenario sees images"),
-    UNLESS("--model-provider", decoder, "expected gpt, a decoder"),
+    REFUSED("--img-h --img-w --patch-dim --vision-pretraining", "vision models are not modelled"),
+    UNLESS("--model-provider", decoder, "expected gpt"),
     REFUSED("--num-tokens-to-generate --prompts --prompt-file --perform-rl-step", OF_TRAINING),
-    REFUSED(
-        "--grpo-",
-        "no step of a scenario generates what it learns from; leave it out to plan the training "
-        "of the model alone"),
+    REFUSED("--grpo-",
+            "rollouts of reinforcement learning are not read from a job; remove it to plan the "
+            "training step alone"),
     REFUSED("--export-kd-cfg --export-kd-teacher-load --logits-load-dir",
-            "a teacher beside the model cannot be said; leave it out"),
-    REFUSED("--freeze-all-layers", "all parameters are planned to be learned; leave it out"),
-    REFUSED("--window-attn-skip-freq", "a window is of all layers; leave it out to plan that"),
+            "distillation from a teacher model is not modelled; remove it"),
+    REFUSED("--freeze-all-layers", "frozen layers are not read from a job; remove it to train all "
+                                   "parameters"),
+    REFUSED("--window-attn-skip-freq", "every layer has the same window; remove it to plan without "
+                                       "skipping"),
     REFUSED("--heterogeneous-layers-config-path --heterogeneous-layers-config-encoded-json",
             ELSEWHERE),
-    REFUSED("--spec", "layers of given modules cannot be read; give the model by --model"),
+    REFUSED("--spec", "per-layer configurations are not read; name the model with --model"),
     REFUSED("--yaml-cfg --use-checkpoint-args --use-mp-args-from-checkpoint-args", ELSEWHERE),
     REFUSED("--is-hybrid-model --hybrid-attention-ratio --hybrid-mlp-ratio --hybrid-layer-pattern "
             "--hybrid-override-pattern",
@@ -135,16 +136,16 @@ const struct import_option megatron_options[] = {
     FLAG("--first-last-layers-bf16", bf16_ends),
     FIELD("--num-layers-at-start-in-bf16", IMPORT_INT, bf16_first, .min = 0),
     FIELD("--num-layers-at-end-in-bf16", IMPORT_INT, bf16_last, .min = 0),
-    UNLESS("--fp8-margin", zero, "scales are planned without a margin; leave it out"),
-    REFUSED("--no-fp8-wgrad", "products of weights' gradients are rounded, too; leave it out"),
+    UNLESS("--fp8-margin", zero, "the FP8 margin is not modelled; remove it"),
+    REFUSED("--no-fp8-wgrad", "weight-gradient matmuls are planned in FP8, too; remove it"),
     REFUSED("--fp8-param --fp8-e4m3 --fp8-hybrid --transformer-engine-fp8",
             GONE "--fp8-format, --fp8-recipe and --fp8-param-gather"),
     REFUSED("--reuse-grad-buf-for-mxfp8-param-ag --te-precision-config-file --fp4-param-gather "
             "--kitchen-config-file --kitchen-recipe-number",
             OTHER_BITS),
     REFUSED("--fp32-residual-connection",
-            "what passes between layers has the type of the rest; leave it out"),
-    REFUSED("--fp16-lm-cross-entropy", "the loss is planned in float32; leave it out"),
+            "the residual stream has the type of the model; remove it"),
+    REFUSED("--fp16-lm-cross-entropy", "the loss is planned in float32; remove it"),
     FIELD("--mtp-num-layers", IMPORT_INT, mtp, .min = 0),
     FRACTION("--mtp-loss-scaling-factor", mtp_weight),
     /* ---- experts ---- */
@@ -165,17 +166,17 @@ const struct import_option megatron_options[] = {
     FLAG("--moe-router-force-load-balancing", balanced),
     WORD("--moe-token-dispatcher-type", dispatcher, exchanges),
     FLAG("--moe-layer-recompute", moe_again),
-    REFUSED("--moe-extended-tp", "experts are sharded as the mlp is; leave it out"),
+    REFUSED("--moe-extended-tp", "experts are sharded like the MLP; remove it"),
     REFUSED("--moe-router-topk-limited-devices",
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
     FLAG("--moe-enable-deepep", deepep),
     WORD("--moe-flex-dispatcher-backend", flexible, by_nodes),
     UNSAID("--overlap-moe-expert-parallel-comm",
-           "rows of experts travel beside another microbatch's computation there, here computation "
-           "waits for them: a longer step than there"),
+           "Megatron-LM overlaps the experts' all-to-all with another microbatch's computation, "
+           "the plan exposes it: the step is shorter than planned"),
     UNSAID("--delay-wgrad-compute",
-           "gradients of weights are computed later there, beside transfers: a longer step than "
-           "there"),
+           "Megatron-LM delays weight gradients to overlap communication, not modelled: the step "
+           "is shorter than planned"),
     /* ---- devices ---- */
     NUMBER("--nnodes", nodes),
     NUMBER("--nproc-per-node", node_devices),
@@ -210,13 +211,13 @@ const struct import_option megatron_options[] = {
     FLAG("--standalone-embedding-stage", embedding_alone),
     REFUSED("--model-parallel-size", GONE "--tensor-model-parallel-size"),
     REFUSED("--hierarchical-context-parallel-sizes",
-            "context has one axis and one method; leave it out"),
+            "context parallelism over several axes or methods is not supported; remove it"),
     REFUSED("--overlap-p2p-communication-warmup-flush --defer-embedding-wgrad-compute "
             "--enable-full-sharding-in-hsdp",
             NO_TRICK),
     UNSAID("--fsdp-double-buffer",
-           "two buffers of gathered parameters are kept there for the whole step: a little more "
-           "memory than here"),
+           "Megatron-LM keeps two buffers of gathered parameters for the whole step: slightly more "
+           "memory than planned"),
     /* ---- the batch and memory ---- */
     NUMBER("--micro-batch-size", sequences),
     NUMBER("--global-batch-size", batch),
@@ -230,11 +231,11 @@ const struct import_option megatron_options[] = {
     REFUSED("--batch-size", GONE "--micro-batch-size"),
     LIST("--rampup-batch-size", rampup),
     LIST("--step-batch-size-schedule", batches),
-    REFUSED("--decrease-batch-size-if-needed", "a scenario has one batch; leave it out"),
+    REFUSED("--decrease-batch-size-if-needed", "a scenario has one batch size; remove it"),
     REFUSED("--checkpoint-activations",
             GONE "--recompute-granularity full --recompute-method uniform"),
     REFUSED("--distribute-saved-activations",
-            "what is kept is sharded with --sequence-parallel only; give that"),
+            "saved activations are sharded with --sequence-parallel only; add it"),
     /* ---- the optimizer ---- */
     WORD("--optimizer", optimizer, optimizers),
     FRACTION("--lr", lr),
@@ -251,11 +252,11 @@ const struct import_option megatron_options[] = {
     FLAG("--grad-reduce-in-bf16", half_sums),
     FLAG("--use-precision-aware-optimizer", aware),
     WORD("--main-grads-dtype", grads, types),
-    UNLESS("--main-params-dtype", fp32, "parameters are updated in float32; leave it out"),
+    UNLESS("--main-params-dtype", fp32, "parameters are updated in float32; remove it"),
     WORD("--exp-avg-dtype", moment, types),
     WORD("--exp-avg-sq-dtype", second_moment, types),
     UNLESS("--megatron-fsdp-main-params-dtype", automatic,
-           "parameters are updated in float32; leave it out"),
+           "parameters are updated in float32; remove it"),
     WORD("--megatron-fsdp-main-grads-dtype", grads, fsdp_types),
     WORD("--megatron-fsdp-grad-comm-dtype", summed_type, fsdp_types),
     FLAG("--optimizer-cpu-offload", offload_state),
@@ -385,16 +386,14 @@ const struct import_option megatron_options[] = {
           "--disable-bf16-reduced-precision-matmul --glu-linear-offset "
           "--export-moe-apply-probs-on-input --moe-apply-probs-on-input --moe-deepep-num-sms "
           "--moe-grouped-gemm --moe-input-jitter-eps --moe-permute-fusion "
-          "--moe-router-bias-update-rate --moe-router-dtype "
-          "--moe-router-fusion --moe-router-load-balancing-type --moe-token-drop-policy "
-          "--moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale "
-          "--mscale-all-dim --no-bias-dropout-fusion "
-          "--no-bias-gelu-fusion --no-clone-scatter-output-in-embedding "
+          "--moe-router-bias-update-rate --moe-router-dtype --moe-router-fusion "
+          "--moe-router-load-balancing-type --moe-token-drop-policy --moe-upcycling-granularity "
+          "--moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale --mscale-all-dim "
+          "--no-bias-dropout-fusion --no-bias-gelu-fusion --no-clone-scatter-output-in-embedding "
           "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-persist-layer-norm "
-          "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu "
-          "--rope-type --rotary-percent --rotary-scaling-factor "
-          "--rotary-seq-len-interpolation-factor --softmax-type --te-rng-tracker "
-          "--use-te-activation-func"),
+          "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu --rope-type --rotary-percent "
+          "--rotary-scaling-factor --rotary-seq-len-interpolation-factor --softmax-type "
+          "--te-rng-tracker --use-te-activation-func"),
     /* ---- of options that are errors here themselves ---- */
     QUIET("--apply-wd-to-qk-layernorm"),
     QUIET("--dsa-"),

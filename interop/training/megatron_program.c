@@ -14,9 +14,9 @@ enum model { DECODER, T5, NONE };
 
 #define DECODER_INSTEAD "; expected pretrain_gpt.py or pretrain_t5.py"
 
-#define TEST_INSTEAD "; expected a test of gpt or t5"
-#define NO_MAMBA "no model of a scenario has layers of Mamba"
-#define NO_IMAGES "no model of a scenario sees images"
+#define TEST_INSTEAD "; expected a gpt or t5 test"
+#define NO_MAMBA "Mamba layers are not modelled"
+#define NO_IMAGES "vision models are not modelled"
 
 /* Programs by ends of paths, the first that fits: of a program file, or of a folder of
  * Megatron-LM's functional tests, which is named after the model of its cases. */
@@ -28,23 +28,23 @@ static const struct {
     {"pretrain_gpt.py", DECODER, NULL},
     {"pretrain_t5.py", T5, NULL},
     {"pretrain_bert.py", NONE,
-     "BERT attends both ways, and has heads of its own; to plan a decoder of its sizes that does "
-     "give pretrain_gpt.py, and then model.causal: false"},
+     "BERT is not modelled; for a decoder of the same sizes with bidirectional attention use "
+     "pretrain_gpt.py, then set model.causal: false"},
     {"pretrain_mamba.py pretrain_hybrid.py pretrain_hybrid_flex.py", NONE,
      NO_MAMBA DECODER_INSTEAD},
     {"pretrain_vlm.py multimodal/train.py mimo/train.py pretrain_vision_classify.py "
      "pretrain_vision_dino.py pretrain_vision_inpaint.py",
      NONE, NO_IMAGES DECODER_INSTEAD},
     {"pretrain_ict.py pretrain_biencoder.py pretrain_realm.py", NONE,
-     "no model of a scenario has two encoders" DECODER_INSTEAD},
-    {"pretrain_retro.py", NONE, "no model of a scenario retrieves" DECODER_INSTEAD},
-    {"train_rl.py", NONE, "no step of a scenario generates what it learns from" DECODER_INSTEAD},
+     "dual-encoder models are not modelled" DECODER_INSTEAD},
+    {"pretrain_retro.py", NONE, "retrieval models are not modelled" DECODER_INSTEAD},
+    {"train_rl.py", NONE, "reinforcement learning is not read from a job" DECODER_INSTEAD},
     {"inference.py inference_with_coordinator.py generate_samples_gpt.py generate.py "
      "run_text_generation.py run_text_generation_server.py",
-     NONE, "a scenario is of training" DECODER_INSTEAD},
+     NONE, "not a training program" DECODER_INSTEAD},
     {"/gpt /moe /mixtral", DECODER, NULL},
     {"/t5", T5, NULL},
-    {"/bert", NONE, "BERT attends both ways, and has heads of its own" TEST_INSTEAD},
+    {"/bert", NONE, "BERT is not modelled" TEST_INSTEAD},
     {"/hybrid /mamba /nemotron", NONE, NO_MAMBA TEST_INSTEAD},
     {"/mimo /multimodal-llava", NONE, NO_IMAGES TEST_INSTEAD},
 };
@@ -93,10 +93,9 @@ void megatron_note_program(struct import_job *job)
     if (job->known_program)
         return;
     if (job->programs.length > 0)
-        text_addf(&job->notes,
-                  "# Not a program of Megatron-LM, taken to train a %s:%s\n",
+        text_addf(&job->notes, "# Unknown program, assumed to train a %s:%s\n",
                   job->t5 ? "T5" : "causal decoder", text_get(&job->programs));
     else
-        text_addf(&job->notes, "# No program is named: taken as pretrain_%s.py.\n",
+        text_addf(&job->notes, "# No program is named: pretrain_%s.py is assumed.\n",
                   job->t5 ? "t5" : "gpt");
 }

@@ -38,9 +38,10 @@ static void add_module(struct import_job *job, const char *name, size_t length, 
     int module = recompute_module_find(name, length);
 
     if (module < 0)
-        diag_error(diag, job->modules.text ? job->modules.place : job->end,
-                   "--recompute-modules names '%.*s'; expected some of " RECOMPUTE_MODULES,
-                   length < 40 ? (int)length : 40, name);
+        diag_error(
+            diag, job->modules.text ? job->modules.place : job->end,
+            "--recompute-modules: unknown module '%.*s'; expected some of " RECOMPUTE_MODULES,
+            length < 40 ? (int)length : 40, name);
     else if (has_module(job, recompute_modules[module].name))
         text_addf(&job->recompute_modules, "%s%s", job->recompute_modules.length > 0 ? ", " : "",
                   recompute_modules[module].name);
@@ -60,7 +61,7 @@ static void find_modules(struct import_job *job, struct diag *diag)
         text_clear(&job->recompute_modules);
     else if (job->t5)
         diag_error(diag, job->modules.text ? job->modules.place : job->end,
-                   "T5 with parts of layers computed again cannot be said; expected "
+                   "selective recomputation of T5 is modelled for core attention only; expected "
                    "--recompute-modules core_attn");
 }
 
@@ -77,10 +78,11 @@ void megatron_find_recompute(struct import_job *job, struct diag *diag)
         find_modules(job, diag);
     else if (job->moe_again)
         diag_error(diag, import_job_place_named(job, "--moe-layer-recompute"),
-                   "--moe-layer-recompute beside full recomputation; expected one of them");
+                   "--moe-layer-recompute and full recomputation exclude each other; expected one");
     else if (job->modules.text)
         text_add(&job->notes,
-                 "# --recompute-modules is for --recompute-granularity selective: left out.\n");
+                 "# --recompute-modules applies to --recompute-granularity selective only: "
+                 "ignored.\n");
     job->recompute_whole = job->recompute && !strcmp(job->recompute, "full");
     job->recompute_by_stage = job->recompute_whole && job->stages > 1;
     if (!job->recompute_whole || !method || strcmp(method, "block") != 0)

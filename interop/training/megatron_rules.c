@@ -156,9 +156,9 @@ static const struct {
     const char *options, *what;
 } rules[] = {
     {uneven_layers, "--pipeline-model-parallel-size --num-layers",
-     "layers are no multiple of the stages; expected --pipeline-model-parallel-size to divide "
-     "--num-layers, or --decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers or "
-     "--pipeline-model-parallel-layout"},
+     "layers are not a multiple of the pipeline stages; expected --pipeline-model-parallel-size to "
+     "divide --num-layers, or --decoder-first-pipeline-num-layers, "
+     "--decoder-last-pipeline-num-layers or --pipeline-model-parallel-layout"},
     {uneven_context, "--context-parallel-size --seq-length",
      "expected --seq-length to be a multiple of twice --context-parallel-size"},
     {uneven_groups, "--num-query-groups --tensor-model-parallel-size",
@@ -166,55 +166,57 @@ static const struct {
     {short_positions, "--max-position-embeddings",
      "expected --max-position-embeddings of at least --seq-length"},
     {gathers_nothing, "--overlap-param-gather",
-     "--overlap-param-gather without a sharded optimizer; expected --use-distributed-optimizer or "
-     "--use-megatron-fsdp, too"},
+     "--overlap-param-gather needs a sharded optimizer; add --use-distributed-optimizer or "
+     "--use-megatron-fsdp"},
     {gathers_alone, "--overlap-param-gather",
-     "--overlap-param-gather without --overlap-grad-reduce; expected both"},
+     "--overlap-param-gather needs --overlap-grad-reduce; expected both"},
     {overlaps_whole_tokens, "--tp-comm-overlap",
-     "--tp-comm-overlap without sequence parallelism; expected --sequence-parallel and "
-     "--tensor-model-parallel-size above 1, too"},
+     "--tp-comm-overlap needs sequence parallelism; expected --sequence-parallel and "
+     "--tensor-model-parallel-size above 1"},
     {experts_of_nothing, "--expert-model-parallel-size",
-     "--expert-model-parallel-size without experts; expected --num-experts, too"},
+     "--expert-model-parallel-size needs experts; add --num-experts"},
     {experts_of_whole_tokens, "--tensor-model-parallel-size --num-experts",
-     "experts beside tensor parallelism; expected --sequence-parallel, too"},
+     "experts with tensor parallelism need sequence parallelism; add --sequence-parallel"},
     {biased_experts, "--num-experts",
-     "experts with biases that tensor parallelism shards; expected --disable-bias-linear or "
+     "tensor-parallel experts must not have biases; expected --disable-bias-linear or "
      "--expert-tensor-parallel-size 1"},
     {biased_softmax, "--moe-router-enable-expert-bias",
      "--moe-router-enable-expert-bias with softmax; expected --moe-router-score-function sigmoid"},
     {softmax_of_one, "--moe-router-topk",
-     "softmax over one chosen expert is 1; expected --moe-router-pre-softmax, too"},
+     "softmax over the top 1 expert is always 1; add --moe-router-pre-softmax"},
     {kept_without_groups, "--moe-router-group-topk",
-     "--moe-router-group-topk without groups; expected --moe-router-num-groups, too"},
+     "--moe-router-group-topk needs groups; add --moe-router-num-groups"},
     {latent_groups, "--group-query-attention",
-     "--group-query-attention beside --multi-latent-attention; expected one of them"},
+     "--group-query-attention and --multi-latent-attention exclude each other; expected one"},
     {full_without_method, "--recompute-granularity",
-     "--recompute-granularity full without a method; expected --recompute-method uniform or block, "
+     "--recompute-granularity full needs a method; expected --recompute-method uniform or block, "
      "and --recompute-num-layers"},
     {selective_with_method, "--recompute-method",
-     "--recompute-method beside --recompute-granularity selective; expected none, or full"},
+     "--recompute-method is for --recompute-granularity full only; remove it, or expected full"},
     {offloads_in_stages, "--cpu-offloading-num-layers",
-     "--cpu-offloading-num-layers in a pipeline; expected --pipeline-model-parallel-size 1"},
+     "--cpu-offloading-num-layers does not support pipelines; expected "
+     "--pipeline-model-parallel-size 1"},
     {offloads_and_recomputes, "--cpu-offloading-num-layers",
-     "--cpu-offloading-num-layers beside recomputation; expected one of them"},
+     "--cpu-offloading-num-layers and recomputation exclude each other; expected one"},
     {offloads_unaware, "--optimizer-cpu-offload",
-     "--optimizer-cpu-offload: expected --use-precision-aware-optimizer, too"},
+     "--optimizer-cpu-offload needs --use-precision-aware-optimizer; expected both"},
     {fsdp2_in_stages, "--use-torch-fsdp2",
-     "--use-torch-fsdp2 in a pipeline; expected --pipeline-model-parallel-size 1"},
+     "--use-torch-fsdp2 does not support pipelines; expected --pipeline-model-parallel-size 1"},
     {fsdp2_of_experts, "--use-torch-fsdp2",
-     "--use-torch-fsdp2 with experts on several devices; expected --expert-model-parallel-size 1"},
+     "--use-torch-fsdp2 does not support expert parallelism; expected --expert-model-parallel-size "
+     "1"},
     {fsdp2_and_distributed, "--use-torch-fsdp2",
-     "--use-torch-fsdp2 beside --use-distributed-optimizer; expected one of them"},
-    {fsdp2_of_fp16, "--use-torch-fsdp2", "--use-torch-fsdp2 with --fp16; expected --bf16"},
+     "--use-torch-fsdp2 and --use-distributed-optimizer exclude each other; expected one"},
+    {fsdp2_of_fp16, "--use-torch-fsdp2",
+     "--use-torch-fsdp2 does not support --fp16; expected --bf16"},
     {gathers_codes_whole, "--fp8-param-gather",
-     "--fp8-param-gather without sharded parameters or state; expected "
-     "--use-distributed-optimizer, too"},
+     "--fp8-param-gather needs sharded parameters or optimizer state; add "
+     "--use-distributed-optimizer"},
     {delayed_ends, "--first-last-layers-bf16",
-     "--first-last-layers-bf16 with delayed scaling; expected --fp8-recipe tensorwise, blockwise "
-     "or "
-     "mxfp8"},
+     "--first-last-layers-bf16 does not support delayed scaling; expected --fp8-recipe tensorwise, "
+     "blockwise or mxfp8"},
     {one_connection, "CUDA_DEVICE_MAX_CONNECTIONS",
-     "FSDP with CUDA_DEVICE_MAX_CONNECTIONS=1; expected another number, or none"},
+     "FSDP refuses CUDA_DEVICE_MAX_CONNECTIONS=1; expected another value, or unset"},
 };
 
 void megatron_check_rules(const struct import_job *job, struct diag *diag)

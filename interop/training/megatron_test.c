@@ -72,20 +72,17 @@ static void read_entry(struct import_job *job, const struct yaml_node *key,
         diag_no_memory(diag);
     else if (strncmp(key->text, "--", 2) != 0)
         diag_error(diag, key->place,
-                   "'%.60s' is an option of another system; expected options of Megatron-LM, as "
-                   "--num-layers",
+                   "'%.60s' is not an option of Megatron-LM; expected options such as --num-layers",
                    key->text);
     else if (node->kind == YAML_MAP)
         diag_error(diag, node->place, "%.60s is a map; expected a value", key->text);
     else if (!strcmp(key->text, "--data-path") && !job->known_program &&
              strstr(text_get(&value), "bert"))
         diag_error(diag, node->place,
-                   "the data is that of BERT, which attends both ways; expected a test of gpt or "
-                   "t5");
+                   "the data path is for BERT, which is not modelled; expected a gpt or t5 test");
     else if (!is_bool || flag)
-        megatron_set(job, key->text,
-                     is_bool || yaml_is_null(node) ? NULL : text_get(&value), key->place,
-                     node->place, diag);
+        megatron_set(job, key->text, is_bool || yaml_is_null(node) ? NULL : text_get(&value),
+                     key->place, node->place, diag);
     else
         megatron_set(job, key->text, "false", key->place, node->place, diag);
     text_fini(&value);
@@ -104,8 +101,8 @@ void megatron_read_test(struct import_job *job, struct place first, const char *
     root = yaml_doc_root(doc);
     options = root->kind == YAML_MAP ? yaml_find(root, OPTIONS) : NULL;
     if (!options || options->kind != YAML_MAP)
-        diag_error(diag, options ? options->place : first, "%s is no map; expected options",
-                   OPTIONS);
+        diag_error(diag, options ? options->place : first,
+                   "%s is not a map; expected a map of options", OPTIONS);
     for (size_t i = 0; options && options->kind == YAML_MAP && i < options->nitems; i++)
         read_entry(job, options->keys[i], options->items[i], diag);
     yaml_doc_destroy(doc);

@@ -10,7 +10,7 @@
 #include "model/products.h"
 #include "scenario/flavors.h"
 
-#define WIDE_EXPERTS "# Products of experts are planned in 16 bits.\n"
+#define WIDE_EXPERTS "# Experts' matmuls are planned in 16 bits.\n"
 
 /* Write the options; `except` has patterns with ", " between them. */
 static void set_products(struct import_job *job, const char *recipe, const char *gradients,
@@ -24,7 +24,7 @@ static void set_products(struct import_job *job, const char *recipe, const char 
         text_add(&job->products, ", '" MODEL_EXPERT_PRODUCTS "'");
     text_add(&job->products, "]");
     if (job->fp8_gathers && job->zero < 3)
-        text_add(&job->notes, "# Parameters that the optimizer gathers are planned in 16 bits.\n");
+        text_add(&job->notes, "# The optimizer's parameter all-gather is planned in 16 bits.\n");
 }
 
 /* ---- Megatron-LM ---- */
@@ -46,7 +46,7 @@ static const char *recipe_of(struct import_job *job)
         return "nvfp4";
     if (job->fp8_recipe && strcmp(job->fp8_recipe, "delayed") != 0)
         return job->fp8_recipe;
-    text_add(&job->notes, "# Scales are planned as of the arrays themselves (tensorwise), not of "
+    text_add(&job->notes, "# Scales are planned from the current tensor (tensorwise), not from "
                           "earlier steps (--fp8-recipe delayed, the default).\n");
     return "tensorwise";
 }
@@ -58,7 +58,7 @@ void import_megatron_products(struct import_job *job, struct diag *diag)
 
     if (!job->fp8_format && !job->fp4_format) {
         if (job->fp8_recipe || job->fp8_gathers || job->bf16_ends)
-            diag_error(diag, job->end, "%s: nothing is of 8 bits; expected --fp8-format, too",
+            diag_error(diag, job->end, "%s needs FP8; add --fp8-format",
                        job->fp8_recipe    ? "--fp8-recipe"
                        : job->fp8_gathers ? "--fp8-param-gather"
                                           : "--first-last-layers-bf16");
@@ -97,8 +97,8 @@ static void except_modules(struct text *out, const struct import_text *list, str
     for (const char *at = list->text; (name = import_next_name(&at, &length, NULL));)
         if (!add_module(out, name, length))
             diag_error(diag, list->place,
-                       "the modules '%.*s' are none of a scenario's products; expected output, "
-                       "attention.wq, wk, wv, wo, feed_forward.w1, w2, w3, router.gate or experts",
+                       "unknown modules '%.*s'; expected output, attention.wq, wk, wv, wo, "
+                       "feed_forward.w1, w2, w3, router.gate or experts",
                        (int)(length < 60 ? length : 60), name);
 }
 
@@ -134,11 +134,10 @@ static void read_converters(const char *recipes[2], const struct import_job *job
 
         if (!c || second)
             diag_error(diag, list->place,
-                       second ? "model.converters has '%.*s' beside another that rounds the same "
-                                "products; expected one of them"
-                              : "model.converters has '%.*s', which is not known; expected [], or "
-                                "float8 or mx (quantize.linear.float8, quantize.grouped_mm.mx and "
-                                "so on), whose products are of 8 bits",
+                       second ? "model.converters: '%.*s' and another converter quantize the same "
+                                "matmuls; expected one"
+                              : "model.converters: unknown converter '%.*s'; expected [], float8 "
+                                "or mx (quantize.linear.float8, quantize.grouped_mm.mx ...)",
                        (int)(length < 60 ? length : 60), name);
         else
             recipes[c->experts] = c->recipe;

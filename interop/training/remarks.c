@@ -62,8 +62,8 @@ static void read_line(struct import_job *job, const char *line, size_t length, s
             continue;
         place.column = (int)(word - line) + 1;
         diag_error(diag, place,
-                   "'%.*s' is no remark of an export; expected recompute.whole, moe.routing or "
-                   "gathered with a value, or no such comment",
+                   "unknown remark '%.*s' in an exported comment; expected recompute.whole, "
+                   "moe.routing or gathered with a value, or none",
                    n < 60 ? (int)n : 60, word);
     }
 }

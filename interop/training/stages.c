@@ -45,7 +45,7 @@ static void count_ends(struct import_job *job, int64_t units, int64_t nstages, s
 {
     if (units % nstages) {
         diag_error(diag, import_job_place(job, FIELD(stages)),
-                   "%" PRId64 " layers, counting embedding and loss as asked, do not divide by "
+                   "%" PRId64 " layers (embedding and loss counted as asked) are not a multiple of "
                    "%" PRId64 " stages",
                    units, nstages);
         return;
@@ -66,8 +66,8 @@ static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag
     if (rest < 0 || job->first_depth % each || job->last_depth % each ||
         (between > 0 ? rest % (between * each) : rest) != 0) {
         diag_error(diag, import_job_place_of(job, ends),
-                   "%" PRId64 " layers of the first rank, %" PRId64 " of the last and the other "
-                   "%" PRId64 " in equal parts do not go into %" PRId64 " stages",
+                   "%" PRId64 " layers on the first rank, %" PRId64 " on the last and %" PRId64 " "
+                   "shared evenly by the others do not fill %" PRId64 " stages",
                    job->first_depth, job->last_depth, rest, nstages);
         return;
     }
@@ -107,7 +107,7 @@ static void give_layout(struct import_job *job, const int64_t *layers, size_t ns
     else if (job->virtual_stages > 0 || job->stage_depth > 0 || job->count_embedding ||
              job->count_loss || job->first_depth > 0 || job->last_depth > 0 || job->embedding_alone)
         diag_error(diag, place,
-                   "--pipeline-model-parallel-layout beside other options that split layers; "
+                   "--pipeline-model-parallel-layout excludes other options that split layers; "
                    "expected it alone");
     job->virtual_stages = (int64_t)nstages / job->stages;
 }
@@ -133,8 +133,9 @@ static void leave_first(struct import_job *job, int64_t nstages, struct diag *di
 {
     if (nstages != job->stages || job->layers % (nstages - 1)) {
         diag_error(diag, import_job_place_named(job, "--standalone-embedding-stage"),
-                   "--standalone-embedding-stage: %" PRId64 " layers do not divide by the %" PRId64
-                   " stages behind it, or ranks have several stages",
+                   "--standalone-embedding-stage: %" PRId64
+                   " layers are not a multiple of the %" PRId64
+                   " later stages, or ranks have several stages",
                    job->layers, nstages - 1);
         return;
     }
@@ -170,8 +171,8 @@ void import_job_find_stages(struct import_job *job, struct diag *diag)
         diag_error(diag, job->end, "stages of unequal layers need --num-layers");
     else if (counts + gives + job->embedding_alone > 1)
         diag_error(diag, job->end,
-                   "the layers of the first or last stage are given, so that neither the embedding "
-                   "nor the loss counts as one; leave one of the two out");
+                   "explicit layers of the first or last stage exclude counting the embedding or "
+                   "the loss as a layer; remove one of the two");
     else if (job->embedding_alone)
         leave_first(job, nstages, diag);
     else if (counts)

@@ -91,9 +91,9 @@ static int open_brackets(const struct line *l)
 
 struct toml {
     struct import_job *job;
-    struct text section; /* with its dot, or empty */
-    int depth;           /* open brackets of a list that continues */
-    struct text name, list;     /* of such a list: its key, and its lines so far */
+    struct text section;        /* with its dot, or empty */
+    int depth;                  /* open brackets of a list that continues */
+    struct text name, list;     /* the list that continues: its key, and the lines so far */
     struct place key, value_at; /* and where they begin */
     struct diag *diag;
 };
@@ -192,9 +192,8 @@ static void find_model(struct import_job *job, struct diag *diag)
                    flavor ? job->flavor.place
                    : name ? job->model_name.place
                           : job->end,
-                   "model '%.40s' of flavor '%.40s' is none that was published; expected llama3 "
-                   "8B, 70B, 405B, qwen3 0.6B to 235B-A22B, or deepseek_v3 16B, 236B, 671B; or a "
-                   "published size by --model",
+                   "model '%.40s' has no published flavor '%.40s'; expected llama3 8B, 70B, 405B, "
+                   "qwen3 0.6B to 235B-A22B, or deepseek_v3 16B, 236B, 671B; or add --model SIZE",
                    name ? name : "", flavor ? flavor : "");
     if (job->size)
         import_job_take_model(job, diag);
@@ -279,8 +278,8 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
         text_add(&job->taken, " parallelism.pipeline_parallel_microbatch_size 1");
     if (count ? local % count : local % (job->microbatch ? job->microbatch : 1))
         diag_error(diag, import_job_place_of(job, fields),
-                   "a local batch of %lld sequences cannot be cut into microbatches: %lld of them, "
-                   "or of %lld sequences",
+                   "a local batch of %lld sequences does not divide into microbatches (%lld "
+                   "microbatches, or of %lld sequences)",
                    (long long)local, (long long)count, (long long)job->microbatch);
     job->local = local;
     job->sequences = count ? local / count : job->microbatch ? job->microbatch : 1;
@@ -296,7 +295,7 @@ static void split_layers(struct import_job *job, const struct timetable_schedule
     import_job_split_as_torchtitan(job, diag);
     if (!timetable_is_made_for(schedule, job->virtual_stages))
         diag_error(diag, job->schedule_name.text ? job->schedule_name.place : job->end,
-                   "%s is not made for %lld stages a rank", schedule->name,
+                   "%s does not support %lld stages per rank", schedule->name,
                    (long long)job->virtual_stages);
     if (job->virtual_stages == schedule->stages_per_rank)
         job->virtual_stages = 1;
@@ -345,8 +344,8 @@ static void find_types(struct import_job *job, struct diag *diag)
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
     if (half && !job->bf16)
         diag_error(diag, import_job_place_named(job, "training.dtype"),
-                   "training.dtype bfloat16 beside mixed_precision_param float32: parameters of 16 "
-                   "bits are computed with in 16 bits; expected one type");
+                   "training.dtype bfloat16 with mixed_precision_param float32 is not modelled: "
+                   "bfloat16 parameters are used in bfloat16; expected one type");
     job->half_parameters = half;
     if (half)
         job->reduce = job->summed_type && !strcmp(job->summed_type, "bfloat16") ? NULL : "float32";
@@ -358,8 +357,8 @@ static void find_types(struct import_job *job, struct diag *diag)
 static void find_optimizer(struct import_job *job)
 {
     if (job->optimizer && !strcmp(job->optimizer, "Adam"))
-        text_add(&job->notes, "# Adam there adds the decay to gradients, AdamW here takes it from "
-                              "parameters: the same memory and traffic.\n");
+        text_add(&job->notes, "# Adam adds weight decay to gradients, the planned AdamW subtracts "
+                              "it from parameters: same memory and traffic.\n");
     if (job->implementation && !strcmp(job->implementation, "fused_opt_states_bf16"))
         job->moments = "bfloat16";
     job->optimizer = "adam";
@@ -375,13 +374,13 @@ static void find_experts(struct import_job *job, struct diag *diag)
     if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != 1 &&
         expert_tensor != job->tensor)
         diag_error(diag, import_job_place(job, FIELD(expert_tensor)),
-                   "parallelism.expert_tensor_parallel_degree is %lld; expected 1, or %lld as "
-                   "tensor_parallel_degree, whose ranks are one axis",
+                   "parallelism.expert_tensor_parallel_degree is %lld; expected 1, or %lld "
+                   "(tensor_parallel_degree)",
                    (long long)expert_tensor, (long long)job->tensor);
     if (job->context > 1 && job->balancer && strcmp(job->balancer, "headtail") != 0)
         diag_error(diag, import_job_place_named(job, "parallelism.context_parallel_load_balancer"),
-                   "parallelism.context_parallel_load_balancer is %s; tokens are planned in zigzag "
-                   "order: expected headtail",
+                   "parallelism.context_parallel_load_balancer is %s, but only zigzag order is "
+                   "modelled; expected headtail",
                    job->balancer);
 }
 

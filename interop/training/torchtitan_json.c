@@ -78,7 +78,8 @@ static void read_policy(const struct tree *t, const struct yaml_node *node)
         return;
     } else if (yaml_find(node, "memory_budget")) {
         diag_error(t->diag, node->place,
-                   "activation_checkpoint is by a memory budget; expected full or none");
+                   "activation_checkpoint by a memory budget is not modelled; expected full or "
+                   "none");
     } else {
         selective = yaml_find(node, "force_recompute_mm_shapes_by_fqns") ||
                     yaml_find(node, "per_op_sac_force_recompute_mm_shapes_by_fqns");
@@ -129,8 +130,8 @@ static void read_model(const struct tree *t, const struct yaml_node *spec)
     if (flavor)
         set(t, "model.flavor", flavor);
     if (yaml_find(spec, "model"))
-        text_add(&t->job->notes, "# Whether products are of 8 bits (Float8LinearConverter and the "
-                                 "like) the file does not say: planned in 16 bits.\n");
+        text_add(&t->job->notes, "# The file does not say whether matmuls are in FP8 "
+                                 "(Float8LinearConverter and the like): planned in 16 bits.\n");
 }
 
 /* Set all options of a map, by dotted names; sections without effect are left out as a whole. */

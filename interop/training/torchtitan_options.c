@@ -42,10 +42,10 @@ static const char *const causal[] = {"causal", NULL};
 static const char *const rms[] = {"rmsnorm", "fused_rmsnorm", "compiled_rmsnorm", NULL};
 
 #define OLD_BITS \
-    "products of 8 bits are planned by model.converters [\"float8\"]; expected that, or nothing"
+    "FP8 matmuls are planned from model.converters [\"float8\"]; expected that option, or none"
 #define OTHER_BITS "expected mxfp8, or mxfp8_cublas and the like"
-#define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
-#define LOSS_PARALLEL "the loss is planned with words sharded over tensor parallelism; expected "
+#define NO_TRICK "not modelled; remove it to plan without it"
+#define LOSS_PARALLEL "the loss is planned vocabulary-parallel over tensor parallelism; expected "
 
 /* Keys moved over the years: degrees from training to experimental (2024) to parallelism (March
  * 2025), the batch from batch_size to local_batch_size (June 2025) to tokens (August 2026). */
@@ -55,8 +55,8 @@ const struct import_option torchtitan_options[] = {
     TEXT("model.flavor", flavor),
     TEXT("model.converters", converters),
     UNLESS("model_converters.converters", empty, OLD_BITS),
-    UNLESS("model.norm_type", rms, "norms are planned as RMS norms; expected rmsnorm"),
-    UNLESS("model.attn_mask_type", causal, "a token attends to all before it; expected causal"),
+    UNLESS("model.norm_type", rms, "only RMS norms are modelled; expected rmsnorm"),
+    UNLESS("model.attn_mask_type", causal, "only causal attention is modelled; expected causal"),
     QUIET("model.hf_assets_path model.print_after_conversion model.tokenizer_path "
           "model.use_flex_attn"),
     QUIET("model_converters."),
@@ -96,8 +96,8 @@ const struct import_option torchtitan_options[] = {
     FRACTION("optimizer.weight_decay", weight_decay, "0.1"),
     WORD("optimizer.implementation", implementation, implementations),
     UNSAID_UNLESS("optimizer.early_step_in_backward", no,
-                  "each parameter is updated there as soon as its gradient is there; here "
-                  "gradients wait for the whole backward phase, more memory than there"),
+                  "torchtitan updates parameters during the backward pass, the plan after it: less "
+                  "memory than planned"),
     QUIET("optimizer.fused optimizer.optimizer_factory_kwargs_by_name"),
     /* ---- devices ---- */
     NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
@@ -106,7 +106,7 @@ const struct import_option torchtitan_options[] = {
     NUMBER("training.data_parallel_shard_degree", shards, -1),
     NUMBER("training.data_parallel_degree", shards, -1),
     UNLESS("training.data_parallel_type", sharded,
-           "expected data_parallel_replicate_degree for replicas, and shards of 1"),
+           "expected data_parallel_replicate_degree for replicas, and a shard degree of 1"),
     NUMBER("parallelism.tensor_parallel_degree", tensor, 1),
     NUMBER("training.tensor_parallel_degree", tensor, 1),
     NUMBER("training.sequence_parallel_degree", tensor, 1),
@@ -124,11 +124,11 @@ const struct import_option torchtitan_options[] = {
     UNLESS("parallelism.disable_loss_parallel", no, LOSS_PARALLEL "false"),
     UNLESS("training.disable_loss_parallel", no, LOSS_PARALLEL "false"),
     UNLESS("training.enable_loss_parallel", yes, LOSS_PARALLEL "true"),
-    UNLESS("experimental.torch_spmd", no, "that is no layout of a scenario; expected false"),
+    UNLESS("experimental.torch_spmd", no, "not modelled; expected false"),
     UNLESS("parallelism.expert_parallel_a2a_impl", standard, NO_TRICK),
     UNLESS("parallelism.expert_parallel_comm_backend", standard, NO_TRICK),
     UNLESS("parallelism.hybridep_non_blocking_expert_capacity_factor", nothing, NO_TRICK),
-    UNLESS("override.imports", empty, "what it replaces cannot be read; leave it out"),
+    UNLESS("override.imports", empty, "replaced modules are not read; remove it"),
     /* ---- stages ---- */
     NUMBER("parallelism.pipeline_parallel_degree", stages, 1),
     NUMBER("training.pipeline_parallel_degree", stages, 1),
@@ -153,19 +153,18 @@ const struct import_option torchtitan_options[] = {
     FIELD("experimental.enable_async_tensor_parallel", IMPORT_FLAG, overlap_products, .min = 0),
     FIELD("compile.enable_async_tensor_parallel", IMPORT_FLAG, overlap_products, .min = 0),
     QUIET("parallelism.context_parallel_ptrr_mask_key parallelism.enable_compiled_autograd "
-          "parallelism.enable_fsdp_symm_mem "
-          "parallelism.full_dtensor parallelism.pipeline_parallel_expert_parallel_overlap "
-          "parallelism.spmd_backend experimental.custom_args_module experimental.custom_import "
-          "experimental.enable_compiled_autograd "
-          "experimental.pipeline_parallel_split_mode"),
+          "parallelism.enable_fsdp_symm_mem parallelism.full_dtensor "
+          "parallelism.pipeline_parallel_expert_parallel_overlap parallelism.spmd_backend "
+          "experimental.custom_args_module experimental.custom_import "
+          "experimental.enable_compiled_autograd experimental.pipeline_parallel_split_mode"),
     /* ---- what is computed again ---- */
     FIELD("activation_checkpoint.mode", IMPORT_WORD, recompute, .words = modes,
           .standard = "selective"),
     TEXT("activation_checkpoint.selective_ac_option", every_layer),
     UNLESS("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", gate,
-           "which products are kept follows from their order; leave it out"),
+           "saved matmuls are chosen by their order only; remove it"),
     UNLESS("activation_checkpoint.force_recompute_mm_shapes_by_fqns", gate,
-           "which products are kept follows from their order; leave it out"),
+           "saved matmuls are chosen by their order only; remove it"),
     QUIET("activation_checkpoint."),
     /* ---- types of 8 bits, where model.converters does not turn them on ---- */
     UNLESS("float8.enable_float8_linear", no, OLD_BITS),
@@ -188,7 +187,7 @@ const struct import_option torchtitan_options[] = {
     QUIET("mx."),
     QUIET("quantize."),
     /* ---- what says nothing of the layout ---- */
-    UNLESS("fault_tolerance.enable", no, "the number of replicas does not change; expected false"),
+    UNLESS("fault_tolerance.enable", no, "the number of replicas is fixed; expected false"),
     QUIET("fault_tolerance."),
     QUIET("checkpoint."),
     QUIET("comm."),
@@ -238,16 +237,15 @@ bool torchtitan_check_quotes(const char *name, const char *value, bool quoted, s
                         o->type == IMPORT_LIMIT || o->type == IMPORT_FLAG);
 
     if (quoted && number && !o->refused) {
-        diag_error(diag, place, "%s is \"%.60s\", a text; expected %s without quotes", name, value,
-                   o->type == IMPORT_FLAG ? "true or false" : "a number");
+        diag_error(diag, place, "%s is the string \"%.60s\"; expected %s without quotes", name,
+                   value, o->type == IMPORT_FLAG ? "true or false" : "a number");
         return false;
     }
     if (quoted || is_bare(value))
         return true;
     diag_error(diag, place,
-               "%s is %.60s, which is neither a number nor a truth; expected "
-               "quotes around a text",
-               name, value);
+               "%s is %.60s, neither a number nor a boolean; expected quotes around a string", name,
+               value);
     return false;
 }
 

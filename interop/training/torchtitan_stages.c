@@ -52,9 +52,8 @@ static void read_modules(struct import_job *job, int64_t of_model, struct diag *
     import_job_add_stage(job, in_stage);
     if (!good || layers != of_model || ends != nstages || nstages % job->stages)
         diag_error(diag, job->stage_modules.place,
-                   "module_fqns_per_model_part: expected all layers in their order, "
-                   "tok_embeddings in the first part, norm and head in the last, and %" PRId64
-                   " or a multiple of parts",
+                   "module_fqns_per_model_part: expected all layers in order, tok_embeddings in "
+                   "the first part, norm and head in the last, in a multiple of %" PRId64 " parts",
                    job->stages);
     else
         job->virtual_stages = nstages / job->stages;
@@ -78,8 +77,8 @@ static void read_points(struct import_job *job, int64_t layers, struct diag *dia
     import_job_add_stage(job, layers - before);
     if (!good || nstages % job->stages)
         diag_error(diag, job->split_points.place,
-                   "pipeline_parallel_split_points: expected layers that begin %" PRId64
-                   " stages or a multiple, less the first",
+                   "pipeline_parallel_split_points: expected the first layer of each stage but the "
+                   "first, for a multiple of %" PRId64 " stages",
                    job->stages);
     else
         job->virtual_stages = nstages / job->stages;
@@ -175,9 +174,9 @@ static void compare_counts(struct import_job *job, int64_t layers)
             continue;
         text_addf(
             &job->notes,
-            "# torchtitan counts every %" PRId64 " layers over all stages of a rank, here each "
-            "stage has its own count: a stage of %" PRId64 " layers recomputes others, and up "
-            "to one more there.\n",
+            "# torchtitan counts every %" PRId64 " layers across the stages of a rank, the plan "
+            "within each stage: a stage of %" PRId64 " layers may recompute other layers, and one "
+            "more in torchtitan.\n",
             job->recompute_every, n);
         return;
     }

@@ -109,7 +109,7 @@ static int load_part(struct shd_tree *tree, const char *index, const struct yaml
     status = load_safetensors(tree, path, diag);
     free(path);
     if (status != SHD_OK)
-        diag_error(diag, node->place, "'%.100s' could not be read", node->text);
+        diag_error(diag, node->place, "cannot read '%.100s'", node->text);
     return status;
 }
 
@@ -120,7 +120,7 @@ static int load_parts(struct shd_tree *tree, const char *index, const struct yam
     size_t nfiles = 0;
 
     if (map->kind != YAML_MAP) {
-        diag_error(diag, map->place, "the weight map is not a map of names to files");
+        diag_error(diag, map->place, "the weight map must map array names to files");
         return SHD_EINVAL;
     }
     for (size_t i = 0; status == SHD_OK && i < map->nitems; i++) {
@@ -148,8 +148,7 @@ static int check_map(const struct shd_tree *tree, const struct yaml_node *map, s
     for (size_t i = 0; i < map->nitems; i++) {
         if (shd_tree_find(&leaf, tree, map->keys[i]->text, NULL) == SHD_OK)
             continue;
-        diag_error(diag, map->keys[i]->place, "'%.100s' is in none of the files",
-                   map->keys[i]->text);
+        diag_error(diag, map->keys[i]->place, "no file contains '%.100s'", map->keys[i]->text);
         status = SHD_EINVAL;
     }
     return status;
@@ -224,7 +223,7 @@ int import_model(struct shd_tree **out, const char *path, struct diag *diag)
     if (status == SHD_OK)
         status = load_file(tree, found ? found : path, diag);
     if (status == SHD_OK && shd_tree_count(tree) == 0) {
-        diag_error(diag, whole_file(path), "there is no array in it");
+        diag_error(diag, whole_file(path), "the file contains no arrays");
         status = SHD_EINVAL;
     }
     if (status == SHD_OK)

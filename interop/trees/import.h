@@ -35,7 +35,7 @@ SHD_MUST_CHECK int import_model(struct shd_tree **out, const char *path, struct 
 SHD_MUST_CHECK int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes,
                                       size_t length, struct diag *diag);
 
-/* Read a config.json of a family with known arrays (family_print_types()). */
+/* Read a config.json of a family that plans know (scenario/family.h). */
 SHD_MUST_CHECK int import_config(struct shd_tree *tree, const struct yaml_node *root,
                                  struct diag *diag);
 

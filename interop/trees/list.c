@@ -12,7 +12,7 @@ static bool read_type(enum shd_dtype *out, const struct yaml_node *node, struct 
     *out = SHD_F32;
     if (!node || (node->kind == YAML_TEXT && shd_dtype_parse(out, node->text, NULL) == SHD_OK))
         return true;
-    diag_error(diag, node->place, "%s is not a valid type; expected one such as float32 or bf16",
+    diag_error(diag, node->place, "%s is not a type; expected a type, for example float32 or bf16",
                yaml_describe(node).text);
     return false;
 }
@@ -24,7 +24,7 @@ static int add(struct shd_tree *tree, const struct yaml_node *name, const struct
     struct shd_leaf leaf = {.shape = extents};
 
     if (!name || name->kind != YAML_TEXT || !shape) {
-        diag_error(diag, place, "an array without a %s", shape ? "name" : "shape");
+        diag_error(diag, place, "an array has no %s", shape ? "name" : "shape");
         return SHD_EINVAL;
     }
     leaf.name = name->text;

@@ -120,7 +120,7 @@ static int read_octal(struct rewrite *r, const char *start, uint32_t *value)
                           : rewrite_fail(r, start, "octal escape value outside of range 0-0o377");
 }
 
-/* Read an escape behind its backslash, as it is outside of classes or in one. */
+/* Read an escape after the backslash, by the rules outside or inside a character class. */
 static int read_escape(struct rewrite *r, bool in_class, struct meaning *out)
 {
     static const char letters[] = "abfnrtv";

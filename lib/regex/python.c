@@ -36,7 +36,7 @@ int rewrite_fail(const struct rewrite *r, const char *at, const char *format, ..
     char what[120];
     va_list arguments;
 
-    /* Python's messages where Python has one, so that users can look it up. */
+    /* Error texts are Python's where Python has an equivalent: users can look them up. */
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);

@@ -134,7 +134,7 @@ static const char *read_sequence(struct regex_texts *texts, const char *p, size_
         else if (*p == '(')
             p = read_group(texts, p + 1, depth);
         else if (depth == 0 && *p == '$')
-            return mark_ends(texts), p + 1; /* the caller checks that the pattern ends there */
+            return mark_ends(texts), p + 1; /* the caller checks for the end of the pattern */
         else
             return depth == 0 && is_end(*skip_any(p)) ? skip_any(p) : NULL;
         if (!p)

@@ -95,7 +95,7 @@ uint64_t shd_reshard_bound_at(const struct shd_sharding *from, const struct shd_
 struct grouped {
     struct shd_mesh mesh;                /* the given mesh without its ids */
     struct shd_sharding plain;           /* the sharding on `mesh` */
-    struct reshard_pair pair;            /* its mesh has no axis that straddles groups */
+    struct reshard_pair pair;            /* on a mesh where no axis straddles groups */
     const struct shd_sharding *sharding; /* the sharding on the pair's mesh; NULL: there is no
                                             such mesh */
     int32_t first_id;                    /* of the device at position 0 */
@@ -125,7 +125,7 @@ static int group_devices(struct grouped *out, const struct shd_sharding *shardin
         out->sharding = NULL;
     if (!out->sharding)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "groups of %d devices are not parts of the mesh's axes",
+                             "groups of %d devices do not align with the mesh's axes",
                              (int)ndevices);
     return SHD_OK;
 }
@@ -221,7 +221,7 @@ static int64_t extent_held(const struct grouped *old, int32_t old_first, const s
     return held;
 }
 
-/* Elements that a group needs and that none of its devices holds. */
+/* Number of elements needed by a group but not held by any device of the group. */
 static uint64_t entering(const struct grouped *old, const struct grouped *new, int32_t first,
                          const int64_t *shape)
 {
@@ -247,7 +247,7 @@ static int bound_entering(uint64_t *out, const struct shd_sharding *from,
 
     if (reshard_is_uneven(from, shape) || reshard_is_uneven(to, shape))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "what groups of devices receive of shards that do not divide");
+                             "bounds for groups of devices with shards of different sizes");
     status = group_devices(&old, from, ndevices, err);
 
     if (!status)

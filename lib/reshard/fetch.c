@@ -15,7 +15,7 @@
  * beginning. */
 struct span {
     int64_t origin;     /* the element that place 0 is for */
-    int64_t stride;     /* from one place's element to the next one's */
+    int64_t stride;     /* element distance between consecutive places */
     int64_t begin, end; /* places that the array has elements for */
     int64_t old_extent; /* of each old interval */
     int64_t first;      /* number of the first old interval */

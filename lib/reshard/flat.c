@@ -39,7 +39,7 @@ static int move_shards(struct reshard_way *way, struct shd_error *err)
     if (status)
         return status;
     if (plan->nsteps + part.nsteps + 3 > SHD_RESHARD_STEPS_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "a reshard to pieces in more than %d steps",
+        return shd_error_set(err, SHD_EUNSUPPORTED, "a reshard to pieces needs more than %d steps",
                              SHD_RESHARD_STEPS_MAX);
     memcpy(&plan->steps[plan->nsteps], part.steps, part.nsteps * sizeof(part.steps[0]));
     plan->nsteps += part.nsteps;
@@ -70,7 +70,7 @@ int reshard_go_flat(struct shd_reshard_plan *plan, const struct reshard_ask *ask
     int status = SHD_OK;
 
     if (ask->cross)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "a reshard of pieces to another mesh");
+        return shd_error_set(err, SHD_EUNSUPPORTED, "a reshard of pieces cannot change the mesh");
     reshard_begin(&way, plan, ask);
     if (ask->from.flat.naxes > 0 && !same)
         reshard_gather_pieces(&way);

@@ -274,7 +274,7 @@ int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshar
         return SHD_EINVAL;
     if (plan->nsteps > SHD_RESHARD_STEPS_MAX || (plan->nsteps > 0 && !plan->steps[0].from.mesh))
         return shd_error_set(err, SHD_EINVAL,
-                             "argument 'plan' is none; expected what shd_reshard_build() made");
+                             "argument 'plan' is NULL; expected one of shd_reshard_build()");
 
     struct measuring m = {.plan = plan, .shape = shape};
     int32_t n = plan->nsteps > 0 ? shd_mesh_size(plan->steps[0].from.mesh) : 0;
@@ -287,7 +287,7 @@ int shd_reshard_measure(struct shd_reshard_figures *out, const struct shd_reshar
         m.figures.group_devices[t] = opts->tiers[t].ndevices;
     m.sent = calloc((size_t)n * 2 + 1, sizeof(*m.sent));
     if (!m.sent)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for what %d devices send", (int)n);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the bytes sent by %d devices", (int)n);
     m.sent_now = m.sent + n;
     for (size_t i = 0; i < plan->nsteps; i++) {
         m.step = &plan->steps[i];

@@ -67,10 +67,10 @@ int shd_reshard_reach(struct shd_reshard_step *out, const struct shd_sharding *f
     int status;
 
     if (!differ_along(from, to, dim) || reach->extent < 1 || reach->apart < 0)
-        return shd_error_set(err, SHD_EINVAL, "a reach along dimension %d of %u", dim,
+        return shd_error_set(err, SHD_EINVAL, "cannot reach along dimension %d of %u", dim,
                              (unsigned)from->rank);
     if (from->uneven || to->uneven || from->flat.naxes > 0)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "a reach into uneven or flat shards");
+        return shd_error_set(err, SHD_EUNSUPPORTED, "cannot reach into uneven or flat shards");
     step.reach.apart += reach->apart == 0;
     step.reach.stride += reach->stride == 0;
     status = shd_sharding_check(from, shape, err);
@@ -86,7 +86,7 @@ int shd_reshard_reach(struct shd_reshard_step *out, const struct shd_sharding *f
         return status;
     step.received_bytes = received(&step, shape, dtype);
     if (step.received_bytes == UINT64_MAX)
-        return shd_error_set(err, SHD_ERANGE, "a reach of 2^64 bytes or more");
+        return shd_error_set(err, SHD_ERANGE, "a reach moves 2^64 bytes or more");
     if (step.received_bytes == 0)
         step.kind = SHD_RESHARD_SLICE;
     *out = step;

@@ -20,12 +20,12 @@ static int check(const struct shd_sharding *from, const struct shd_sharding *to,
     uint64_t bytes;
 
     if (from->rank != to->rank)
-        return shd_error_set(err, SHD_EINVAL, "a reshard from rank %u to rank %u",
+        return shd_error_set(err, SHD_EINVAL, "a reshard cannot change rank %u to %u",
                              (unsigned)from->rank, (unsigned)to->rank);
     if ((from->partial & shd_sharding_axes(from)) || (to->partial & shd_sharding_axes(to)))
-        return shd_error_set(err, SHD_EINVAL, "an axis that shards the array is partial too");
+        return shd_error_set(err, SHD_EINVAL, "an axis both shards the array and is partial");
     if (kept && from->partial_op != to->partial_op)
-        return shd_error_set(err, SHD_EINVAL, "a reshard that changes the partial operation");
+        return shd_error_set(err, SHD_EINVAL, "a reshard cannot change the partial operation");
     if ((to->partial & ~kept) && to->partial_op != SHD_SUM)
         return shd_error_set(err, SHD_EUNSUPPORTED, "only a sum can be made partial");
 
@@ -52,10 +52,10 @@ static int check_links(const struct shd_reshard_opts *opts, struct shd_error *er
                                  (int)tier->ndevices);
         if (t > 0 && tier->ndevices % opts->tiers[t - 1].ndevices != 0)
             return shd_error_set(err, SHD_EINVAL,
-                                 "groups of %d devices are not made of groups of %d",
+                                 "a tier of %d devices is not a multiple of the tier before, %d",
                                  (int)tier->ndevices, (int)opts->tiers[t - 1].ndevices);
         if (!(tier->bytes_per_s > 0) || !(tier->latency_s >= 0))
-            return shd_error_set(err, SHD_EINVAL, "a tier of links without a speed");
+            return shd_error_set(err, SHD_EINVAL, "a tier of links has no speed");
     }
     return SHD_OK;
 }
@@ -68,10 +68,10 @@ static int check_excluded(const struct shd_sharding *from, const struct shd_shar
     uint32_t used = shd_sharding_axes(from) | from->partial | shd_sharding_axes(to) | to->partial;
 
     if (opts->excluded_axes && (opts->ntiers > 0 || !shd_mesh_equal(from->mesh, to->mesh)))
-        return shd_error_set(err, SHD_EINVAL, "excluded axes with %s",
+        return shd_error_set(err, SHD_EINVAL, "excluded axes do not support %s",
                              opts->ntiers > 0 ? "tiers of links" : "two meshes");
     if (opts->excluded_axes & used)
-        return shd_error_set(err, SHD_EINVAL, "an axis that no step may go along is in a sharding");
+        return shd_error_set(err, SHD_EINVAL, "an excluded axis shards the array");
     return SHD_OK;
 }
 

@@ -27,7 +27,7 @@ int shd_reshard_shift(struct shd_reshard_step *out, const struct shd_sharding *s
     int status;
 
     if (dim < 0 || (size_t)dim >= sharding->rank)
-        return shd_error_set(err, SHD_EINVAL, "a shift along dimension %d of %u", dim,
+        return shd_error_set(err, SHD_EINVAL, "cannot shift along dimension %d of %u", dim,
                              (unsigned)sharding->rank);
     status = shd_shape_bytes(&bytes, shape, sharding->rank, dtype, err);
     if (status == SHD_OK)
@@ -47,7 +47,7 @@ int shd_reshard_shift(struct shd_reshard_step *out, const struct shd_sharding *s
         step.received_bytes = reshard_mul(shd_reshard_step_received(&step, shape, dtype, 0),
                                           (uint64_t)shd_mesh_size(sharding->mesh));
     if (step.received_bytes == UINT64_MAX)
-        return shd_error_set(err, SHD_ERANGE, "a shift of 2^64 bytes or more");
+        return shd_error_set(err, SHD_ERANGE, "a shift moves 2^64 bytes or more");
     *out = step;
     return SHD_OK;
 }

@@ -159,8 +159,8 @@ static void take_turns(struct asking *q, const int32_t *near)
     uint32_t sharding = shd_sharding_axes(q->from);
     uint32_t spread = shd_sharding_axes(q->to) & ~sharding;
     uint32_t above = 0;
-    uint32_t nearer = sharding; /* the requester has a nearer holder than one that agrees with it
-                                   on these */
+    uint32_t nearer = sharding; /* axes to agree on: a holder that agrees with the requester only on
+                                   these is not the nearest */
 
     if (!spread)
         return;

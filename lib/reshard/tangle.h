@@ -34,7 +34,7 @@ struct tangle {
     const struct shd_mesh *mesh;
     size_t ncuts;
     struct cut cuts[SHD_RANK_MAX];
-    size_t naxes; /* axes that cut these dimensions, before or after */
+    size_t naxes; /* mesh axes of these dimensions, in the old or new sharding */
     uint8_t axes[SHD_MESH_AXES_MAX];
 };
 

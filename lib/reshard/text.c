@@ -84,12 +84,12 @@ size_t shd_reshard_step_print(const struct shd_reshard_step *step, char *buf, si
 static void add_distance(struct print *print, uint64_t bytes, uint64_t least)
 {
     if (bytes == least)
-        print_add(print, "exactly what no method can do without");
+        print_add(print, "equal to the lower bound");
     else if (least == 0)
         print_add(print, "where no bound above 0 B is known");
     else
-        print_add(print, "%.3f times the %" PRIu64 " B that no method can do without",
-                  (double)bytes / (double)least, least);
+        print_add(print, "%.3f times the lower bound, %" PRIu64 " B", (double)bytes / (double)least,
+                  least);
 }
 
 static void add_tiers(struct print *print, const struct shd_reshard_bound *bound,

@@ -99,7 +99,7 @@ static bool combine_rest(struct reshard_way *way, const struct shd_sharding *to,
     uint32_t combine = to_combine(way, to);
 
     if (combine == 0)
-        return rest < 0; /* other strategies would only repeat this one */
+        return rest < 0; /* other strategies would be equal */
     if (rest < 0) {
         reshard_all_reduce(way, combine);
         return true;

@@ -41,7 +41,8 @@ extern "C" {
 
 struct shd_totals {
     int64_t total_parameters;   /* elements of all arrays */
-    int64_t sharded_parameters; /* of those whose spec is not []: [none] counts as sharded */
+    int64_t sharded_parameters; /* elements of arrays with a spec other than []; [none] counts as
+                                   sharded */
 };
 
 /* The original's totals; specs[i] belongs to leaf i.  The original fails where this returns

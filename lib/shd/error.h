@@ -44,7 +44,7 @@ enum shd_status {
     SHD_EDEVMEM = -13,      /* a virtual device went over its memory limit */
     SHD_ESTOPPED = -14,     /* ended because another device failed, or by request */
     SHD_EMISMATCH = -15,    /* members of a group disagree on what they call */
-    SHD_ESTUCK = -16,       /* devices wait for each other, or for one that has ended */
+    SHD_ESTUCK = -16,       /* deadlock: devices wait for each other, or for an ended device */
     SHD_ESYSTEM = -17,      /* the operating system refused (threads, files) */
     SHD_EINTERNAL = -18     /* a mistake of this program: what it made contradicts itself */
 };

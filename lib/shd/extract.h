@@ -23,7 +23,7 @@ extern "C" {
 
 /* What a leaf is. */
 enum shd_value_kind {
-    SHD_VALUE_NONE,      /* no leaf at all: an empty subtree, which stays as it is */
+    SHD_VALUE_NONE,      /* an empty subtree, left unchanged */
     SHD_VALUE_PLACED,    /* a device array whose sharding is a spec on a mesh */
     SHD_VALUE_ON_DEVICE, /* a device array with another sharding: on one device */
     SHD_VALUE_PLANNED,   /* no array, but something with a sharding that is a spec on a mesh */

@@ -37,7 +37,7 @@ SHD_API SHD_MUST_CHECK int shd_groups_init(struct shd_groups *out, const struct 
                                            const uint8_t *axes, size_t naxes,
                                            struct shd_error *err);
 
-/* The group that a position is in, and its index there. */
+/* The group of a position, and the position's index in the group. */
 SHD_API int32_t shd_groups_find(const struct shd_groups *groups, int32_t position);
 SHD_API int32_t shd_groups_member(const struct shd_groups *groups, int32_t position);
 

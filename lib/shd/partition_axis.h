@@ -90,7 +90,7 @@ SHD_API SHD_MUST_CHECK int shd_partition_axis_create(struct shd_partition_axis *
 
 SHD_API void shd_partition_axis_destroy(struct shd_partition_axis *axis); /* NULL is allowed */
 
-/* A resolved field, valid as long as `axis`. */
+/* A resolved field, valid during the lifetime of `axis`. */
 SHD_API const struct shd_axis_value *shd_partition_axis_get(const struct shd_partition_axis *axis,
                                                             enum shd_axis_field field);
 

@@ -1,4 +1,4 @@
-"""A traced program in numpy, op by op: what its arrays are, without the program that lays it out."""
+"""A traced program in numpy, op by op: compute its arrays, independently of the program."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 from shardsim.trace.arrays import Array, is_float
 
 def evaluate(outputs: Sequence[Array], values: Mapping[str, np.ndarray]) -> List[np.ndarray]:
-    """The outputs, with leaves of the values by their paths; others have the value that was traced."""
+    """The outputs for given input values, by path; other inputs have the traced value."""
     made = evaluate_all(needed_by(outputs), values)
     return [made[x.number] for x in outputs]
 
 
 def needed_by(outputs: Sequence[Array]) -> Dict[int, Array]:
-    """All arrays that outputs are made of, by their numbers."""
+    """All arrays that outputs depend on, by id."""
     needed: Dict[int, Array] = {}
     waiting = list(outputs)
     while waiting:
@@ -46,7 +46,7 @@ def evaluate_all(needed: Mapping[int, Array], values: Mapping[str, np.ndarray]) 
 
 
 def carried(value: np.ndarray, array: Array) -> np.ndarray:
-    """In float64, rounded as the types of 16 bits are, or in whole numbers of the width that the program has."""
+    """In float64 rounded to 16-bit types, or in integers of the program's width."""
     if array.carrier in ("bfloat16", "float16"):
         return rounded(value, array.carrier)
     if is_float(array.carrier):
@@ -58,7 +58,7 @@ def carried(value: np.ndarray, array: Array) -> np.ndarray:
 
 
 def rounded(value: np.ndarray, kind: str) -> np.ndarray:
-    """Numbers of 16 bits; those of bfloat16 are the upper half of float32, to the nearest and to the even one."""
+    """Round to 16 bits; bfloat16 is the upper half of float32, rounded to nearest even."""
     with np.errstate(all="ignore"):
         single = value.astype(np.float32)
         if kind == "float16":
@@ -206,7 +206,7 @@ def padded(x: np.ndarray, size: int, start: int = 0, fill: float = 0.0) -> np.nd
 
 
 def largest(x: np.ndarray, size: int, smallest: bool = False) -> np.ndarray:
-    """NaN is above all numbers, and numpy's sort has it behind them."""
+    """NaN is above all numbers, and numpy sorts NaN last."""
     order = np.argsort(x if smallest else -x, axis=0, kind="stable")
     if not smallest:
         known = ~np.isnan(np.take_along_axis(x, order, 0))
@@ -246,7 +246,7 @@ def recurrence(array: Array, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def scores(array: Array, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each query takes of each key, and keys and values for each head of the queries."""
+    """The attention weights of queries and keys, and keys and values per query head."""
     k, v = (np.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))
     made = np.einsum("bqhd,bkhd->bhqk", q, k) * array.attrs["scale"]
     if array.attrs["causal"]:
@@ -273,7 +273,7 @@ def attention_grad(array: Array, q: np.ndarray, k: np.ndarray, v: np.ndarray, dy
 
 
 def places(count: int, taps: int, stride: int, dilation: int, low: int) -> np.ndarray:
-    """Where each tap of each window is."""
+    """The position of each tap of each window."""
     return np.arange(count)[:, None] * stride + np.arange(taps) * dilation - low
 
 
@@ -315,7 +315,7 @@ def embed_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 def pick(array: Array, x: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """ids have the other axes of x, and may have more behind them."""
+    """ids have the other axes of x, and optionally further axes after them."""
     last = np.moveaxis(x, array.attrs["axis"], -1)
     rest = last.ndim - 1
     flat = np.broadcast_to(ids, (*last.shape[:-1], *ids.shape[rest:])).reshape(*last.shape[:-1], -1)

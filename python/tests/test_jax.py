@@ -145,6 +145,19 @@ CASES: Dict[str, Case] = {
     "order of what is no number": (
         lambda x: (jnp.argsort(x), jnp.sort(x, 0), jnp.argsort(x, descending=True), lax.top_k(x, 4)[1]), [UNKNOWN],
     ),
+    "gradients of tanh and erf": (
+        lambda x: (jax.grad(lambda x: jnp.sum(jax.nn.gelu(x) * jnp.tanh(x)))(x),
+                   jax.grad(lambda x: jnp.sum(jax.nn.gelu(x, approximate=False)))(x)), [X],
+    ),
+    "gradients of these": (
+        lambda x: jax.grad(lambda x: jnp.sum(jax.grad(lambda x: jnp.sum(jnp.tanh(x) + lax.erf(x) + lax.erfc(x)))(x) ** 2))(x), [X],
+    ),
+    "a scan from the end, flowing back": (
+        lambda x: jax.grad(lambda x: jnp.sum(lax.scan(
+            lambda c, a: (0.5 * c + jnp.tanh(a), c * a), x[0], x, reverse=True)[1] ** 2))(x), [X],
+    ),
+    "a polynomial": (lambda x: jnp.polyval(jnp.array([0.5, -2.0, 3.0]), x), [X]),
+    **({"a polynomial of JAX": (lambda x: lax.polynomial(x, [3.0, -2.0, 0.5]), [X])} if hasattr(lax, "polynomial") else {}),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
 }  # fmt: skip
 
@@ -188,17 +201,17 @@ NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
 
 #: What is refused, and what is said of it.
 GAPS: Dict[str, Tuple[Callable[..., Any], List[Any], str]] = {
-    "other elements at one place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
+    "different elements at a single place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
     "a matmul of booleans": (lambda x: (x > 0) @ (x > 0).T, [X], "test_jax.*booleans"),
     "any device's result": (
         lambda x: jax.shard_map(lambda x: (x, lax.psum(x, "a")), in_specs=P("a"), out_specs=(P(), P()), check_vma=False)(x), [X],
         "test_jax.*may differ among devices",
     ),
-    "other elements at one place of a batch": (
+    "different elements at a single place of a batch": (
         lambda x, y: jax.vmap(lambda x, i, y: x.at[i].set(y))(x, np.array([[1, 2], [3, 3], [0, 1], [1, 0]]), y), [X, T[:4, :2]],
         "test_jax.*one place",
     ),
-    "other elements at one place of blocks": (
+    "different elements at a single place of blocks": (
         lambda x: jax.shard_map(lambda x: lax.cumsum(x, 0).at[jnp.array([1, 1])].set(x), in_specs=P("a"), out_specs=P("a"),
                                 check_vma=False)(x), [X], "test_jax.*one place",
     ),
@@ -243,7 +256,7 @@ class Operations(unittest.TestCase):
                 reader = Reader(Program("one"))
                 values = [reader.program.leaf(f"x/{k}", v.aval.shape, str(v.aval.dtype)) for k, v in enumerate(eqn.invars)]
                 reader._equation(eqn.replace(params={**eqn.params, "sideways": 3}), values)
-                self.assertTrue(reader.gaps)  # some are refused before, as padding with a value that is computed
+                self.assertTrue(reader.gaps)  # some are refused before, as padding with a computed value
                 said += [gap for gap in reader.gaps if "sideways=3" in gap]
         self.assertGreater(len(said), 40)
 
@@ -257,7 +270,7 @@ class Operations(unittest.TestCase):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
     def test_blocks_of_devices(self) -> None:
-        """What each device does with its block, beside the same written for whole arrays."""
+        """Per-device computation on blocks, compared with the same computation on whole arrays."""
         for name, (blocks, ins, outs, whole, args) in BLOCKS.items():
             with self.subTest(name):
 
@@ -269,7 +282,7 @@ class Operations(unittest.TestCase):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
     def test_ranges(self) -> None:
-        """No number of a program is outside of the range that it is said to have."""
+        """No value of a program is outside its inferred range."""
         for name, (fn, args) in CASES.items():
             with self.subTest(name):
                 needed = needed_by(from_jax(fn, *args, mesh={"a": 2})._arrays)
@@ -278,7 +291,7 @@ class Operations(unittest.TestCase):
                     self.assertTrue(np.isnan(value).any() or ((low <= value) & (value <= high)).all(), needed[number])
 
     def test_plain_lookups(self) -> None:
-        """Ids that are in range are taken as they are: no clamp and no mask is computed."""
+        """Ids in range are not changed: no clamp and no mask is computed."""
         for name, (fn, args) in PLAIN.items():
             for given in (args, [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in args]):
                 with self.subTest(name):
@@ -288,7 +301,7 @@ class Operations(unittest.TestCase):
                     self.assertFalse([line for line in lines if "min(" in line or "inf" in line or "less_equal" in line], lines)
 
     def test_numbers_alone(self) -> None:
-        """What is computed of numbers is what their type makes of them."""
+        """Arithmetic on numbers follows their type."""
         for name, (x, number, text) in NUMBERS.items():
             with self.subTest(name):
                 lines = from_jax(lambda x, number=number: x + number(), x, mesh={"a": 2}).scenario()["graph"]["ops"]
@@ -300,7 +313,7 @@ class Operations(unittest.TestCase):
         self.assertTrue(lines[0].endswith("= x + 1"), lines)
 
     def test_blocks_flowing_back(self) -> None:
-        """A function with a derivative of its own, where JAX follows what varies among devices."""
+        """A function with a custom derivative, where JAX tracks which values vary among devices."""
 
         def loss(x: Any, w: Any) -> Any:
             blocks = jax.shard_map(lambda x, w: lax.psum(jax.nn.relu(x @ w), "a"), in_specs=(P("a"), P()), out_specs=P())
@@ -315,7 +328,7 @@ class Operations(unittest.TestCase):
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
     def test_errors_inside_of_blocks(self) -> None:
-        """A mistake in reading equations is not taken for something that a block may not do."""
+        """An internal error while reading equations is not reported as an unsupported operation."""
 
         def mistaken(*_: Any) -> Any:
             raise KeyError("mistaken")
@@ -325,7 +338,7 @@ class Operations(unittest.TestCase):
             from_jax(lambda x: blocks(x), X, mesh={"a": 2})
 
     def test_gaps(self) -> None:
-        """What has no right value here is an error that names the place."""
+        """An operation without a correct result is an error that names the source line."""
         for name, (fn, args, said) in GAPS.items():
             with self.subTest(name), self.assertRaisesRegex(InputError, said):
                 from_jax(fn, *args, mesh={"a": 2})

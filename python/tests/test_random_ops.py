@@ -51,7 +51,7 @@ class Draw:
         return [self.below(1, 5) for _ in range(rank)]
 
     def array(self, shape: List[int], kind: str, smooth: bool = False) -> Any:
-        """Numbers of a type, whole ones over all that it holds, fractions with infinities and NaN unless they are to be smooth."""
+        """Random numbers of a type: integers over the whole range, floats with infinities and NaN unless smooth."""
         if kind == "bool":
             return self.random.randint(0, 2, shape).astype(bool)
         if kind.startswith(("int", "uint")):
@@ -272,7 +272,7 @@ TOLERANCE = [0.0]
 
 
 def tried(case: Case, both: Callable[..., Any]) -> Tuple[str, str]:
-    """right, refused or wrong, and what was seen."""
+    """The verdict (right, refused or wrong), and the observed values."""
     name, fn, args, gradient = case
     TOLERANCE[0] = next((ROUNDING[k] for k in ROUNDING if k in name or k in str(args[0].dtype)), ROUNDING["float32"])
     try:
@@ -315,7 +315,7 @@ def kinds() -> Iterator[Tuple[Callable[[Draw], Case], Callable[..., Any]]]:
 
 
 def many(count: int, seed: int) -> "collections.Counter[str]":
-    """Try so many, and tell the wrong ones."""
+    """Try a number of cases, and report failures."""
     table = list(kinds())
     if not table:
         raise unittest.SkipTest("neither JAX nor PyTorch is installed")
@@ -342,7 +342,7 @@ class Random(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("jax"), "JAX is not installed")
     def test_whole_numbers_begin_anew_beyond_32_bits(self) -> None:
-        """Products, sums at ids and products so far of int32 and uint32, executed."""
+        """Products, sums at ids and cumulative products of int32 and uint32, executed."""
         import jax.numpy as jnp
         from jax import lax
 

@@ -1,4 +1,4 @@
-"""The package beside the program itself: the same figures, and the program's own messages."""
+"""The package compared with the program: the same figures and messages."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(shardsim.plan(scenario("strategies.yaml"), strategy="fsdp").only.strategy, "fsdp")
         results = shardsim.plan(scenario("strategies.yaml"))
         self.assertEqual(results["fsdp"].strategy, "fsdp")
-        with self.assertRaisesRegex(KeyError, "there is no strategy 'none'; there are data-and-tensor, data"):
+        with self.assertRaisesRegex(KeyError, "unknown strategy 'none'; there are data-and-tensor, data"):
             results["none"]
         with self.assertRaisesRegex(ValueError, "choose one"):
             results.only
@@ -139,7 +139,7 @@ class Commands(unittest.TestCase):
         self.assertEqual([r.scenario for r in two.results], ["fsdp", "tensor-parallel"])
         with self.assertRaisesRegex(ValueError, "several scenarios"):
             two.results[0].traffic()
-        with self.assertRaisesRegex(ValueError, "one at most"):
+        with self.assertRaisesRegex(ValueError, "at most one of several scenarios"):
             shardsim.compare(MINE, MINE)
 
     def test_search(self) -> None:
@@ -163,7 +163,7 @@ class Errors(unittest.TestCase):
             shardsim.run("no-such-file.yaml")
 
     def test_names_are_no_options(self) -> None:
-        """A file may have any name, and none of them makes the program write another file."""
+        """A file may have any name; no name makes the program write another file."""
         text, wanted, here = json.dumps(MINE), shardsim.plan(MINE).only.traffic(), os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
@@ -210,7 +210,7 @@ class Sessions(unittest.TestCase):
 
     def test_closed(self) -> None:
         session = shardsim.Session()
-        with self.assertRaisesRegex(shardsim.CannotRun, "not open"):
+        with self.assertRaisesRegex(shardsim.CannotRun, "the session is closed"):
             session.ask("sharding.shards")
         with session:
             pass

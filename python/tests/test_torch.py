@@ -305,7 +305,7 @@ class Random(nn.Module):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def a_process_group(devices: int, rank: int) -> Iterator[None]:
-    """Of which this process is one, and no other is there."""
+    """A process group whose other ranks do not exist."""
     torch.distributed.init_process_group("fake", rank=rank, world_size=devices, store=FakeStore())
     try:
         yield
@@ -406,7 +406,7 @@ class Modules(unittest.TestCase):
             rules_of_tp_plan({"h.0": "local"})
 
     def test_layout_of_dtensors(self) -> None:
-        """Of a module parallelized over eight devices, of which one is here: its pieces are where the rules say."""
+        """A module parallelized over eight devices, seen from one: its shards are where the rules say."""
         at = {"dp": 2, "tp": 1}
         with a_process_group(8, rank=5):
             mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
@@ -437,9 +437,9 @@ class Modules(unittest.TestCase):
             with self.assertRaisesRegex(InputError, "w: a placement .* over 'dp'"):
                 layout_of_dtensors(partial)
             unnamed = init_device_mesh("cpu", (8,))
-            with self.assertRaisesRegex(InputError, "w: its device mesh has no names"):
+            with self.assertRaisesRegex(InputError, "w: the device mesh has no dimension names"):
                 layout_of_dtensors(nn.ParameterDict({"w": distribute_tensor(torch.ones(8), unnamed, [Shard(0)])}))
-        with self.assertRaisesRegex(InputError, "no parameter or buffer that is a DTensor"):
+        with self.assertRaisesRegex(InputError, "no parameter or buffer of the module is a DTensor"):
             layout_of_dtensors(nn.Linear(2, 2))
         plain = nn.Sequential(nn.Linear(16, 32), nn.Linear(32, 16), nn.LayerNorm(16))
         traced = from_torch(plain, normal(8, 16), mesh=sizes, rules=rules)

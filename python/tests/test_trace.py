@@ -1,4 +1,4 @@
-"""Traced programs without a framework: dimensions, lines and shardings, and what the program makes of them."""
+"""Traced programs without a framework: dimensions, lines and shardings, and the program's results."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Dims(unittest.TestCase):
 
 
 def attention(p: Program) -> Tuple[Array, Array]:
-    """Scores of tokens with themselves, of heads that a reshape makes."""
+    """Self-attention scores, with heads from a reshape."""
     x = p.leaf("x", (2, 6, 8), "float32", 0.3 * normal(2, 6, 8), ("dp",))
     w = p.leaf("w", (8, 8), "float32", 0.3 * normal(8, 8), (None, "tp"))
     q = p.reshape(p.einsum(x, w, "bsd", "de", "bse"), (2, 6, 4, 2))
@@ -110,10 +110,10 @@ class Lines(unittest.TestCase):
         p.where = "mine.py:7"
         x = p.leaf("x", (6, 5), "float32", None, ("tp", "up"))
         with self.assertRaises(InputError) as caught:
-            Traced(p, {"tp": 4}, [x], list, gaps=["mine.py:3: the operation 'frob' is not known"])
+            Traced(p, {"tp": 4}, [x], list, gaps=["mine.py:3: the operation 'frob' is not supported"])
         message = str(caught.exception)
-        self.assertIn("mine.py:3: the operation 'frob' is not known", message)
-        self.assertIn("argument x: axis 0, of 6 elements, is not cut evenly by 'tp' of 4", message)
+        self.assertIn("mine.py:3: the operation 'frob' is not supported", message)
+        self.assertIn("argument x: axis 0, of 6 elements, is not sharded evenly by 'tp' of 4", message)
 
     def test_extents_that_differ(self) -> None:
         p = Program("wrong")
@@ -127,10 +127,10 @@ class Lines(unittest.TestCase):
                 Program("types").leaf("x", (2,), dtype)
 
     def test_whole_numbers_beyond_32_bits(self) -> None:
-        """Those that float64 does not hold exactly are refused: of what is given, and of what is computed in the run."""
+        """Integers that float64 cannot represent are refused, in inputs and in results of a run."""
         p = Program("wide")
         step = traced(p, {"dp": 2}, p.convert(p.leaf("ids", (2,), "int64", np.array([1, 2**53 + 2])), "float32"))
-        with self.assertRaisesRegex(InputError, "'ids' has whole numbers beyond 2.53"):
+        with self.assertRaisesRegex(InputError, "'ids' has integers beyond 2.53"):
             step.run()
         for given, good in ((3_000_000, True), (2**30, False)):
             p = Program("wide")
@@ -140,7 +140,7 @@ class Lines(unittest.TestCase):
             if good:
                 np.testing.assert_array_equal(step.run().outputs[0], np.array([1, given]) * 1_000_003_000)
                 continue
-            with self.assertRaisesRegex(InputError, "hash.py:7: whole numbers beyond 2.53"):
+            with self.assertRaisesRegex(InputError, "hash.py:7: integers beyond 2.53"):
                 step.run()
 
 
@@ -160,7 +160,7 @@ class Executed(unittest.TestCase):
         self.check(p, {"dp": 2, "tp": 2}, *attention(p))
 
     def test_attention_as_one_op(self) -> None:
-        """Over batch, tokens and heads, which may be those of a reshape, and fewer of keys; with its gradients."""
+        """Attention over batch, tokens and heads (also from a reshape, also fewer KV heads), with gradients."""
         for groups, keys, spec, causal in ((4, 6, ("dp", None, "tp"), True), (2, 6, (None, "tp"), False), (1, 8, (None, "tp"), True)):
             with self.subTest(groups=groups, spec=spec):
                 p = Program("attention")
@@ -175,7 +175,7 @@ class Executed(unittest.TestCase):
                 self.assertEqual(len(backs), 1, lines)  # which one op makes
 
     def test_attention_of_columns_that_a_reshape_cuts(self) -> None:
-        """Heads in two factors, of which one is sharded, are one dimension of the op, and nothing moves."""
+        """Heads in two factors, one of them sharded, are one dimension of the op, without communication."""
         p = Program("attention")
         q = p.leaf("q", (2, 6, 2, 2, 4), "float32", normal(2, 6, 2, 2, 4), (None, None, "tp"))
         q = p.reshape(q, (2, 6, 4, 4))
@@ -193,14 +193,14 @@ class Executed(unittest.TestCase):
         self.check(p, {"dp": 2, "tp": 2}, chosen, p.embed_add(chosen, ids, 10), p.convert(below, "int32"))
 
     def executed(self, p: Program, *pairs: Any) -> None:
-        """Pairs of an output, and of what numpy makes."""
+        """Pairs of an output and numpy's result."""
         ran = traced(p, {"dp": 2}, *(made for made, _ in pairs)).run()
         self.assertTrue(ran.verify.ok)
         for k, (got, (_, want)) in enumerate(zip(ran.outputs, pairs, strict=True)):
             np.testing.assert_array_equal(got, want, f"output {k}")
 
     def test_words_without_a_sign(self) -> None:
-        """Words of which the first bit is set are the largest ones."""
+        """Words with the first bit set are the largest."""
         p = Program("words")
         a, b = np.array([1, 4_000_000_000, 7, 3_000_000_000], np.uint32), np.array([3, 2, 2**32 - 1, 2**31], np.uint32)
         x, y = p.leaf("x", (4,), "uint32", a, ("dp",)), p.leaf("y", (4,), "uint32", b)
@@ -233,7 +233,7 @@ class Executed(unittest.TestCase):
         )  # fmt: skip
 
     def test_what_is_no_number(self) -> None:
-        """NaN at the places where the program itself has it is right, and is the largest element."""
+        """NaN where the program itself has NaN is right, and is the largest element."""
         p = Program("unknown")
         a = np.array([[1, -4, 9, 0], [4, 4, 1, 0], [np.inf, -1, np.nan, 4]], np.float32)
         x = p.map("sqrt", p.leaf("x", a.shape, "float32", a, (None, "dp")))
@@ -282,7 +282,7 @@ class Executed(unittest.TestCase):
         p = Program("shapes")
         step = traced(p, {"dp": 2}, p.map("exp", p.leaf("x", (4,), "float32", None, ("dp",), data=True)))
         self.assertEqual(step.plan().received_bytes.total, 0)
-        with self.assertRaisesRegex(InputError, "'x' was given as a shape alone"):
+        with self.assertRaisesRegex(InputError, "'x' has a shape but no values"):
             step.run()
 
     def test_saved(self) -> None:

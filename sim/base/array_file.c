@@ -140,8 +140,8 @@ static void check_filled(const struct array_file *file, uint64_t at, struct plac
     }
     if (file_bytes_count(file->bytes) > at)
         diag_error(diag, whole,
-                   "%" PRIu64 " bytes behind the last array, from byte %" PRIu64
-                   " on, belong to no array",
+                   "%" PRIu64 " bytes after the last array, from byte %" PRIu64 " on, belong to no "
+                   "array",
                    file_bytes_count(file->bytes) - at, at);
 }
 
@@ -157,7 +157,7 @@ static int check_arrays(struct array_file *file, uint64_t header_bytes, struct p
         qsort(arrays, file->narrays, sizeof *arrays, by_place);
     for (size_t i = 1; i < file->narrays; i++)
         if (arrays[i - 1].at + arrays[i - 1].bytes > arrays[i].at && arrays[i].bytes > 0)
-            diag_error(diag, whole, "'%.100s' and '%.100s' lie over each other at byte %" PRIu64,
+            diag_error(diag, whole, "'%.100s' and '%.100s' overlap at byte %" PRIu64,
                        arrays[i - 1].name, arrays[i].name, arrays[i].at);
     if (header_bytes > 0)
         check_filled(file, header_bytes, whole, diag);
@@ -165,7 +165,7 @@ static int check_arrays(struct array_file *file, uint64_t header_bytes, struct p
         qsort(arrays, file->narrays, sizeof *arrays, by_name);
     for (size_t i = 1; i < file->narrays; i++)
         if (!strcmp(arrays[i - 1].name, arrays[i].name))
-            diag_error(diag, whole, "'%.100s' is there twice", arrays[i].name);
+            diag_error(diag, whole, "'%.100s' appears twice", arrays[i].name);
     return diag_status(diag, before);
 }
 

@@ -225,7 +225,8 @@ static void print_message(const struct diag_message *m, struct text *out)
 /* ---- the line that a message is about ---- */
 
 #define SOURCE_BYTES_MAX ((size_t)4 << 20) /* larger files are not shown */
-#define SOURCE_COLUMNS 72                  /* of a source line: as much as fits beside its number */
+#define SOURCE_COLUMNS \
+    72 /* bytes of a source line to show: fits an 80-column line with the line number */
 
 /* The text of the source file that was read last. */
 struct source {

@@ -119,7 +119,7 @@ static int look_at(uint64_t *count, const char *path, struct shd_error *err)
     if (fstat(fd, &info) < 0)
         status = shd_error_set(err, SHD_ESYSTEM, "cannot be read: %s", strerror(errno));
     else if (!S_ISREG(info.st_mode))
-        status = shd_error_set(err, SHD_ESYSTEM, "no regular file");
+        status = shd_error_set(err, SHD_ESYSTEM, "not a regular file");
     else
         *count = (uint64_t)info.st_size;
     close(fd);
@@ -202,7 +202,6 @@ int file_bytes_check(const struct file_bytes *file, struct shd_error *err)
         return shd_error_set(err, SHD_ESYSTEM, "'%.80s' cannot be read at byte %" PRIu64 ": %s",
                              file->path, missed, strerror(code));
     return shd_error_set(err, SHD_ESYSTEM,
-                         "'%.80s' was cut short while it was read: there is no byte %" PRIu64
-                         ", and it had %" PRIu64,
+                         "'%.80s' was truncated during the read: no byte %" PRIu64 " of %" PRIu64,
                          file->path, missed, file->count);
 }

@@ -17,7 +17,7 @@ static const struct {
     const char *name;
     const char *reader; /* what reads such a file, a phrase for messages */
 } kinds[] = {
-    [FILE_UNKNOWN] = {"a file of no known kind", ""},
+    [FILE_UNKNOWN] = {"a file of unknown kind", ""},
     [FILE_CLUSTER] = {"the file of a cluster", "a scenario names it: 'hardware: FILE'"},
     [FILE_CONFIG] = {"the config.json of a model",
                      "a scenario names it: 'model: {kind: llama3, from: FILE}'"},
@@ -29,25 +29,23 @@ static const struct {
     [FILE_PAGE] = {"an HTML page", "a browser opens it"},
     [FILE_PYTHON] = {"a Python program", "python3 runs it"},
     [FILE_RESULT] = {"a result that --json printed",
-                     "for results that can be compared use --save and 'shardsim runs'"},
+                     "to compare results use --save and 'shardsim runs'"},
     [FILE_RULES] = {"a list of partition rules",
                     "'shardsim import --from easydel FILE' makes a scenario of it"},
     [FILE_RUNS] = {"a database of kept runs",
-                   "'shardsim runs --file=FILE' reads it, and --save=FILE, with '=', adds to it"},
+                   "'shardsim runs --file=FILE' reads it; '--save=FILE' of a command adds a run to it"},
     [FILE_SCENARIO] = {"a scenario", "'shardsim plan FILE' reads it"},
     [FILE_SERVER] = {"a command of a server",
                      "'shardsim import --from vllm FILE', or sglang, makes a scenario of it"},
-    [FILE_STEPS] = {"a list of measured steps, a JSON object a line",
+    [FILE_STEPS] = {"a list of measured steps, one JSON object per line",
                     "'shardsim calibrate --steps FILE' reads it"},
     [FILE_TORCHTITAN] = {"a file of options of torchtitan",
                          "'shardsim import --from torchtitan FILE' makes a scenario of it"},
     [FILE_TITAN_PYTHON] = {"a configuration of torchtitan in Python",
-                           "it would have to be run: torchtitan itself writes what it comes to, as "
-                           "JSON, with --debug.save_config_file FILE; 'shardsim import --from "
-                           "torchtitan FILE' reads that"},
-    [FILE_TRACE] = {"a trace",
-                    "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' counts the "
-                    "collectives of one that PyTorch wrote"},
+                           "torchtitan writes its result as JSON with --debug.save_config_file "
+                           "FILE; 'shardsim import --from torchtitan FILE' reads the JSON"},
+    [FILE_TRACE] = {"a trace", "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' "
+                               "counts the collectives of a PyTorch trace"},
 };
 
 /* The first part of a text, which is searched. */

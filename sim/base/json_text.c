@@ -102,7 +102,7 @@ bool json_text_string(struct json_text *j, struct json_piece *out)
         c += *c == '\\' && c + 1 < j->end && (unsigned char)c[1] >= ' ';
     }
     if (c >= j->end)
-        return fail(j, "a string that does not end; is this the whole of the file?");
+        return fail(j, "unterminated string; is the file truncated?");
     *out = (struct json_piece){j->at + 1, (size_t)(c - j->at - 1)};
     j->at = c + 1;
     return true;
@@ -221,7 +221,7 @@ bool json_text_skip(struct json_text *j)
 
         if (c == '{' || c == '[') {
             if (depth == JSON_TEXT_DEPTH_MAX)
-                return fail(j, "more arrays and objects within each other than can be read");
+                return fail(j, "arrays and objects are nested too deep");
             braces[depth++] = c == '{';
             (void)json_text_open(j, c);
         } else if (!skip_plain(j)) {
@@ -262,7 +262,7 @@ struct place json_text_place(const struct json_text *j, const char *file)
 void json_text_report(const struct json_text *j, const char *file, struct diag *diag)
 {
     diag_error(diag, json_text_place(j, file), "%s%s", j->fault ? j->fault : "expected other JSON",
-               j->at == j->end ? ", and the file ends; is this the whole of it?" : "");
+               j->at == j->end ? ", but the file ends; is it truncated?" : "");
 }
 
 bool json_piece_is(struct json_piece piece, const char *text)

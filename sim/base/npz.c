@@ -79,7 +79,7 @@ static bool skip(struct header *h, const char *text)
     return true;
 }
 
-/* The descriptions that numpy gives types, and bfloat16 as it does not name it. */
+/* Read numpy's type description, or the raw one of bfloat16, which numpy does not name. */
 static bool read_type(struct header *h, struct stored_array *array)
 {
     static const struct {
@@ -100,29 +100,29 @@ static bool read_type(struct header *h, struct stored_array *array)
             return true;
         }
     }
-    return fail(h, "its type is none of little-endian floats, whole numbers and bools; expected "
-                   "bfloat16 in a .safetensors file");
+    return fail(h, "unsupported type; expected little-endian floats, integers or bools (bfloat16: "
+                   "in a .safetensors file)");
 }
 
 static bool read_shape(struct header *h, struct stored_array *array)
 {
     array->rank = 0;
     if (!skip(h, "("))
-        return fail(h, "its shape is no tuple");
+        return fail(h, "the shape is not a tuple");
     while (!skip(h, ")")) {
         int64_t extent = 0;
 
         skip_blanks(h);
         if (array->rank == SHD_RANK_MAX || h->at == h->end || *h->at < '0' || *h->at > '9')
-            return fail(h, "its shape is not one of a few numbers");
+            return fail(h, "the shape has too many dimensions");
         for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
             if (__builtin_mul_overflow(extent, 10, &extent) ||
                 __builtin_add_overflow(extent, *h->at - '0', &extent))
-                return fail(h, "its shape is out of range");
+                return fail(h, "the shape is out of range");
         array->shape[array->rank++] = extent;
         if (skip(h, ","))
             continue;
-        return (array->rank > 1 && skip(h, ")")) || fail(h, "its shape is no tuple");
+        return (array->rank > 1 && skip(h, ")")) || fail(h, "the shape is not a tuple");
     }
     return true;
 }
@@ -134,7 +134,7 @@ static bool read_dict(struct header *h, struct stored_array *array)
     unsigned seen = 0, key;
 
     if (!skip(h, "{"))
-        return fail(h, "its header is no dict");
+        return fail(h, "the header is not a dict");
     while (!skip(h, "}")) {
         bool right = true;
 
@@ -143,22 +143,22 @@ static bool read_dict(struct header *h, struct stored_array *array)
               : skip(h, "'shape':")         ? SHAPE
                                             : 0;
         if (key == 0 || seen & key)
-            return fail(h, "its header has other keys than descr, fortran_order and shape");
+            return fail(h, "unknown header key; expected descr, fortran_order and shape");
         seen |= key;
         if (key == TYPE)
             right = read_type(h, array);
         else if (key == SHAPE)
             right = read_shape(h, array);
         else if (!skip(h, "False"))
-            right = fail(h, "it lies in column order; expected row order: numpy.ascontiguousarray");
+            right = fail(h, "column-major order; expected row-major: numpy.ascontiguousarray");
         if (!right)
             return false;
         if (!skip(h, ",") && (h->at == h->end || *h->at != '}'))
-            return fail(h, "its header is no dict");
+            return fail(h, "the header is not a dict");
     }
     skip_blanks(h);
     if (seen != (TYPE | ORDER | SHAPE) || h->at != h->end)
-        return fail(h, "its header is not one of descr, fortran_order and shape alone");
+        return fail(h, "the header lacks descr, fortran_order or shape");
     return true;
 }
 
@@ -170,12 +170,12 @@ bool npz_header(struct stored_array *array, size_t *length, const uint8_t *bytes
     uint64_t text = 0;
 
     if (n < 8 + wide || memcmp(bytes, "\x93NUMPY", 6) != 0 || bytes[6] < 1 || bytes[6] > 3) {
-        *fault = "it is no .npy file of version 1 to 3";
+        *fault = "not a .npy file of version 1 to 3";
         return false;
     }
     text = number(bytes + 8, (int)wide);
     if (text > n - 8 - wide) {
-        *fault = "its header does not end";
+        *fault = "the header is truncated";
         return false;
     }
     *length = 8 + wide + (size_t)text;
@@ -183,7 +183,7 @@ bool npz_header(struct stored_array *array, size_t *length, const uint8_t *bytes
     h.end = h.at + text;
     if (read_dict(&h, array) &&
         shd_shape_bytes(&array->bytes, array->shape, array->rank, array->dtype, NULL) != SHD_OK)
-        fail(&h, "its shape is out of range");
+        fail(&h, "the shape is out of range");
     *fault = h.fault;
     return !h.fault;
 }
@@ -206,7 +206,7 @@ struct archive {
 
 static int broken(const struct archive *a, const char *what)
 {
-    diag_error(a->diag, a->place, "%s; expected what numpy.savez writes", what);
+    diag_error(a->diag, a->place, "%s; expected a file of numpy.savez", what);
     return SHD_EINVAL;
 }
 
@@ -309,7 +309,7 @@ static int add_array(const struct archive *a, const struct member *m, uint64_t d
         fault = "type and shape do not fit its size";
     free(bytes);
     if (!right)
-        return broken(a, "a member of the archive lies behind its end");
+        return broken(a, "a member lies beyond the end of the archive");
     if (fault) {
         diag_error(a->diag, a->place, "'%.100s': %s", m->name, fault);
         return SHD_EINVAL;
@@ -335,7 +335,7 @@ static int add_member(const struct archive *a, struct member *m)
     }
     if (m->stored != m->size || !get(a->file, m->at, local, sizeof local) ||
         memcmp(local, "PK\3\4", 4) != 0)
-        return broken(a, "a member of the archive is not where its directory says");
+        return broken(a, "the archive's directory has a wrong offset of a member");
     return add_array(a, m, m->at + MEMBER_BYTES + number(local + 26, 2) + number(local + 28, 2));
 }
 

@@ -30,7 +30,7 @@ uint64_t unpack_uint(struct unpack *from);
 /* Read `length` bytes.  If too few are left, sets `bad` and zeroes `out`. */
 void unpack_bytes(struct unpack *from, void *out, size_t length);
 
-/* Read a string.  It points into the packed bytes and lives as long as they do. */
+/* Read a string: a pointer into the packed bytes, valid as long as they are. */
 const char *unpack_string(struct unpack *from);
 
 #endif /* BASE_PACK_H */

@@ -37,7 +37,8 @@ static bool read_type(struct safetensors_array *array, const struct yaml_node *n
             return true;
         }
     }
-    diag_error(diag, node->place, "the type of '%.100s' is %s; expected one such as F32 or BF16",
+    diag_error(diag, node->place,
+               "the type of '%.100s' is %s; expected F32, BF16 or another type of safetensors",
                array->name, yaml_describe(node).text);
     return false;
 }
@@ -65,7 +66,7 @@ static bool read_offsets(struct safetensors_array *array, const struct yaml_node
     if (bytes == array->end - array->begin)
         return true;
     diag_error(diag, node->place,
-               "'%.100s' lies in %" PRId64 " bytes, but type and shape take %" PRIu64, array->name,
+               "'%.100s' has %" PRId64 " bytes, but type and shape need %" PRIu64, array->name,
                end - begin, bytes);
     return false;
 }

@@ -66,7 +66,7 @@ void system_wake(_Atomic uint32_t *word, int count)
 {
     struct bed *bed = bed_of(word);
 
-    (void)count; /* the one that sleeps on this word may be any of them */
+    (void)count; /* any of the waiters may sleep on this word: wake all */
     pthread_mutex_lock(&bed->lock);
     pthread_cond_broadcast(&bed->woken);
     pthread_mutex_unlock(&bed->lock);

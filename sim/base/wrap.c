@@ -15,7 +15,7 @@ static void add_words(struct text *out, size_t width, size_t used, size_t indent
                       const char *sentence)
 {
     size_t column = used;
-    bool first = true; /* first on its line: no space before it */
+    bool first = true; /* first word on a line: no space before */
 
     while (*sentence) {
         size_t length = strcspn(sentence, " "), columns = utf8_columns(sentence, length);

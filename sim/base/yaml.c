@@ -132,7 +132,7 @@ static bool has_plain_style(struct builder *b, struct place place, const unsigne
              "anchors and aliases are not supported; write the value where it is needed, and text "
              "that begins with '*' or '&' in quotes");
     else if (tag)
-        FAIL(b, SHD_EUNSUPPORTED, place, "tags such as '%.40s' are not supported; leave it out",
+        FAIL(b, SHD_EUNSUPPORTED, place, "tag '%.40s' is not supported; remove the tag",
              (const char *)tag);
     return b->status == SHD_OK;
 }
@@ -140,7 +140,7 @@ static bool has_plain_style(struct builder *b, struct place place, const unsigne
 static struct yaml_node *add_node(struct builder *b, enum yaml_kind kind, struct place place)
 {
     if (++b->nnodes > YAML_DOC_NODES_MAX) {
-        FAIL(b, SHD_ERANGE, place, "too many values; at most %d are read", YAML_DOC_NODES_MAX);
+        FAIL(b, SHD_ERANGE, place, "too many values; expected at most %d", YAML_DOC_NODES_MAX);
         return NULL;
     }
     if (kind != YAML_TEXT && expects_key(b)) {
@@ -169,7 +169,7 @@ static void add_text(struct builder *b, const yaml_event_t *event)
     if (!has_plain_style(b, place, event->data.scalar.anchor, event->data.scalar.tag))
         return;
     if (memchr(value, '\0', length)) {
-        FAIL(b, SHD_EINVAL, place, "text with a NUL character; expected text without");
+        FAIL(b, SHD_EINVAL, place, "text with a NUL character");
         return;
     }
     struct yaml_node *node = add_node(b, YAML_TEXT, place);
@@ -192,7 +192,7 @@ static void open_node(struct builder *b, enum yaml_kind kind, struct place place
     if (!has_plain_style(b, place, anchor, tag))
         return;
     if (b->depth == YAML_DOC_DEPTH_MAX) {
-        FAIL(b, SHD_ERANGE, place, "nested too deep; at most %d levels are read",
+        FAIL(b, SHD_ERANGE, place, "nested too deep; expected at most %d levels",
              YAML_DOC_DEPTH_MAX);
         return;
     }
@@ -220,7 +220,7 @@ static void find_duplicates(struct builder *b, const struct yaml_node **keys, si
     qsort(keys, nkeys, sizeof(keys[0]), compare_keys);
     for (size_t i = 1; i < nkeys; i++)
         if (strcmp(keys[i - 1]->text, keys[i]->text) == 0)
-            FAIL(b, SHD_EINVAL, keys[i]->place, "key '%.60s' is here twice, first on line %d",
+            FAIL(b, SHD_EINVAL, keys[i]->place, "key '%.60s' appears twice, first on line %d",
                  keys[i]->text, keys[i - 1]->place.line);
 }
 
@@ -283,7 +283,7 @@ static void add_event(struct builder *b, const yaml_event_t *event)
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         if (b->has_document)
-            FAIL(b, SHD_EUNSUPPORTED, place, "a second document; expected one in a file");
+            FAIL(b, SHD_EUNSUPPORTED, place, "a second document; expected one per file");
         b->has_document = true;
         break;
     case YAML_ALIAS_EVENT:
@@ -329,18 +329,18 @@ static const struct {
     const char *remedy;
 } remedies[] = {
     {"did not find expected key", "; expected the keys of a map in one column"},
-    {"did not find expected '-'", "; expected the entries of a list as '- ...', in one column"},
+    {"did not find expected '-'", "; expected list entries '- ...' in one column"},
     {"did not find expected ',' or ']'",
-     "; is a ']' missing, or a ','? text with brackets or quotes in it wants quotes around all"},
-    {"did not find expected ',' or '}'", "; is a '}' missing, or a ','?"},
+     "; is a ']' or ',' missing? quote text that contains brackets or quotes"},
+    {"did not find expected ',' or '}'", "; is a '}' or ',' missing?"},
     {"did not find expected alphabetic",
-     "; text that begins with '*' wants quotes; what matches any text is '.*'"},
+     "; quote text that begins with '*'; the pattern for any text is '.*'"},
     {"did not find expected node content", "; expected a value"},
     {"mapping values are not allowed",
-     "; expected each key at the beginning of a line; text with ': ' in it wants quotes"},
-    {"could not find expected ':'", "; expected KEY: VALUE, with a space behind the ':'"},
-    {"found unexpected end of stream", "; expected the quote that closes it"},
-    {"found character that cannot start", "; text that begins with '@', '`' or '%' wants quotes"},
+     "; expected each key at the start of a line; quote text that contains ': '"},
+    {"could not find expected ':'", "; expected KEY: VALUE, with a space after the ':'"},
+    {"found unexpected end of stream", "; expected a closing quote"},
+    {"found character that cannot start", "; quote text that begins with '@', '`' or '%'"},
 };
 
 static const char *remedy_of(const char *problem)
@@ -395,7 +395,7 @@ static void build(struct builder *b, const char *text, size_t length)
     }
     yaml_parser_delete(&parser);
     if (b->status == SHD_OK && !b->doc->root)
-        FAIL(b, SHD_EINVAL, b->first, "nothing in here; expected a YAML document");
+        FAIL(b, SHD_EINVAL, b->first, "empty; expected a YAML document");
 }
 
 /* Whether YAML allows a character. */
@@ -439,7 +439,7 @@ static void check_characters(struct builder *b, const char *text, size_t length)
 static void check_size(struct builder *b, size_t length)
 {
     if (length > YAML_DOC_BYTES_MAX)
-        FAIL(b, SHD_ERANGE, b->first, "the text has %s; at most %s are read",
+        FAIL(b, SHD_ERANGE, b->first, "the text has %s; expected at most %s",
              units_print_bytes(length).text, units_print_bytes(YAML_DOC_BYTES_MAX).text);
 }
 

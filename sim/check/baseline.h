@@ -56,7 +56,7 @@ struct baseline_line {
 
 struct baseline {
     char *name; /* of the strategy */
-    const char *by; /* version of shardsim that wrote it, owned by its file; NULL: none is known */
+    const char *by; /* version of shardsim that wrote the baseline, owned by the file; NULL: unknown */
     char *mesh;
     struct place mesh_place; /* not kept in the baseline */
     bool has_given;          /* false: an old baseline, without given options and modelled step */
@@ -65,7 +65,7 @@ struct baseline {
     bool has_lines;              /* false: a baseline of an older shardsim, without lines */
     struct baseline_line *lines; /* in the order of the file */
     size_t nlines;
-    struct figures figures; /* those that baselines keep */
+    struct figures figures; /* only figures with a rank in baselines */
     struct baseline_array *arrays;
     size_t narrays;
     struct baseline_collective *collectives;
@@ -78,8 +78,8 @@ struct baseline_file {
     struct baseline *list;
     size_t count;
     int version; /* of its format */
-    char *by;    /* version of shardsim that wrote it; NULL: none is said */
-    char **words; /* "devices=64": what was given for the options of a script */
+    char *by;    /* version of shardsim that wrote the file; NULL: unknown */
+    char **words; /* "devices=64": settings given for a script */
     size_t nwords;
 };
 
@@ -94,16 +94,16 @@ SHD_MUST_CHECK int baseline_add_given(struct baseline *baseline, const char *key
 SHD_MUST_CHECK int baseline_add_line(struct baseline *baseline, const char *key, const char *value,
                                      struct place key_place, struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
-/* Take the figures of the modelled step of a record, which may be another than that of the other
- * figures; does nothing if the record has none. */
+/* Take the figures of a record's modelled step, possibly another record than for the other
+ * figures; does nothing without a modelled step. */
 void baseline_set_modelled(struct baseline *baseline, const struct record *record);
 /* Keep the old modelled step if the new one differs by rounding only. */
 void baseline_keep_close(struct baseline *is, const struct baseline *was);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);
 
-/* What a file says beside its baselines: the name of the scenario's file, the version of shardsim
- * that writes it, and what was given for a script. */
+/* The head of a baseline file: the name of the scenario's file, the version of shardsim that writes
+ * the file, and the settings given for a script. */
 struct baseline_head {
     const char *of, *by;
     const char *const *words;
@@ -124,8 +124,8 @@ void baseline_file_fini(struct baseline_file *file);
 struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
 
 /* Describe the differences, causes first: given options, the mesh, arrays, then collectives,
- * totals and findings.  An option, the mesh and an array have the place of their option or rule,
- * what follows from them has no line.  Unless
+ * totals and findings.  Messages on options, the mesh and arrays have the place of the option or
+ * rule; messages on consequences have no line.  Unless
  * `all` is set, about ten messages on arrays, collectives and totals are given, and the number
  * of the rest. */
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
@@ -136,18 +136,18 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
 void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
                      struct place place);
 
-/* Whether all lines and given options are the same; false if that is not known of `was`. */
+/* Whether all lines and given options are equal; false if `was` has none stored. */
 bool baseline_says_same(const struct baseline *was, const struct baseline *is);
 
-/* Whether two baselines have the same in a figure: modelled figures within BASELINE_CLOSE; also if
- * either lacks it. */
+/* Whether a figure is equal in two baselines (modelled figures: within BASELINE_CLOSE), or missing in
+ * either. */
 bool baseline_has_same(const struct baseline *a, const struct baseline *b, enum figure_id id);
 
 /* One sentence on whether the layout became worse or better, judged by the modelled step, bytes
  * received by all devices, and the largest peak memory and flops of a device: "worse: total
  * received +12.0 % (1.20 GiB, was 1.07 GiB)".  A longer step is worse, whatever else shrinks.  If
- * the model, sequences' length, step or cluster changed, the sentence says that and judges neither
- * worse nor better; if only the number of sequences did, modelled steps are judged by token. */
+ * the model, sequence length, step or cluster changed, the sentence says so without a judgement; if
+ * only the number of sequences changed, modelled steps are compared per token. */
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
 
 #endif /* CHECK_BASELINE_H */

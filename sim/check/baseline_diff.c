@@ -120,7 +120,7 @@ static void add_states(struct text *out, const struct differ *d, const struct ch
     for (size_t i = 0; d->folds && i < c->n; i++)
         n += !c->equal[i] && is_state_of(&c->list[i], param);
     if (n > 0)
-        text_addf(out, "; with it %zu state%s of the optimizer", n, n == 1 ? "" : "s");
+        text_addf(out, "; also %zu optimizer state%s of it", n, n == 1 ? "" : "s");
 }
 
 static void diff_array(struct differ *d, const struct changed *c, const struct baseline_array *was,
@@ -395,7 +395,7 @@ static void diff_axes_of(struct differ *d, const struct baseline *of, const stru
     }
 }
 
-/* Modelled figures are shown as people read them, counted ones in full. */
+/* Print modelled figures rounded, with units; counted figures exactly. */
 static void diff_figure(struct differ *d, enum figure_id id)
 {
     const struct figure_row *f = &figure_table[id];
@@ -448,7 +448,7 @@ static void diff_findings(struct differ *d)
                        d->was->findings[i]);
 }
 
-/* Report changed options: those that decide what is computed and where, or those of the layout. */
+/* Report changed options of the layout or, with `of_layout` false, of the workload and cluster. */
 static void diff_given(struct differ *d, bool of_layout)
 {
     struct text t = TEXT_INIT;
@@ -522,7 +522,7 @@ static void tell_some(struct diag *changes, const struct diag parts[NPARTS], str
     }
     if (nmore > 0)
         diag_error(changes, (struct place){place.file, 0, 0},
-                   "and %zu more, which 'shardsim check -v' tells", nmore);
+                   "and %zu more ('shardsim check -v' lists all)", nmore);
 }
 
 static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)

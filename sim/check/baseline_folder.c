@@ -135,8 +135,8 @@ static int refuse_overlap(const char *scenarios, const char *baselines, struct s
         status = is_within(&within, scenarios, &info, err);
     if (status == SHD_OK && within)
         return shd_error_set(err, SHD_EINVAL,
-                             "scenarios in '%.50s' and their baselines in '%.50s' would be in "
-                             "one another; expected folders apart",
+                             "scenarios in '%.50s' and baselines in '%.50s' are nested folders; "
+                             "expected separate folders",
                              scenarios, baselines);
     return status;
 }

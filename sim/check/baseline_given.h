@@ -28,8 +28,8 @@ bool baseline_given_change(struct baseline_change *out, const struct baseline *w
 bool baseline_given_subjects(struct text *out, const struct baseline *was,
                              const struct baseline *is);
 
-/* The tokens of a step if, of what decides what is computed, its batch alone changed; false: more
- * changed, nothing did, or the sizes are not given. */
+/* The tokens of a step, before and now, if the batch is the only changed option of the workload;
+ * false: more changed, nothing changed, or the sizes are not given. */
 bool baseline_given_tokens(double *was_tokens, double *is_tokens, const struct baseline *was,
                            const struct baseline *is);
 

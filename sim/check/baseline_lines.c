@@ -10,7 +10,7 @@
 
 struct pairs {
     const struct baseline *was, *is;
-    size_t *of_is, *of_was; /* [line] the same line on the other side; NONE: there is none */
+    size_t *of_is, *of_was; /* [line] matching line of the other baseline; NONE: no match */
     size_t *length;         /* [line of `is`] of the longest row of lines in their old order that
                                ends here */
 };
@@ -133,8 +133,7 @@ static void tell_line(struct diag *causes, const struct pairs *p, size_t i, stru
         diag_error(causes, or_else(is->place, place), "%s is %s, was %s", is->key, shown(is->value),
                    shown(was->value));
     else if (p->length[i] > 0)
-        diag_error(causes, or_else(is->key_place, place), "%s stands elsewhere in the order",
-                   is->key);
+        diag_error(causes, or_else(is->key_place, place), "%s has moved", is->key);
 }
 
 static void tell_gone(struct diag *causes, const struct pairs *p, size_t k, struct place place)

@@ -1,8 +1,8 @@
-/* baseline_lines.h - the lines of a layout's file compared with those of its baseline: which one
- * was changed, added, taken out or moved.
+/* baseline_lines.h - the lines of a layout's file compared with its baseline: changed, added, removed
+ * and moved lines.
  *
- * Lines of one key are compared in their order.  The order of rules counts, because the first that
- * matches applies, and that of a mesh's axes; the order of options does not.
+ * Lines of one key are compared in their order.  The order of rules counts, because the first matching
+ * rule applies, and so does the order of a mesh's axes; the order of options does not count.
  *
  * Thread class: pure functions.
  *
@@ -13,9 +13,9 @@
 
 #include "check/baseline.h"
 
-/* Report each difference at the line where it is: a changed value at the value, a new line at its
- * key, one that is gone at the line before it, of those that are still there.  `place` is for
- * differences without a place of their own. */
+/* Report each difference at its line: a changed value at the value, a new line at the key, a removed
+ * line at the preceding line that still exists.  `place` is for differences without a place of
+ * their own. */
 void baseline_lines_diff(struct diag *causes, const struct baseline *was, const struct baseline *is,
                          struct place place);
 

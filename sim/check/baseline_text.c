@@ -140,7 +140,7 @@ static const struct yaml_node *find(const struct yaml_node *map, const char *key
         node = yaml_find(map, "lies"); /* the key in older baselines */
     if (node && node->kind == kind)
         return node;
-    diag_error(diag, node ? node->place : map->place, "no '%s' as a baseline has it", key);
+    diag_error(diag, node ? node->place : map->place, "no '%s' in the form of a baseline", key);
     return NULL;
 }
 
@@ -205,7 +205,7 @@ static void read_given(struct baseline *b, const struct yaml_node *map, struct d
         const struct yaml_node *node = given->items[i];
 
         if (node->kind != YAML_TEXT)
-            diag_error(diag, node->place, "what was given could not be read");
+            diag_error(diag, node->place, "the given options could not be read");
         else if (baseline_add_given(b, given->keys[i]->text, node->text,
                                     (struct place){NULL, 0, 0}) != SHD_OK)
             diag_no_memory(diag);
@@ -251,7 +251,7 @@ static void read_figure(struct baseline *b, const char *key, const struct yaml_n
     while (id < NFIGURES && (!figure_table[id].kept || strcmp(figure_table[id].key, key) != 0))
         id++;
     if (id == NFIGURES)
-        diag_error(diag, node->place, "'%s' is no figure that a baseline keeps", key);
+        diag_error(diag, node->place, "'%s' is not a figure of baselines", key);
     else if (figure_is_whole(id))
         figures_set_whole(&b->figures, id, read_number(map, key, diag));
     else if (end && end != node->text && !*end && isfinite(seconds) && seconds >= 0)
@@ -306,7 +306,7 @@ static void read_words(struct baseline_file *file, const struct yaml_node *root,
         const struct yaml_node *node = list->items[i];
 
         if (node->kind != YAML_TEXT)
-            diag_error(diag, node->place, "not a word, as 'devices=64'");
+            diag_error(diag, node->place, "expected an option, e.g. 'devices=64'");
         else if ((file->words[file->nwords] = strdup(node->text)) != NULL)
             file->nwords++;
         else

@@ -114,11 +114,11 @@ void baseline_verdict(struct text *out, const struct baseline *was, const struct
     if (!is_other || !add_by_token(out, was, is))
         text_addf(out, "%s: ", is_other || !judgement ? "neither worse nor better" : judgement);
     if (!judgement)
-        text_addf(out, "%sas many bytes received, as much memory and as many flops%s",
+        text_addf(out, "%sequal bytes received, memory and flops%s",
                   a[FIGURE_MODELLED_STEP].known && b[FIGURE_MODELLED_STEP].known
-                      ? "as long a step, "
+                      ? "equal step time, "
                       : "",
-                  is_other ? "" : ", but not the same layout");
+                  is_other ? "" : ", but another layout");
     for (size_t i = 0; i < n; i++) {
         if (baseline_has_same(was, is, ids[i]))
             continue;

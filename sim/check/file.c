@@ -17,12 +17,12 @@
 #include "run/ranks/ranks.h"
 #include "report/outcome.h"
 
-#define OLDER                                                                              \
-    "it is of an older shardsim, without what was given and the modelled step; 'shardsim " \
-    "check --update' adds them"
-#define OLD_FORMAT                                                                              \
-    "its baseline is of format 1, which has other keys for figures; 'shardsim check --update' " \
-    "writes format 2"
+#define OLDER                                                                                 \
+    "its baseline is of an older shardsim, without the given options and the modelled step; " \
+    "'shardsim check --update' adds them"
+#define OLD_FORMAT                                                                           \
+    "its baseline has format 1, with old keys of figures; 'shardsim check --update' writes " \
+    "format 2"
 
 /* A strategy that was tried. */
 struct strategy_check {
@@ -41,7 +41,7 @@ struct file_check {
     size_t nwords;
     struct check_script script; /* of such a file; zeroed until it is read */
     struct text hardware;       /* as a value of --set */
-    char *imported;             /* the name of its scenario in places, which are no lines of it */
+    char *imported;             /* name of the imported scenario in messages, without line numbers */
     struct text told;   /* packed outcomes, for the answer */
     struct check_stored stored;
     struct strategy_check *done;
@@ -184,8 +184,8 @@ static void add_reasons(struct diag *out, const struct file_check *f,
     diag_append(out, &c->wrong);
     if (f->was_called && c->changed_kind == OUTCOME_NEW && !c->wrong.nerrors)
         diag_error(out, (struct place){f->path, 0, 0},
-                   "has no baseline, and is the same as %s was: renamed?  'shardsim check --update "
-                   "--prune' takes its baseline along",
+                   "has no baseline, and equals that of %s: renamed? 'shardsim check --update "
+                   "--prune' moves the baseline",
                    f->was_called);
     else
         diag_append(out, &c->changes);
@@ -206,7 +206,7 @@ static int judge(struct file_check *f, const struct strategy_check *s)
         kind = c->changed_kind;
     if (f->wish->update && kind != OUTCOME_PASSED && !c->wrong.nerrors)
         diag_error(&reasons, (struct place){f->path, 0, 0},
-                   "not accepted, for another strategy of this file is wrong");
+                   "not accepted, because another strategy of this file is wrong");
     exit = note_outcome(f, kind, f->path, s->scenario->strategy, &reasons, s);
     diag_fini(&reasons);
     return exit;
@@ -296,7 +296,7 @@ static int check_left_over(struct file_check *f)
         if (!f->wrong && !is_there(f, f->stored.was.list[i].name))
             exit = note_words(f, f->wish->update ? OUTCOME_PASSED : OUTCOME_MISSING,
                               f->stored.was.list[i].name,
-                              "there is a baseline, but no such strategy any more");
+                              "it has a baseline, but the file no longer has this strategy");
     return exit;
 }
 

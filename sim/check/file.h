@@ -19,17 +19,17 @@ enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */
     CHECK_BASELINE, /* a baseline to be written: its path and its text */
     CHECK_SAME,     /* the baseline needs no change */
-    CHECK_RENAMED   /* the former name of this file, of a baseline that matches */
+    CHECK_RENAMED   /* the former name of this file: a matching orphaned baseline */
 };
 
-/* Pack a task: a file of the list, and the baselines beside its own that are without a file, one of
+/* Pack a task: a file of the list, and the orphaned baselines in the folder of its baseline, one of
  * which may be this file's under a former name. */
 void check_file_ask(struct text *out, const struct check_item *item, const struct check_list *list);
 
 /* The work of a farm_crew, whose `arg` is a struct check_wish. */
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);
 
-/* Print that there is no memory; returns CMD_CANNOT. */
+/* Print an out-of-memory error; returns CMD_CANNOT. */
 int check_no_memory(void);
 
 #endif /* CHECK_FILE_H */

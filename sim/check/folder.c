@@ -47,9 +47,7 @@ static int tell_orphan(struct check *c, const char *suite, const char *path, con
 
     text_add(&text, "a baseline without a scenario");
     if (renamed)
-        text_addf(&text,
-                  ", and %s is the same now: renamed?  'shardsim check --update --prune' takes "
-                  "it along",
+        text_addf(&text, ", equal to %s now: renamed? 'shardsim check --update --prune' moves it",
                   renamed);
     else
         text_add(&text, "; 'shardsim check --update --prune' removes it");
@@ -176,15 +174,15 @@ static void say_verdict(const struct check *c)
     size_t nfailures = c->tell.nfailures, nerrors = c->tell.nerrors, n = c->tell.noutcomes;
 
     if (c->wish.update)
-        cmd_note("%zu baseline%s written, %zu already so; below %s", c->nwritten,
+        cmd_note("%zu baseline%s written, %zu unchanged; below %s", c->nwritten,
                  c->nwritten == 1 ? "" : "s", c->nsame, c->folder ? c->folder : c->root);
     if (nfailures > 0)
-        fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailures,
+        fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong, see 'not ok' above\n", nfailures,
                 n, nfailures == 1 ? "is" : "are");
     if (nerrors > 0)
-        fprintf(stderr, "shardsim: %zu of %zu could not be read: see 'not ok' above\n", nerrors, n);
+        fprintf(stderr, "shardsim: %zu of %zu could not be read, see 'not ok' above\n", nerrors, n);
     if (nfailures + nerrors == 0 && !c->wish.update)
-        fprintf(stderr, "shardsim: %zu of %zu as in the baselines\n", n, n);
+        fprintf(stderr, "shardsim: %zu of %zu equal their baselines\n", n, n);
 }
 
 /* End the check with what was told; the exit status. */
@@ -197,16 +195,15 @@ static int end_check(struct check *c, int exit)
     return exit;
 }
 
-/* Check the single file that was named, which is one of the list. */
+/* Check the single file that was named, an item of the list. */
 static int check_only(struct check *c)
 {
     for (size_t i = 0; i < c->list.nitems; i++)
         if (!strcmp(c->list.items[i].suite, c->only))
             return end_check(c, check_items(c, &c->list.items[i], 1));
     /* Hidden, or written otherwise: "a//b". */
-    cmd_error(
-        "%s is not among the scenarios below %s; expected the path by which it is found there",
-        c->only, c->dir);
+    cmd_error("%s is not a scenario in the folder %s; expected its path relative to the folder",
+              c->only, c->dir);
     return CMD_USAGE;
 }
 
@@ -285,8 +282,8 @@ static int take_script(struct check *c)
     if (!check_is_job(path) && check_say_kind(path))
         return CMD_USAGE;
     if (!check_is_job(path)) {
-        cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml, or options of "
-                  "a job that 'shardsim import' reads: of Megatron-LM, torchtitan, vLLM, SGLang",
+        cmd_error("%s is not a scenario; expected a file that ends in .yaml or .yml, or a job that "
+                  "'shardsim import' reads (Megatron-LM, torchtitan, vLLM, SGLang)",
                   path);
         return CMD_USAGE;
     }
@@ -305,7 +302,7 @@ static int take_script(struct check *c)
                                                                        : take_baseline_above(c);
 }
 
-/* Take a single file, which is checked as part of its folder. */
+/* If a single file was named, check only this file of its folder. */
 static int take_file(struct check *c)
 {
     const char *path = c->dir, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -330,14 +327,14 @@ static void say_left_out(const struct check_list *list)
 {
     size_t n = list->nleft_out;
 
-    fprintf(stderr, "shardsim: %zu file%s left out", n, n == 1 ? "" : "s");
+    fprintf(stderr, "shardsim: %zu file%s skipped", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n && i < LEFT_OUT_MAX; i++) {
         fputs(i ? ", " : ": ", stderr);
         escape_put(stderr, list->left_out[i]);
     }
     if (n > LEFT_OUT_MAX)
         fprintf(stderr, " and %zu more", n - LEFT_OUT_MAX);
-    fputs(n ? "; 'shardsim check --help' says which are\n" : "\n", stderr);
+    fputs(n ? "; see 'shardsim check --help'\n" : "\n", stderr);
 }
 
 static int check_script(struct check *c)
@@ -356,8 +353,8 @@ static bool is_there(const char *dir, const char *name)
     return is;
 }
 
-/* List the files of the folder that was named: with its baselines beside it; as a project, whose
- * baselines are in it; or with both. */
+/* List the files of the named folder.  Baselines are in a folder next to the named one; in
+ * BASELINES_ROOT inside a project; or in both. */
 static int list_folder(struct check *c, struct shd_error *err)
 {
     char *within = check_join(c->dir, BASELINES_ROOT);
@@ -389,14 +386,14 @@ static int list_files(struct check *c, struct shd_error *err)
         status = check_list_add(&c->list, ".", c->root, CHECK_TAKE_KEPT, err);
     if (status == SHD_OK && !named && c->list.nitems == 0)
         return shd_error_set(err, SHD_EINVAL,
-                             "there is no folder or file '%.100s'; expected 'shardsim check DIR', "
-                             "where the scenarios are, or one of them",
+                             "no folder or file '%.100s'; expected 'shardsim check DIR', the "
+                             "folder of the scenarios, or one of them",
                              c->dir);
     if (status == SHD_OK && c->list.nitems == 0)
-        return shd_error_set(err, SHD_ENOTFOUND,
-                             "%.100s has no scenario, which ends in .yaml or .yml, and no launch "
-                             "script of a known program",
-                             c->dir);
+        return shd_error_set(
+            err, SHD_ENOTFOUND,
+            "%.100s has neither a scenario (.yaml, .yml) nor a launch script of a known program",
+            c->dir);
     return status;
 }
 
@@ -419,13 +416,12 @@ static int check_all(struct check *c)
     int exit;
 
     if (c->wish.update && check_is_on("CI")) {
-        cmd_error("--update is refused where CI is set: accept changes where "
-                  "a person looks at them");
+        cmd_error("--update is refused where CI is set: baselines need human review");
         return CMD_USAGE;
     }
     exit = take_file(c);
     if (exit == CMD_OK && c->wish.nwords > 0 && !c->only_script) {
-        cmd_error("--%s is for a script, which was to be named, too", c->wish.words[0]);
+        cmd_error("--%s needs a launch script as an argument", c->wish.words[0]);
         return CMD_USAGE;
     }
     return exit != CMD_OK ? exit : c->only_script ? check_script(c) : check_folder(c);

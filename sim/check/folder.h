@@ -1,4 +1,4 @@
-/* folder.h - every scenario below a folder, or one of them, against its baseline.
+/* folder.h - check every scenario below a folder, or a single one, against its baseline.
  *
  * Thread class: owned by one thread.
  *
@@ -21,8 +21,8 @@ struct check {
     const char *root;       /* of all baselines, beside the folder */
     char *folder;           /* of the baselines of this folder */
     char *own_dir;          /* of `only`; NULL: a folder was named */
-    char *own_only;         /* `only`, if that is no part of what was named; else NULL */
-    bool only_script;       /* `only` is a script, whose folder is not looked at */
+    char *own_only;         /* storage of `only`, if not a part of the named path; else NULL */
+    bool only_script;       /* `only` is a script: its folder is not listed */
     const char *only;       /* the single file to check, below the folder; NULL: all files */
     size_t nwritten, nsame; /* baselines, with --update */
     struct farm *farm;      /* over all ranks; a task is a file */

@@ -15,7 +15,7 @@
 struct folder {
     char **paths; /* relative to the folder: "block/fsdp.yaml"; sorted */
     size_t npaths;
-    char **left_out; /* relative and sorted: files that were skipped though they may be wanted */
+    char **left_out; /* relative and sorted: skipped files that may have been meant */
     size_t nleft_out;
 };
 

@@ -339,7 +339,7 @@ bool check_list_has_baseline(const char *folder, const char *suite)
     return found;
 }
 
-/* A folder's path from the working folder, if it is there or below; else as it is. */
+/* The path of a folder relative to the working folder or, if outside of the latter, unchanged. */
 static char *from_here(const char *path)
 {
     char *here = realpath(".", NULL);

@@ -119,7 +119,8 @@ static void read_word(struct check_script *s, struct conversion *o, const char *
         o->nwith += fields[i].text == &o->with[o->nwith].path;
         return;
     }
-    diag_error(diag, (struct place){NULL, 0, 0}, "--%.60s is no option of a script", word);
+    diag_error(diag, (struct place){NULL, 0, 0}, "--%.60s is not an option of a launch script",
+               word);
 }
 
 static const char *file_of(const char *word, size_t length)
@@ -190,8 +191,8 @@ static bool take_option(void *arg, const struct import_given *option)
     struct taker *t = arg;
 
     if (option->unplanned)
-        diag_error(&t->script->unplanned, option->name_place, "%s is not planned: %s", option->name,
-                   option->unplanned);
+        diag_error(&t->script->unplanned, option->name_place, "%s cannot be planned: %s",
+                   option->name, option->unplanned);
     if (!t->script->unplanned.no_memory &&
         baseline_add_line(&t->script->lines, option->name, option->value, option->name_place,
                           option->place) == SHD_OK)
@@ -212,8 +213,8 @@ static void convert(struct check_script *s, struct conversion *o, struct diag *d
         diag_failure(diag, (struct place){o->path, 1, 1}, status, "%s", err.text);
     else if (!o->source)
         diag_error(diag, (struct place){o->path, 1, 1},
-                   "neither a scenario, which ends in .yaml or .yml, nor a job of Megatron-LM, "
-                   "torchtitan, vLLM or SGLang");
+                   "neither a scenario (.yaml, .yml) nor a job of Megatron-LM, torchtitan, vLLM or "
+                   "SGLang");
     else
         conversion_of_job(o, &file, &s->scenario, &(struct conversion_taker){take_option, &taker},
                           diag);
@@ -229,7 +230,7 @@ void check_script_init(struct check_script *out, const char *path, const char *c
     out->lines.has_lines = true;
     for (size_t i = 0; i < nwords; i++) {
         if (o.ngiven == IMPORT_GIVEN_MAX - 1 || o.nwith == IMPORT_FILES_MAX - 1) {
-            diag_error(diag, (struct place){NULL, 0, 0}, "too many options for a script");
+            diag_error(diag, (struct place){NULL, 0, 0}, "too many options of a launch script");
             return;
         }
         read_word(out, &o, words[i], diag);

@@ -1,8 +1,8 @@
 /* script.h - a launch script, or another file of options of a training job, checked as the
  * scenario that `shardsim import` makes of it.
  *
- * What the file leaves open (its devices, variables, the cluster) is given as words, "devices=64",
- * which its baseline keeps.
+ * Settings missing in the file (devices, variables, the cluster) are given as words, "devices=64",
+ * and stored in the baseline.
  *
  * Thread class: owned by one thread.
  *
@@ -23,19 +23,19 @@
 /* Whether a file is a script by its name: it does not end as scenarios do. */
 bool check_is_script(const char *name);
 
-/* Whether a file is one of those that can be checked so, by what is in it. */
+/* Whether a file's content is a launch script or job config that `shardsim check` can check. */
 bool check_is_job(const char *path);
 
-/* Report what a file is that cannot be checked, and what reads such files.  False: it is of no
- * known kind, and nothing is reported. */
+/* For a file that cannot be checked, report its kind and the command that reads it.  False: unknown
+ * kind, and nothing is reported. */
 bool check_say_kind(const char *path);
 
-/* Whether a file is a job of a program that is known by its name, or has options of torchtitan; not
- * every file that speaks of them. */
+/* Whether a file launches a program known by name, or has options of torchtitan; a file that only
+ * mentions them does not. */
 bool check_launches(const char *path);
 
-/* Merge the words that a baseline keeps with those that are given, which take the place of kept
- * ones of the same option, variable or file.  `out` has room for all; returns how many there are.
+/* Merge a baseline's words with the given words.  A given word replaces the baseline's word of the
+ * same option, variable or file.  `out` has room for all; returns their number.
  */
 size_t check_script_merge(const char **out, const char *const *kept, size_t nkept,
                           const char *const *given, size_t ngiven);
@@ -44,7 +44,7 @@ struct check_script {
     struct text scenario;  /* as import writes it */
     struct baseline lines; /* only the lines: the words, then the options of the file */
     const char *hardware;  /* of the words; NULL: none */
-    struct diag unplanned; /* options that the scenario does not say, at their places */
+    struct diag unplanned; /* options that the scenario cannot express, at their places */
 };
 
 /* Read a script.  Faults go to `diag`, at their places in the script.  Free with

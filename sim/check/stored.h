@@ -1,4 +1,4 @@
-/* stored.h - the baselines of `shardsim check` as they are stored: their paths, and read.
+/* stored.h - the stored baselines of `shardsim check`: their paths, and how to read them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +13,11 @@
 #include "check/baseline.h"
 
 #define CHECK_FOREIGN \
-    "the first line is not that of a baseline, so this is left as it is; move it away"
+    "the first line is not a baseline's, so the file is not overwritten; move the file away"
 
 struct check_stored {
-    struct text text; /* "" where there is no file */
-    bool is_foreign;  /* the file in its place is not a baseline, or cannot be read */
+    struct text text; /* "" if the file does not exist */
+    bool is_foreign;  /* the file at the path is not a baseline, or cannot be read */
     struct baseline_file was;
 };
 
@@ -26,8 +26,8 @@ struct check_stored {
         .text = TEXT_INIT \
     }
 
-/* Read a file into an initial struct; a file that is not there is no error.  SHD_EINVAL (not a
- * baseline) and the statuses of reading, told in `faults`.  Freed with check_stored_fini() either
+/* Read a file into an initial struct; a missing file is no error.  SHD_EINVAL (not a baseline) and
+ * the statuses of reading, with messages in `faults`.  Free with check_stored_fini() either
  * way. */
 int check_stored_read(struct check_stored *out, const char *path, struct diag *faults);
 
@@ -39,7 +39,7 @@ bool check_is_baseline(const char *path);
 /* "dir/name", or the name alone in "."; the caller frees it.  NULL: no memory. */
 char *check_join(const char *dir, const char *name);
 
-/* The path of a file's baseline, of the file's path below its folder.  As check_join(). */
+/* The path of a file's baseline; `suite` is the file's path below its folder.  Like check_join(). */
 char *check_join_baseline(const char *folder, const char *suite);
 
 #endif /* CHECK_STORED_H */

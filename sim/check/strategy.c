@@ -111,10 +111,11 @@ static void find_wrong_numbers(struct check_strategy *c, const struct work_item 
                        result_kind(check->kind), check->name, check->relative, r->tolerance);
     }
     if (r->verified && r->step.error > 1)
-        diag_error(&c->wrong, item->scenario->place,
-                   "%s for %s is not what it was given makes: error %.3g of its bound",
-                   program_step_name(&r->program->ops[r->step_op]),
-                   r->program->ops[r->step_op].name, r->step.error);
+        diag_error(
+            &c->wrong, item->scenario->place,
+            "%s for %s differs from the op applied to its own inputs: error %.3g of its bound",
+            program_step_name(&r->program->ops[r->step_op]), r->program->ops[r->step_op].name,
+            r->step.error);
     set_kind(c, OUTCOME_WRONG);
 }
 
@@ -127,20 +128,19 @@ static void find_unfit(struct check_strategy *c, const struct work_item *item,
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
                    "does not fit: a device needs %s, and limits.memory is %s; make it fit "
-                   "('shardsim plan' lists what would), or take the limit out",
+                   "('shardsim plan' lists changes), or remove the limit",
                    needs.text, units_print_bytes(limit).text);
     else if (!host_fits(modelled))
         diag_error(
             &c->wrong, scenario_place(item->scenario, scenario_offload_option(item->scenario)),
-            "does not fit: a node needs %s of its host's memory, and that of the cluster has "
-            "%s; offload less, or name another cluster",
+            "does not fit: a node needs %s of host memory, and the cluster has %s; offload less, "
+            "or use another cluster",
             units_print_bytes(host_node_bytes(modelled)).text,
             units_print_bytes((uint128)modelled->modelled->hardware->host.memory_bytes).text);
     else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
-                   "does not fit: a device needs %s beside what its runtime does, and that of the "
-                   "cluster has %s; make it fit ('shardsim plan' tells more), or name another "
-                   "cluster",
+                   "does not fit: a device needs %s beside the runtime's own, and the cluster has "
+                   "%s; make it fit (see 'shardsim plan'), or use another cluster",
                    needs.text,
                    units_print_bytes((uint128)modelled->modelled->hardware->memory_bytes).text);
     set_kind(c, OUTCOME_DOES_NOT_FIT);
@@ -197,20 +197,19 @@ static void tell_version(struct check_strategy *c, const struct baseline *was, s
 
     if (is_same && by_other) {
         c->changed_kind = OUTCOME_TOOL_CHANGED;
-        diag_error(
-            &c->changes, place,
-            "this file says the same as when shardsim %.20s wrote the baseline: what differs "
-            "comes with shardsim " PACKAGE_VERSION,
-            was->by);
+        diag_error(&c->changes, place,
+                   "this file is unchanged since shardsim %.20s wrote the baseline: the difference "
+                   "comes from shardsim " PACKAGE_VERSION,
+                   was->by);
     } else if (by_other) {
         diag_error(&c->changes, place,
-                   "shardsim %.20s wrote the baseline, and this is " PACKAGE_VERSION
-                   ": some of it may come with that",
+                   "shardsim %.20s wrote the baseline; this is " PACKAGE_VERSION
+                   ": part of the difference may come from the version",
                    was->by);
     } else if (is_same) {
         diag_error(&c->changes, place,
-                   "this file says the same as before: what it names may differ, such as the file "
-                   "of a cluster or of a model");
+                   "this file is unchanged; a file named in it may differ, e.g. the cluster's "
+                   "or the model's");
     }
 }
 
@@ -335,8 +334,7 @@ static int compare(struct check_strategy *c, const struct work_item *item,
         baseline_keep_close(&c->now, was);
     } else {
         if (c->wrong.nerrors == 0)
-            diag_error(&c->changes, place,
-                       "has no baseline yet; 'shardsim check --update' writes one");
+            diag_error(&c->changes, place, "has no baseline; 'shardsim check --update' writes it");
         diag_append(&c->changes, &lint);
     }
     diag_fini(&changes);
@@ -363,7 +361,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     if (status == CMD_INTERRUPTED || status == CMD_CANNOT)
         return status;
     if (!result.record) {
-        diag_error(&out->wrong, place, "could not be executed; standard error says why");
+        diag_error(&out->wrong, place, "could not be executed; see standard error");
         set_kind(out, OUTCOME_NOT_RUN);
         return CMD_OK;
     }
@@ -385,7 +383,7 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
     record_destroy(plan);
     if (status == SHD_OK)
         return CMD_OK;
-    log_error(&work->log, "%s: no memory for what there is now", place.file);
+    log_error(&work->log, "%s: no memory for the present state", place.file);
     return CMD_CANNOT;
 }
 

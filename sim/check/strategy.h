@@ -17,19 +17,19 @@ struct check_wish {
     bool plan, update, quiet, verbose;
     uint64_t whole_bytes;
     const char *memory; /* NULL: the default */
-    char *words[CHECK_WORDS_MAX]; /* owned; for a script, "devices=64", beside those that its
-                                           baseline keeps */
+    char *words[CHECK_WORDS_MAX]; /* owned; settings of a script, "devices=64", in addition to the
+                                           baseline's */
     size_t nwords;
 };
 
-/* What a strategy is compared with: its baseline, in which the places of options in the scenario
- * are filled in (NULL: there is none); and the lines of the script that it was made of (NULL: the
- * scenario is the file). */
+/* The comparison's other side: the strategy's baseline, with the places of options in the scenario
+ * filled in (NULL: none); and the lines of the script from which the scenario was made (NULL: not
+ * made from a script). */
 struct check_before {
     struct baseline *was;
     const struct baseline *lines;
     const struct diag
-        *unplanned; /* options of a script that the scenario does not say; NULL: none */
+        *unplanned; /* options of a script that the scenario cannot express; NULL: none */
 };
 
 struct check_strategy {

@@ -118,7 +118,7 @@ static void add_stop(const struct check_tell *t, int exit, struct text *out)
     else if (t->why[0])
         escape_add(out, t->why);
     else
-        text_add(out, "cannot go on here; standard error says why");
+        text_add(out, "cannot continue; see standard error");
     text_add(out, "\n");
 }
 

@@ -17,24 +17,24 @@ struct check_tell {
     struct outcome *outcomes;
     size_t noutcomes;
     size_t nfailures, nerrors;
-    char why[SHD_ERROR_TEXT_MAX]; /* the check stops; "": that was said on standard error */
+    char why[SHD_ERROR_TEXT_MAX]; /* the check stops; "": already printed on standard error */
 };
 
 void check_tell_fini(struct check_tell *tell);
 
-/* Tell of an outcome: in words, or as another rank has packed it.  The exit status. */
+/* Report an outcome: given in words, or packed by another rank.  Returns the exit status. */
 int check_tell_words(struct check_tell *tell, enum outcome_kind kind, const char *file,
                      const char *suite, const char *name, const char *words);
 int check_tell_packed(struct check_tell *tell, struct unpack *from);
 
-/* Say why the check cannot go on, on standard error and at the end of the report; CMD_CANNOT. */
+/* Print why the check stops, on standard error and at the end of the report; returns CMD_CANNOT. */
 int check_tell_stop(struct check_tell *tell, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* The end of the report: the plan of TAP, or why it stops; JUnit.  The exit status of it all, where
- * `exit` is what has come of the work. */
+/* Print the end of the report: the TAP plan, or why the check stops; and JUnit.  Returns the exit
+ * status of the whole check, given the work's. */
 int check_tell_end(struct check_tell *tell, int exit);
 
-/* Whether an environment variable is set to something that means yes. */
+/* Whether an environment variable is set to a true value. */
 bool check_is_on(const char *name);
 
 #endif /* CHECK_TELL_H */

@@ -123,8 +123,8 @@ static const char *option_hint(const struct args_line *line, const struct neares
     else if (*scenario_nearest_option(near->word, key, sizeof key) &&
              (foreign_means(near->word, key) || is_slip(near->word, key)))
         snprintf(buf, OPTION_HINT_MAX,
-                 find_short(line, 's') ? "; a scenario says it: --set %s=VALUE"
-                                       : "; a scenario says it, by its key %s",
+                 find_short(line, 's') ? "; set the scenario's key: --set %s=VALUE"
+                                       : "; set %s in the scenario",
                  key);
     else
         buf[0] = '\0';
@@ -188,7 +188,7 @@ void args_error(const struct args_line *line, const char *fmt, ...)
     escape_add(&shown, text_get(&raw));
     whole = !shown.failed && !raw.failed;
     fprintf(stderr, "%s: %s\nTry '%s --help'.\n", line->program,
-            whole ? text_get(&shown) : "no memory to say why", line->program);
+            whole ? text_get(&shown) : "out of memory", line->program);
     text_fini(&raw);
     text_fini(&shown);
     exit(whole ? CMD_USAGE : CMD_CANNOT);

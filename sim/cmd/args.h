@@ -28,44 +28,44 @@
 
 #define ARGS_COLOUR "auto|always|never"
 
-/* The row of --force of a command that writes a file for people to go on with (cmd_check_new()). */
-#define ARGS_FORCE(type, field)                                                                  \
-    {                                                                                            \
-        "force", 0, NULL, args_switch, ARGS_AT(type, field), 0, 0, "Replace a file of that name" \
+/* The row of --force of a command that writes a file for users to edit (cmd_check_new()). */
+#define ARGS_FORCE(type, field)                                                                 \
+    {                                                                                           \
+        "force", 0, NULL, args_switch, ARGS_AT(type, field), 0, 0, "Overwrite an existing FILE" \
     }
 
 /* The value of --memory: where the memory of devices comes from. */
 #define ARGS_MEMORY "jemalloc|mmap|malloc"
-#define ARGS_MEMORY_DOC                                                                           \
-    "Device memory from an arena of jemalloc for each device, from pages mapped for it, or from " \
-    "malloc. If not given: jemalloc, but mmap from the number of devices on at which arenas "     \
-    "would take more than the devices' arrays (and than 16 MiB)"
+#define ARGS_MEMORY_DOC                                                                          \
+    "Device memory: a jemalloc arena for each device, pages mapped for each device, or malloc. " \
+    "Default: jemalloc, or mmap if the arenas themselves would take more than the devices' "     \
+    "arrays and more than 16 MiB"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
 #define ARGS_EXIT_STATUS(failed)                                                      \
     "Exit status:\n"                                                                  \
-    "  0    all well\n" failed "  2    bad input or usage\n"                          \
-    "  3    could not run here: no memory, no threads, or a file cannot be written\n" \
+    "  0    success\n" failed "  2    invalid input or usage\n"                       \
+    "  3    cannot run here: out of memory or threads, or a file cannot be written\n" \
     "  130  interrupted"
 
 struct args_line; /* a command line that is being parsed */
 
-/* The value of an option, or a word that is none. */
+/* The value of an option, or an operand. */
 struct args_value {
     const struct args_line *line;
     const struct args_row *row;
     char *arg; /* NULL: left out */
-    void *at;  /* the field that it goes to */
+    void *at;  /* the field to set */
 };
 
-/* Take a value to its field. */
+/* Store a value in its field. */
 typedef void args_take(const struct args_value *value);
 
 struct args_row {
-    const char *name; /* NULL: `help` is a heading of the rows behind it */
+    const char *name; /* NULL: `help` is a heading of the following rows */
     int letter;       /* the short form, or 0; with ARGS_BARE the value may be left out */
     const char *value;
-    args_take *take; /* NULL: the name is another for the row before it */
+    args_take *take; /* NULL: the name is an alias of the previous row */
     size_t at;       /* the field's offset in the command's struct */
     size_t size;     /* the field's bytes; of a list, the offset of its count */
     long least, most;
@@ -77,20 +77,20 @@ struct args_row {
 #define ARGS_AT(type, field) offsetof(type, field), sizeof(((type *)0)->field)
 #define ARGS_LIST(type, list, count) offsetof(type, list), offsetof(type, count)
 
-/* Words that are no options. */
+/* Operands: words that are not options. */
 struct args_word {
     args_take *take;     /* NULL: there are none */
     size_t at, size;     /* as of a row */
-    const char *again;   /* message for a word too much, with %s for it; NULL: any number is good */
-    const char *missing; /* message where there is none; NULL: none is needed */
+    const char *again;   /* message for an excess word, %s; NULL: any number is accepted */
+    const char *missing; /* message if there is none; NULL: optional */
 };
 
-/* Options and words of a struct that several commands have within their own. */
+/* Options and operands of a struct that several commands embed in their own. */
 struct args_part {
     const struct args_row *rows; /* ended by {0}; NULL: none */
     struct args_word word;
-    /* Give the struct its defaults, and room for `argc` words; false: no memory, with a message.
-     * NULL: it has them. */
+    /* Set the struct's defaults, and allocate room for `argc` words; false: no memory, with a
+     * message.  NULL: nothing to do. */
     bool (*begin)(void *part, int argc);
 };
 
@@ -103,12 +103,12 @@ struct args {
     const char *operands; /* the words in the line of usage; NULL: none */
     const char *help;
     void (*more)(struct text *out); /* prints the text for \f; NULL: the help has no \f */
-    /* Whether options go together, at the end of the line; NULL: all do. */
+    /* Check combinations of options, at the end of the line; NULL: all are valid. */
     void (*check)(const struct args_line *line, void *input);
 };
 
-/* Parse a command line into *input, the command's struct with its defaults; does not return when
- * the line is not good, nor after --help. */
+/* Parse a command line into *input, the command's struct with its defaults; does not return if the
+ * line is invalid, nor after --help. */
 void args_parse(const struct args *args, int argc, char **argv, void *input);
 
 /* Print an error, with names shown as base/escape.h says, and end the program. */

@@ -115,7 +115,7 @@ void args_list(const struct args_value *v)
     size_t *n = count_of(v);
 
     if (*n == (size_t)v->row->most)
-        args_error(v->line, "--%s more than %ld times", v->row->name, v->row->most);
+        args_error(v->line, "--%s is given more than %ld times", v->row->name, v->row->most);
     ((const char **)v->at)[(*n)++] = v->arg;
 }
 

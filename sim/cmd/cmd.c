@@ -37,10 +37,10 @@ static void report_missing(const struct cmd *const *table, const char *program, 
     if (near->best)
         cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near).text);
     else if (*near->word == '-')
-        cmd_error("%s '%s'; expected one first, and its options behind it: %s", missing, near->word,
+        cmd_error("%s '%s'; before options, expected one of %s", missing, near->word,
                   text_get(&rows));
     else if (is_file(near->word))
-        cmd_error("%s '%s'; expected one before the file: %s", missing, near->word,
+        cmd_error("%s '%s'; before the file, expected one of %s", missing, near->word,
                   text_get(&rows));
     else
         cmd_error("%s '%s'; expected one of %s", missing, near->word, text_get(&rows));

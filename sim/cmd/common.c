@@ -22,10 +22,9 @@ static const struct args_row work_rows[] = {
     {"quiet", 'q', NULL, args_switch, ARGS_AT(struct work, log.quiet), 0, 0,
      "No progress on stderr"},
     {"set", 's', "KEY=VALUE", args_words, ARGS_LIST(struct work, sets, nsets), 0, 0,
-     "Override a value of the scenario, e.g. --set model.d_ff=4096 or --set 'mesh={dp: 4}'; may be "
-     "given several times"},
+     "Override a scenario key, e.g. --set model.d_ff=4096 or --set 'mesh={dp: 4}'; repeatable"},
     {"strategy", 'S', "NAME", args_words, ARGS_LIST(struct work, strategies, nstrategies), 0, 0,
-     "Only this strategy of the file; may be given several times"},
+     "Only this strategy of the file; repeatable"},
     {0}};
 
 static bool begin_work(void *part, int argc)
@@ -39,8 +38,8 @@ const struct args_part common_work = {
 static const struct args_row spread_rows[] = {
 #ifdef WITH_MPI
     {"spread", 0, "AXIS", args_text, ARGS_AT(struct work, spread_axis), 0, 0,
-     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if "
-     "not given, devices that follow each other"},
+     "Under mpirun: split the devices over ranks by their coordinate on this mesh axis (default: "
+     "by consecutive ids)"},
 #endif
     {0}};
 
@@ -50,19 +49,19 @@ static const struct args_row trials_rows[] = {
     COMMON_SAVE(struct trials, save),
     COMMON_COLOUR(struct trials, colour),
     {"json", 'j', NULL, args_switch, ARGS_AT(struct trials, json), 0, 0,
-     "Print the machine form: an object a strategy, an array of several"},
+     "Print JSON: one object, or an array if there are several strategies"},
     {"verbose", 'v', NULL, args_switch, ARGS_AT(struct trials, verbose), 0, 0,
-     "List every kind of collective, where there are many"},
+     "List all kinds of collectives, even if there are many"},
     {0}};
 
 const struct args_part common_trials = {.rows = trials_rows};
 
 static const struct args_row sides_rows[] = {
     {"plan", 0, NULL, args_switch, ARGS_AT(struct sides_request, plan), 0, 0,
-     "On paper: nothing is executed, replayed or verified; times are those of the cluster that the "
-     "scenario names"},
+     "Analytical: nothing is executed, replayed or verified; times are modelled on the scenario's "
+     "cluster"},
     {"output", 'o', "FILE", args_text, ARGS_AT(struct sides_request, path), 0, 0,
-     "Write to a file; standard output if not given"},
+     "Write to a file (default: standard output)"},
     {0}};
 
 const struct args_part common_sides = {.rows = sides_rows};
@@ -79,14 +78,14 @@ void common_save(const struct args_value *v)
 
 static const struct args_row chosen_rows[] = {
     {"set", 's', "KEY=VALUE", args_list, ARGS_LIST(struct chosen, sets, nsets), 0, CHOSEN_SETS_MAX,
-     "Override a value of the scenario, e.g. --set model.d_ff=4096; may be given several times"},
+     "Override a scenario key, e.g. --set model.d_ff=4096; repeatable"},
     {"strategy", 'S', "NAME", args_text, ARGS_AT(struct chosen, strategy), 0, 0,
-     "The strategy of the file, where it has several"},
+     "The strategy to use, if the file has several"},
     {0}};
 
 const struct args_part common_chosen = {.rows = chosen_rows,
                                         .word = {args_text, ARGS_AT(struct chosen, path),
-                                                 "one scenario at a time; '%s' is too much",
+                                                 "one scenario at a time; '%s' is a second one",
                                                  NO_SCENARIO},
                                         NULL};
 
@@ -119,7 +118,7 @@ static void take_colour(const struct args_value *v)
 
 static const struct args_row canvas_rows[] = {
     {"output", 'o', "FILE", take_output, ARGS_AT(struct canvas, output), 0, 0,
-     "Write to a file: FILE.svg or FILE.png as a picture, FILE.txt as text"},
+     "Write to a file: a picture (.svg, .png) or text (.txt)"},
     {"ascii", 0, NULL, args_switch, ARGS_AT(struct canvas, style.ascii), 0, 0,
      "Draw with ASCII characters only"},
     {"color", ARGS_BARE, ARGS_COLOUR, take_colour, ARGS_AT(struct canvas, style.colour),

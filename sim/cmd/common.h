@@ -26,7 +26,7 @@ extern const struct args_part common_canvas;
 /* --save, --color, --json and --verbose, of a struct trials. */
 extern const struct args_part common_trials;
 
-/* --plan and --output of what shows strategies side by side, of this struct. */
+/* --plan and --output of commands that show strategies side by side, of this struct. */
 struct sides_request {
     struct work work;
     bool plan;
@@ -36,11 +36,12 @@ extern const struct args_part common_sides;
 
 /* The rule by which strategies are executed, for help texts. */
 #define SIDES_WHEN_EXECUTED                                                                      \
-    "They are executed when all of them fit here: at most 1024 devices each, whose peak memory " \
-    "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with " \
-    "--plan, they are planned. A strategy over its own memory limit is only planned."
+    "Strategies are executed if all of them are small enough for this machine: at most 1024 "    \
+    "devices each, peak memory of all devices at most half of this machine's memory, and 10^12 " \
+    "flops in total. Otherwise, and with --plan, they are planned. A strategy that exceeds its " \
+    "own memory limit is only planned."
 
-/* Rows with the field that is theirs: of --memory, --color and --save (a struct save). */
+/* Rows of --memory, --color and --save (a struct save), with the field to set. */
 #define COMMON_MEMORY(type, field)                                                         \
     {                                                                                      \
         "memory", 0, ARGS_MEMORY, args_memory, ARGS_AT(type, field), 0, 0, ARGS_MEMORY_DOC \
@@ -53,11 +54,10 @@ extern const struct args_part common_sides;
 #define COMMON_SAVE(type, field)                                            \
     {                                                                       \
         "save", ARGS_BARE, "FILE", common_save, ARGS_AT(type, field), 0, 0, \
-            "Keep the results for 'shardsim runs', in this file or in "     \
-            "$XDG_DATA_HOME/shardsim/runs.db"                               \
+            "Store the results for 'shardsim runs' (default file: "         \
+            "$XDG_DATA_HOME/shardsim/runs.db)"                              \
     }
-#define COMMON_COLOUR_DOC \
-    "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set"
+#define COMMON_COLOUR_DOC "Coloured output; auto (default): on a terminal, unless NO_COLOR is set"
 
 args_take common_save;
 args_take common_target; /* const struct export_target *, by its name */

@@ -33,7 +33,7 @@ static void take_columns(const struct args_value *v)
     }
     if (!o->has_columns)
         args_error(v->line,
-                   "--columns names none; expected keys as CSV has them, headings, or all");
+                   "--columns is empty; expected keys of the CSV, headings of the table, or all");
 }
 
 static void take_sort(const struct args_value *v)
@@ -42,9 +42,7 @@ static void take_sort(const struct args_value *v)
 
     *sort = compare_find_sort(v->arg);
     if (*sort < 0)
-        args_error(v->line,
-                   "--sort: no column of numbers '%s'; expected a name as in "
-                   "--format=csv%s",
+        args_error(v->line, "--sort: no numeric column '%s'; expected a name as in --format=csv%s",
                    v->arg, compare_hint(v->arg).text);
 }
 
@@ -55,12 +53,12 @@ static void find_format(const struct args_line *line, void *input)
 
     if (o->path && picture_is_name(o->path)) {
         if (given)
-            args_error(line, "--format and --json go without a picture such as '%s'", o->path);
+            args_error(line, "'%s' is a picture; remove --format and --json", o->path);
         return;
     }
     if (o->path && !given && !compare_format_of(&o->format, o->path))
         args_error(line,
-                   "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
+                   "the ending of '%s' is not a known format; expected .txt, .md, .csv, .json, "
                    ".svg, .png, or --format",
                    o->path);
 }
@@ -69,27 +67,27 @@ static void find_format(const struct args_line *line, void *input)
 
 static const struct args_row rows[] = {
     {"base", 'b', "NAME", args_text, AT(base), 0, 0,
-     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); "
-     "otherwise with the first"},
+     "Strategy to compare with: 'STRATEGY', 'SCENARIO: STRATEGY' or 'FILE: STRATEGY' (default: the "
+     "first)"},
     {"columns", 0, "NAMES", take_columns, 0, 0, 0, 0,
-     "The columns of the table, with commas between them: keys as CSV has them, headings such "
-     "as replayed, or all; if not given, those that tell strategies apart and fit in one table. Of "
-     "a picture: what it has bars of, up to six columns of numbers"},
-    {"sort", 0, "NAME", take_sort, AT(sort), 0, 0, "Sort by this column, the best first"},
-    {"top", 0, "N", args_count, AT(top), 1, INT32_MAX, "Show the first N only"},
+     "Columns of the table, separated by commas: keys of the CSV, headings such as replayed, or "
+     "all (default: columns that differ between strategies, as the width allows). For a picture: "
+     "up to six numeric columns to draw as bars"},
+    {"sort", 0, "NAME", take_sort, AT(sort), 0, 0, "Sort by this column, best first"},
+    {"top", 0, "N", args_count, AT(top), 1, INT32_MAX, "Show only the first N strategies"},
     {"plan", 0, NULL, args_switch, AT(plan), 0, 0,
-     "On paper: nothing is executed, replayed or verified"},
+     "Analytical: nothing is executed, replayed or verified"},
     {"seconds", 0, "N", args_count, AT(seconds), 0, SECONDS_MAX,
-     "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
-     "in no rounds"},
+     "Repeat measurements until replayed times are steady, for about N seconds at most (default: "
+     "5); 0: do not repeat"},
     COMMON_MEMORY(struct comparison, memory),
     COMMON_SAVE(struct comparison, save),
     {"output", 'o', "FILE", args_text, AT(path), 0, 0,
-     "Write to a file, in the format of its ending: .txt, .md, .csv, .json, or as a picture: .svg, "
-     ".png"},
+     "Write to a file; its ending selects the format: .txt, .md, .csv, .json, or a picture (.svg, "
+     ".png)"},
     {"format", 0, "table|markdown|csv|json", args_choice, AT(format), 0, 0,
-     "How to write it; a table if not given"},
-    {"json", 'j', NULL, args_set, AT(format), COMPARE_JSON, 0, "The same as --format=json"},
+     "Output format (default: table)"},
+    {"json", 'j', NULL, args_set, AT(format), COMPARE_JSON, 0, "Same as --format=json"},
     COMMON_COLOUR(struct comparison, colour),
     {0}};
 
@@ -99,30 +97,29 @@ static const struct args args = {
               {&common_spread, offsetof(struct comparison, work)}},
     .operands = "SCENARIO...",
     .check = find_format,
-    .help =
-        "Strategies side by side, all of a file's or those of several files: bytes received, "
-        "flops, memory, the replayed step, and whether the numbers are right; and who wins, by how "
-        "much, why, and at what price.\v" SIDES_WHEN_EXECUTED "\n\n"
-        "For the replayed step each is executed once by all devices, and then measured in rounds, "
-        "in which devices walk the step alone and strategies take turns. The same work has one "
-        "time, the least that was seen. The spread is how far the step of the slower half of the "
-        "rounds is above that of all. Rounds end when every spread is at most 1 %, or after "
-        "--seconds. Steps that differ by no more than the larger spread of the two, or by 1 %, are "
-        "within noise: none of them is called the best.\n\n"
-        "Examples:\n"
-        "  Five layouts of one model, beside the one named tensor:\n"
-        "    shardsim compare scenarios/strategies.yaml --base tensor\n"
-        "  The five that move least of a sweep of forty, with all columns:\n"
-        "    shardsim compare --plan scenarios/sweep.yaml --sort received_bytes --top 5\n"
-        "  Forty of a sweep, on paper, for a spreadsheet:\n"
-        "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
-        "  Two files, as a table for a pull request:\n"
-        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
-        "table.md\n"
-        "  The same as bars, for a slide:\n"
-        "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
-        "bars.png\n"
-        "\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n")};
+    .help = "Compare the strategies of one or more scenario files: bytes received, flops, memory, "
+            "replayed step time, and correctness. The summary names the best strategy, its margin, "
+            "the reason and the cost.\v" SIDES_WHEN_EXECUTED "\n\n"
+            "For the replayed step, all devices execute each strategy once. Then rounds measure "
+            "the strategies in turns, times only. Equal work has one time: the minimum over all "
+            "measurements. The spread is how much longer the step is over the slower half of the "
+            "rounds than over all rounds. Rounds end when every spread is at most 1 %, or after "
+            "--seconds. Steps whose difference is at most 1 %, or at most the larger of their two "
+            "spreads, are within noise: neither is called faster.\n\n"
+            "Examples:\n"
+            "  Five layouts of one model, compared with the one named tensor:\n"
+            "    shardsim compare scenarios/strategies.yaml --base tensor\n"
+            "  The five layouts of a sweep of forty that move the fewest bytes:\n"
+            "    shardsim compare --plan scenarios/sweep.yaml --sort received_bytes --top 5\n"
+            "  A sweep of forty layouts, analytically, for a spreadsheet:\n"
+            "    shardsim compare --plan scenarios/sweep.yaml -o sweep.csv\n"
+            "  Two files, as a table for a pull request:\n"
+            "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
+            "table.md\n"
+            "  The same comparison as bars, for a slide:\n"
+            "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
+            "bars.png\n"
+            "\n" ARGS_EXIT_STATUS("  1    wrong results, or a strategy does not fit\n")};
 
 static int run(int argc, char **argv)
 {
@@ -135,4 +132,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_compare = {"compare", "strategies side by side", run};
+const struct cmd cmd_compare = {"compare", "compare strategies: bytes, memory, time", run};

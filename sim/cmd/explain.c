@@ -21,35 +21,38 @@ static void check(const struct args_line *line, void *input)
     const struct explained *o = input;
 
     if (o->op && (o->collectives || o->ops))
-        args_error(line, "--op is of one op; expected no --%s with it",
+        args_error(line, "--op selects one op; remove --%s",
                    o->collectives ? "collectives" : "ops");
     if (canvas_is_picture(&o->canvas) && !o->roofline)
-        args_error(line, "a lesson is text; a picture such as '%s' goes with --roofline",
+        args_error(line, "'%s' is a picture; expected --roofline, or the name of a text file",
                    o->canvas.output);
     if (o->json && !o->roofline)
-        args_error(line, "--json is of the time of ops; expected --roofline with it");
+        args_error(line, "--json prints the times of ops; expected --roofline too");
     if (o->json && canvas_is_picture(&o->canvas))
-        args_error(line, "--json and a picture, '%s'; expected one of them", o->canvas.output);
+        args_error(line, "--json and a picture, '%s'; expected only one of the two",
+                   o->canvas.output);
 }
 
 #define AT(field) ARGS_AT(struct explained, field)
 
 static const struct args_row rows[] = {
     {"collectives", 0, NULL, args_switch, AT(collectives), 0, 0,
-     "Each collective in full: layouts before and after, why, transfers, other placements"},
+     "Every collective in full: shardings before and after, reason, transfers, alternative "
+     "placements"},
     {"device", 0, "K", args_text, AT(device), 0, 0,
-     "Show the transfers of this device; 0 if not given"},
+     "Show the transfers of this device (default: 0)"},
     {"json", 'j', NULL, args_switch, AT(json), 0, 0,
-     "With --roofline: print the machine form, an object with a list of ops"},
-    {"op", 0, "N", args_text, AT(op), 0, 0, "Only the op of this number, in full"},
-    {"ops", 0, NULL, args_switch, AT(ops), 0, 0, "Each op in full"},
+     "With --roofline: print JSON, an object with a list of ops"},
+    {"op", 0, "N", args_text, AT(op), 0, 0, "Only op number N, in full"},
+    {"ops", 0, NULL, args_switch, AT(ops), 0, 0, "Every op in full"},
     {"roofline", 0, NULL, args_switch, AT(roofline), 0, 0,
-     "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
-     "the network bounds it; with --output FILE.svg as a picture"},
+     "Time of each op on the scenario's hardware, and its bound: compute, memory or network; a "
+     "roofline plot with --output FILE.svg"},
     {"values", 0, NULL, args_switch, AT(values), 0, 0,
-     "Execute, and show the numbers of small arrays on every device before and after"},
+     "Execute the step, and show the values of small arrays on every device before and after each "
+     "op"},
     {"verbose", 'v', NULL, args_switch, AT(verbose), 0, 0,
-     "Every layer; without it equal layers are shown once"},
+     "Show every layer (default: equal layers once)"},
     {0}};
 
 static const struct args args = {
@@ -58,27 +61,23 @@ static const struct args args = {
               {&common_canvas, offsetof(struct explained, canvas)}},
     .check = check,
     .operands = "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
-    .help =
-        "Explain a step: what is computed between which collectives, and why each of these is "
-        "there, with equal layers shown once.  In full, an op is shown with the sharding of each "
-        "array before and after it, who gets what from whom, and what other placements would have "
-        "cost.  Or draw the schedule of a collective, step by step ('shardsim explain collective "
-        "--help').  Or plan how an array gets from one sharding to another ('shardsim explain "
-        "reshard --help')."
-        "\v"
-        "Examples:\n"
-        "  A whole step:\n"
-        "    shardsim explain scenarios/tensor_parallel.yaml\n"
-        "  Its collectives in full:\n"
-        "    shardsim explain scenarios/tensor_parallel.yaml --collectives\n"
-        "  One op of it, as device 3 sees it:\n"
-        "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
-        "  A ring, step by step:\n"
-        "    shardsim explain collective all-reduce --algorithm ring --devices "
-        "4\n"
-        "  Which ops are bound by memory, for a slide:\n"
-        "    shardsim explain scenarios/dp_tp.yaml -s hardware=b200 --roofline -o "
-        "r.svg\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Explain a step: the ops between collectives, and the reason for each collective. "
+            "Equal layers are shown once. An op in full has the sharding of each array before and "
+            "after, the transfers between devices, and the cost of alternative placements. "
+            "'explain collective' draws the schedule of a collective; 'explain reshard' plans the "
+            "change of an array from one sharding to another (each has its own help).\vExamples:\n"
+            "  A whole step:\n"
+            "    shardsim explain scenarios/tensor_parallel.yaml\n"
+            "  Every collective in full:\n"
+            "    shardsim explain scenarios/tensor_parallel.yaml --collectives\n"
+            "  One op, with the transfers of device 3:\n"
+            "    shardsim explain scenarios/tensor_parallel.yaml --op 10 --device 3\n"
+            "  A ring all-reduce, step by step:\n"
+            "    shardsim explain collective all-reduce --algorithm ring --devices "
+            "4\n"
+            "  A roofline plot of the ops, for a slide:\n"
+            "    shardsim explain scenarios/dp_tp.yaml -s hardware=b200 --roofline -o "
+            "r.svg\n\n" ARGS_EXIT_STATUS("")};
 
 static int explain_scenario(int argc, char **argv)
 {
@@ -105,7 +104,7 @@ static int run(int argc, char **argv)
     int verb = 1;
 
     if (argc > 1 && coll_kind_parse(argv[1]) >= 0 && access(argv[1], F_OK) != 0) {
-        cmd_error("'%s' is a collective; expected 'explain collective %s'", argv[1], argv[1]);
+        cmd_error("'%s' is a collective; type 'explain collective %s'", argv[1], argv[1]);
         return CMD_USAGE;
     }
 
@@ -113,7 +112,7 @@ static int run(int argc, char **argv)
         const char *word = nearest_find(argv[1], words, 2);
 
         if (word && strcmp(argv[1], word) != 0) {
-            cmd_error("there is no '%s' to explain; did you mean '%s'?", argv[1], word);
+            cmd_error("unknown '%s'; did you mean '%s'?", argv[1], word);
             return CMD_USAGE;
         }
     }
@@ -133,5 +132,5 @@ static int run(int argc, char **argv)
     return explain_scenario(argc, argv);
 }
 
-const struct cmd cmd_explain = {"explain", "what a step does and why, a collective, or a reshard",
-                                run};
+const struct cmd cmd_explain = {"explain",
+                                "explain a step's collectives, an algorithm, or a reshard", run};

@@ -27,12 +27,11 @@ static void check_links(const struct args_line *line, void *input)
     const struct explain_links *l = &o->links;
 
     if (l->hardware && o->algorithm)
-        args_error(line, "--hardware takes the best schedule; expected no --algorithm");
+        args_error(line, "--hardware selects the fastest algorithm; remove --algorithm");
     if (l->hardware && !l->bytes)
-        args_error(line, "--hardware without a size; expected --bytes, e.g. --bytes 64MiB");
+        args_error(line, "--hardware needs a size; expected --bytes, e.g. --bytes 64MiB");
     if (!l->hardware && (l->mesh || l->axes || l->bytes || l->slices || l->json))
-        args_error(line, "--mesh, --axes, --bytes, --slices and --json are of links; expected "
-                         "--hardware too");
+        args_error(line, "--mesh, --axes, --bytes, --slices and --json require --hardware");
 }
 
 #define ALGORITHMS_WIDTH 58 /* beside the collective's name and a comma, in 78 columns */
@@ -69,39 +68,37 @@ static void list_collectives(struct text *out)
 
 static const struct args_row rows[] = {
     {"algorithm", 0, "ALGORITHM", args_text, AT(algorithm), 0, 0,
-     "The algorithm, if not the default one"},
-    {"devices", 0, "N", args_text, AT(devices), 0, 0,
-     "The number of devices in the group (4 if not given)"},
-    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Its time on a cluster:"},
+     "Algorithm (default: the first one listed below)"},
+    {"devices", 0, "N", args_text, AT(devices), 0, 0, "Devices in the group (default: 4)"},
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Time on a cluster:"},
     {"hardware", 0, "HARDWARE", args_text, AT(links.hardware), 0, 0,
-     "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds it, "
-     "how long it takes"},
+     "Cluster ('shardsim show hardware') or hardware file: print the traffic of its links, the "
+     "bound and the time"},
     {"mesh", 'm', "AXES", args_text, AT(links.mesh), 0, 0,
-     "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1"},
+     "Mesh, e.g. dp=2,tp=8; or sizes only, e.g. 16,16, whose axes are 0 and 1"},
     {"axes", 0, "AXES", args_text, AT(links.axes), 0, 0,
-     "Along these axes of it, e.g. tp (all if not given)"},
+     "Mesh axes of the group, e.g. tp (default: all)"},
     {"bytes", 'b', "SIZE", args_text, AT(links.bytes), 0, 0,
-     "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
-     "all-reduce and all-to-all its whole array"},
+     "Bytes that each member contributes, e.g. 64MiB: for all-gather its shard; for "
+     "reduce-scatter, all-reduce and all-to-all its whole array"},
     {"slices", 0, "N", args_text, AT(links.slices), 0, 0,
-     "The mesh consists of N equal slices of a torus (1)"},
-    {"json", 0, NULL, args_switch, AT(links.json), 0, 0, "Print the machine form"},
+     "The mesh consists of N equal slices of a torus (default: 1)"},
+    {"json", 0, NULL, args_switch, AT(links.json), 0, 0, "Print JSON"},
     {0}};
 
 static const struct args args = {
     .own = {.rows = rows,
-            .word = {args_text, AT(kind), "one collective at a time; '%s' is too much",
+            .word = {args_text, AT(kind), "one collective at a time; '%s' is a second one",
                      "no collective given; expected e.g. all-reduce"}},
     .parts = {{&common_canvas, offsetof(struct options, canvas)}},
     .operands = "COLLECTIVE",
     .more = list_collectives,
     .check = check_links,
-    .help = "Draw what every device of a group holds after each step of a collective; or with "
-            "--hardware, show its time on the links of a cluster.\v"
-            "Examples:\n"
-            "  A ring, step by step:\n"
+    .help = "Draw the contents of every device of a group after each step of a collective; or with "
+            "--hardware, compute its time on the links of a cluster.\vExamples:\n"
+            "  A ring all-reduce, step by step:\n"
             "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
-            "  Over both axes of a torus of 8 by 8:\n"
+            "  Time of an all-gather over both axes of an 8 x 8 torus:\n"
             "    shardsim explain collective all-gather --hardware tpu-v4 -m 8,8 -b "
             "4MiB\n\n" ARGS_EXIT_STATUS("") "\n\n"
                                             "Collectives:\f"};
@@ -117,7 +114,7 @@ static int draw(const struct options *o, enum coll_kind kind)
     if (n < 0)
         return CMD_USAGE;
     figure_init(&figure);
-    status = schedule_draw(&figure, algo, (uint32_t)n, &err);
+    status = schedule_draw(&figure, algo, (uint32_t)n, canvas_is_picture(&o->canvas), &err);
     return canvas_end(&o->canvas, &figure, status, &err);
 }
 

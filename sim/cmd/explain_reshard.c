@@ -22,31 +22,29 @@ struct options {
 
 static const struct args_row rows[] = {
     {"mesh", 'm', "AXES", args_text, AT(asked.mesh), 0, 0, "The mesh, e.g. dp=2,tp=4"},
-    {"shape", 'n', "SIZES", args_text, AT(asked.shape), 0, 0, "The array's extents, e.g. 8,16"},
-    {"dtype", 0, "TYPE", args_text, AT(asked.dtype), 0, 0,
-     "Its element type (float32 if not given)"},
+    {"shape", 'n', "SIZES", args_text, AT(asked.shape), 0, 0, "Shape of the array, e.g. 8,16"},
+    {"dtype", 0, "TYPE", args_text, AT(asked.dtype), 0, 0, "Element type (default: float32)"},
     {"from", 0, "SPEC", args_text, AT(asked.from), 0, 0,
-     "The sharding before, as in 'shardsim show array' (replicated if not given)"},
+     "Source sharding, as in 'shardsim show array' (default: replicated)"},
     {"partial", 0, "AXES", args_text, AT(asked.partial), 0, 0,
-     "Axes over which it is still to be summed, e.g. tp"},
-    {"to", 0, "SPEC", args_text, AT(asked.to), 0, 0,
-     "The sharding after (replicated if not given)"},
-    {"to-mesh", 0, "AXES", args_text, AT(asked.to_mesh), 0, 0, "On this other mesh"},
+     "Axes over which the source is a partial sum, e.g. tp"},
+    {"to", 0, "SPEC", args_text, AT(asked.to), 0, 0, "Target sharding (default: replicated)"},
+    {"to-mesh", 0, "AXES", args_text, AT(asked.to_mesh), 0, 0, "Target mesh, if different"},
     {"to-first", 0, "ID", args_text, AT(asked.to_first), 0, 0,
-     "The first device of that mesh (0 if not given)"},
+     "First device of the target mesh (default: 0)"},
     {"memory", 0, "SIZE", args_text, AT(asked.memory), 0, 0,
-     "What a step's operand and result may need on a device, e.g. 64MiB, or 'any'; if not given, "
-     "what the array needs before and after"},
+     "Limit on a step's operand and result on one device, e.g. 64MiB, or 'any' (default: the "
+     "source and target shards)"},
     {"link", 0, "N:LATENCY:RATE", args_list, ARGS_LIST(struct options, asked.links, asked.nlinks),
      0, SHD_LINK_TIERS_MAX,
-     "Links that join groups of N devices (or 'all'), e.g. 8:1us:200GB/s; once a tier, the nearest "
-     "first.  The plan is then the fastest"},
+     "Links that join groups of N devices (or 'all'), e.g. 8:1us:200GB/s; one per tier, innermost "
+     "first. Then the plan minimizes time"},
     {"hardware", 0, "HARDWARE", args_text, AT(asked.hardware), 0, 0,
-     "The links of this cluster ('shardsim show hardware') or file.  The plan is then the fastest "
-     "there, with the time of each step"},
+     "Cluster ('shardsim show hardware') or hardware file. Then the plan minimizes time on its "
+     "links, and has the time of each step"},
     {"slices", 0, "N", args_text, AT(asked.slices), 0, 0,
-     "The devices form N equal slices of its torus (1)"},
-    {"json", 0, NULL, args_switch, AT(json), 0, 0, "Print the machine form"},
+     "The devices form N equal slices of the cluster's torus (default: 1)"},
+    {"json", 0, NULL, args_switch, AT(json), 0, 0, "Print JSON"},
     {0}};
 
 static void check(const struct args_line *line, void *input)
@@ -54,33 +52,32 @@ static void check(const struct args_line *line, void *input)
     const struct options *o = input;
 
     if (o->json && canvas_is_picture(&o->canvas))
-        args_error(line, "--json is text; expected --output FILE.txt, or no --json");
+        args_error(line, "--json is text; expected --output FILE.txt, or remove --json");
     if (!o->asked.mesh || !o->asked.shape)
         args_error(line, "expected --mesh and --shape (and --from, --to)");
     if (o->asked.to_first && !o->asked.to_mesh)
-        args_error(line, "--to-first is of another mesh; expected --to-mesh too");
+        args_error(line, "--to-first requires --to-mesh");
     if (o->asked.hardware && o->asked.nlinks > 0)
-        args_error(line, "a cluster has its own links; expected --hardware or --link");
+        args_error(line, "--hardware and --link both define links; expected only one of the two");
     if (o->asked.slices && !o->asked.hardware)
-        args_error(line, "--slices are of a cluster's torus; expected --hardware too");
+        args_error(line, "--slices requires --hardware");
 }
 
 static const struct args args = {
-    .own = {.rows = rows, .word = {.again = "'%s' is too much; everything is given by options"}},
+    .own = {.rows = rows, .word = {.again = "unexpected '%s'; expected only options"}},
     .parts = {{&common_canvas, offsetof(struct options, canvas)}},
     .check = check,
     .help =
-        "Plan how an array gets from one sharding to another: the steps, what they move and what "
-        "no method can do without, and the other ways that were tried.\v"
-        "Examples:\n"
-        "  Rows over dp and columns over tp, and then the other way round:\n"
+        "Plan the change of an array from one sharding to another: the steps, the bytes that they "
+        "move, the lower bound of any method, and the alternatives that were tried.\vExamples:\n"
+        "  From rows over dp and columns over tp to rows over tp and columns over dp:\n"
         "    shardsim explain reshard -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp\n"
-        "  Partial sums over tp, to be reduced with rows sharded over tp:\n"
+        "  Reduce-scatter: from partial sums over tp to rows sharded over tp:\n"
         "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n"
-        "  The fastest way on a cluster, and the time of its steps:\n"
+        "  The fastest steps on a cluster, and their times:\n"
         "    shardsim explain reshard -m x=4,y=4 -n 512,512 --partial x --hardware "
         "b200\n"
-        "  A slide: the blocks before and after, and who sends how much to whom:\n"
+        "  A slide: the blocks before and after, and the traffic between devices:\n"
         "    shardsim explain reshard -m x=2,y=4 -n 64,64 --from x,y --to y,x -o "
         "a.svg\n\n" ARGS_EXIT_STATUS("")};
 

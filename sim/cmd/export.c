@@ -24,9 +24,8 @@ struct options {
 static void check(const struct args_line *line, void *input)
 {
     if (!((struct options *)input)->target)
-        args_error(
-            line,
-            "to what? expected --to deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm");
+        args_error(line, "no target; expected --to deepspeed, jax, megatron, pytorch, sglang, "
+                         "torchtitan or vllm");
 }
 
 static int export_trial(const struct options *o)
@@ -45,7 +44,7 @@ static const struct args_row rows[] = {
     {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
     ARGS_FORCE(struct options, force),
     {"to", 0, "deepspeed|jax|megatron|pytorch|sglang|torchtitan|vllm", common_target,
-     ARGS_AT(struct options, target), 0, 0, "The system whose code is written"},
+     ARGS_AT(struct options, target), 0, 0, "Target system"},
     {0}};
 
 static const struct args args = {
@@ -53,22 +52,21 @@ static const struct args args = {
     .parts = {{&common_chosen, offsetof(struct options, chosen)}},
     .operands = "SCENARIO",
     .check = check,
-    .help =
-        "Write a scenario's layout as code: for JAX the mesh, a PartitionSpec for every parameter "
-        "and input, the forward pass with a with_sharding_constraint at every place that a "
-        "constraint names, and a main that checks the shards and compiles the step; for PyTorch "
-        "the DeviceMesh and the DTensor placements of every parameter and input, and a main that "
-        "checks local shapes; for Megatron-LM the command with its options, for torchtitan the "
-        "TOML file, for DeepSpeed the JSON file, all three from what each axis of the mesh shards, "
-        "whatever it is called; of a step of serving the command of vLLM or SGLang.\v"
-        "What a system cannot say is an error.\n\n"
-        "Examples:\n"
-        "  The layout as JAX code:\n"
-        "    shardsim export --to jax scenarios/tensor_parallel.yaml -o step.py\n"
-        "  As placements of DTensor:\n"
-        "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n"
-        "  As the command that Megatron-LM takes:\n"
-        "    shardsim export --to megatron scenarios/llama3.yaml\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Write a scenario's layout as code or options of another system. JAX: the mesh, a "
+            "PartitionSpec for every parameter and input, the forward pass with a "
+            "with_sharding_constraint for every constraint, and a main that checks the shards and "
+            "compiles the step. PyTorch: the DeviceMesh, the DTensor placements of every parameter "
+            "and input, and a main that checks local shapes. Megatron-LM: the command line; "
+            "torchtitan: the TOML file; DeepSpeed: the JSON file. These three follow the function "
+            "of each mesh axis, not its name. vLLM or SGLang: the command line, from a serving "
+            "step.\vA layout that the target system cannot express is an error.\n\n"
+            "Examples:\n"
+            "  As JAX code:\n"
+            "    shardsim export --to jax scenarios/tensor_parallel.yaml -o step.py\n"
+            "  As DTensor placements:\n"
+            "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n"
+            "  As a Megatron-LM command line:\n"
+            "    shardsim export --to megatron scenarios/llama3.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {
@@ -85,4 +83,5 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd cmd_export = {"export", "a layout as code or options of other systems", run};
+const struct cmd cmd_export = {"export", "write a layout as code or options of another system",
+                               run};

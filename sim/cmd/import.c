@@ -48,7 +48,7 @@ static void take_with(const struct args_value *v)
     struct conversion *o = v->at;
 
     if (o->nwith == IMPORT_FILES_MAX)
-        args_error(v->line, "over %d files by --with", IMPORT_FILES_MAX);
+        args_error(v->line, "more than %d files by --with", IMPORT_FILES_MAX);
     o->with[o->nwith++].path = v->arg;
 }
 
@@ -56,44 +56,41 @@ static void take_with(const struct args_value *v)
 
 static const struct args_row rows[] = {
     {"allow-unknown", 0, NULL, args_switch, AT(allow_unknown), 0, 0,
-     "All is well, too, where options are not known here, or other files not read: they are "
-     "named on the first line"},
+     "Exit 0 even with unknown options or unread files; the first line of output lists them"},
     {"batch", 0, "N", args_size, AT(request.batch), 1, SIZE_LIMIT,
-     "Of rules and servers: sequences of a step, on all devices (of rules 8 a device, where the "
-     "file does not say; of servers as many as they take)"},
+     "For rules and servers: sequences per step, on all devices (default for rules without a "
+     "batch: 8 per device; for servers: their maximum)"},
     {"devices", 0, "N", args_count, AT(request.devices), 1, INT32_MAX,
-     "Of the job, where the file does not say"},
-    {"from", 0, SOURCES, take_source, AT(source), 0, 0,
-     "The system whose options or rules these are"},
+     "Devices of the job, if the file does not set them"},
+    {"from", 0, SOURCES, take_source, AT(source), 0, 0, "Source system"},
     {"model", 0, "MODEL", args_text, AT(request.model), 0, 0,
-     "A published model, as model.size of scenarios, instead of the file's; of rules also a "
-     "map, as '{size: llama3-8b, layers: 4}'"},
+     "A published model (model.size) instead of the file's; for rules also a map, e.g. '{size: "
+     "llama3-8b, layers: 4}'"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
     ARGS_FORCE(struct conversion, force),
     {"seq", 0, "N", args_size, AT(request.seq), 1, SIZE_LIMIT,
-     "Of rules and servers: tokens of a sequence, of rules where the file does not say"},
+     "For rules and servers: tokens per sequence; for rules, if the file does not set it"},
     {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct conversion, given, ngiven), 0,
      IMPORT_GIVEN_MAX,
-     "Of a launch script: a variable that it does not set, or that has this value whatever it "
-     "sets; of 1, 2, ...: an argument"},
+     "For a launch script: set a variable, overriding the script's own assignments, or an argument "
+     "(1, 2, ...)"},
     {"vocab", 0, "N", args_count, AT(vocab), 1, INT32_MAX,
-     "Of megatron: words of the vocabulary, before it is padded, where the command leaves that "
-     "to its tokenizer"},
+     "For megatron: vocabulary size before padding, if the command takes it from a tokenizer"},
     {"with", 0, "FILE", take_with, 0, 0, 0, 0,
-     "Of a launch script: another file that it reads (source), known by its last name; none is "
-     "read that is not given"},
+     "For a launch script: a file sourced by the script, matched by base name; other files are "
+     "not read"},
     {0}};
 
 static const struct args_row rule_rows[] = {
     {"mesh", 0, "AXES", args_text, AT(request.mesh), 0, 0,
-     "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of the "
+     "For rules: the mesh instead of the file's, e.g. dp:1,fsdp:-1,tp:2; -1 takes the remaining "
      "devices"},
     {"min-elements", 0, "N", args_size, AT(request.min_elements), 0, SIZE_LIMIT,
-     "Of rules with patterns: smaller arrays are replicated, as eformer has it (16384, which "
-     "is MIN_SHARDING_SIZE; later releases: 0)"},
+     "For rules with patterns: replicate smaller arrays, as eformer does (default: 16384, its "
+     "MIN_SHARDING_SIZE; later releases: 0)"},
     {"names", 0, NAMES, take_names, AT(request.names), 0, 0,
-     "Of rules with patterns: whose names of parameters they are for (easydel; easydel-apart "
-     "where each expert has arrays of its own)"},
+     "For rules with patterns: naming scheme of the parameters (default: easydel; easydel-apart if "
+     "each expert has separate arrays)"},
     {0}};
 
 static const struct args_part of_rules = {.rows = rule_rows};
@@ -115,56 +112,55 @@ static void check(const struct args_line *line, void *input)
     const char *rule = rule_given(line);
 
     if (!o->source)
-        args_error(line, "from what? expected --from with one of %s", SOURCES);
+        args_error(line, "no source; expected --from with one of %s", SOURCES);
     if (!o->path)
-        args_error(line, "no file given; - is standard input");
+        args_error(line, "no file given ('-' is standard input)");
     if (rule && !o->source->read_rules)
-        args_error(line, "--%s is for rules: of easydel, eformer, t5x; %s says that in its file",
-                   rule, o->source->name);
+        args_error(line, "--%s is for rules (easydel, eformer, t5x); %s sets it in its file", rule,
+                   o->source->name);
     if (o->ngiven > 0 && o->source->kind != FILE_SERVER && o->source->kind != FILE_MEGATRON)
-        args_error(line, "--set is for the variables of a script: of megatron, sglang, vllm");
+        args_error(line, "--set is for variables of a script (megatron, sglang, vllm)");
     if (o->nwith > 0 && o->source->kind != FILE_SERVER && o->source->kind != FILE_MEGATRON)
-        args_error(line, "--with is for the files that a script reads: of megatron, sglang, vllm");
+        args_error(line, "--with is for files that a script sources (megatron, sglang, vllm)");
     if ((o->request.batch || o->request.seq) && !o->source->read_rules &&
         o->source->kind != FILE_SERVER)
-        args_error(line, "--%s is for rules and servers; %s says that in its file",
+        args_error(line, "--%s is for rules and servers; %s sets it in its file",
                    o->request.batch ? "batch" : "seq", o->source->name);
     if (o->vocab && o->source->read_job != import_megatron)
-        args_error(line, "--vocab is for megatron; %s says that in its file", o->source->name);
+        args_error(line, "--vocab is for megatron; %s sets it in its file", o->source->name);
     if (o->source->read_rules == import_t5x &&
         (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
-        args_error(line, "--%s is for rules with patterns: of easydel and eformer",
+        args_error(line, "--%s is for rules with patterns (easydel, eformer)",
                    o->request.names != NAMES_EASYDEL ? "names" : "min-elements");
 }
 
 static const struct args args = {
     .own = {.rows = rows,
-            .word = {args_text, AT(path), "one file at a time; '%s' is too much", NULL}},
+            .word = {args_text, AT(path), "one file at a time; '%s' is a second one", NULL}},
     .parts = {{&of_rules, 0}},
     .operands = "FILE",
     .check = check,
     .help =
-        "Read the options of a training job, a command of Megatron-LM (or the script that launches "
-        "it) or a TOML file of torchtitan, and write the scenario of its layout: the mesh, the "
-        "model, the batch, what tensor parallelism shards, stages, context, ZeRO and "
-        "recomputation. No shell is run: variables, lists, conditions and loops of the script are "
-        "followed as far as they are decided by what it sets; --set gives the rest.\n\n"
-        "Or read rules: the lists of patterns and PartitionSpecs of EasyDeL and eformer, or the "
-        "logical axis rules of T5X, in gin or Python, and write the scenario of what they say of "
-        "a model's parameters, looked up by the names that these have there.\v"
-        "Options that say nothing of the layout are left out, and named in a comment, apart from "
-        "those that are not known; those that a scenario cannot say are errors. Of Python only "
-        "literals are read, and none is run; "
-        "what each rule gave, and which gave nothing, is a comment on top.\n\n"
+        "Convert a job of another system into a scenario: a Megatron-LM command (or its launch "
+        "script), a torchtitan TOML file, or a vLLM or SGLang command. The scenario has the mesh, "
+        "model, batch, tensor, pipeline, context and expert parallelism, ZeRO and recomputation. "
+        "No shell is run: variables, lists, conditions and loops of the script are evaluated as "
+        "far as the script determines them; --set gives the rest.\n\n"
+        "Or convert rules: the patterns and PartitionSpecs of EasyDeL and eformer, or the logical "
+        "axis rules of T5X (gin or Python). They are matched against the parameter names that the "
+        "model has in that system.\vOptions without effect on the layout are ignored, and listed "
+        "in a comment; unknown options are listed separately. Options that a scenario cannot "
+        "express are errors. Python is not run: only literals are read. A comment at the top says "
+        "which parameters each rule matched, and which rules matched none.\n\n"
         "Examples:\n"
-        "  The layout of a command:\n"
+        "  A launch script:\n"
         "    shardsim import --from megatron pretrain.sh -o job.yaml\n"
-        "  Partition rules of EasyDeL for Llama 3 8B on 16 devices:\n"
+        "  EasyDeL partition rules for Llama 3 8B on 16 devices:\n"
         "    shardsim import --from easydel rules.py --model llama3-8b --devices 16\n"
-        "  A run of T5X:\n"
+        "  A T5X run:\n"
         "    shardsim import --from t5x examples/t5x.gin --devices 16 -o "
         "t5.yaml\n\n" ARGS_EXIT_STATUS(
-            "  1    something is not known here, see the first line; --allow-unknown\n")};
+            "  1    unknown options or unread files, listed on the first line\n")};
 
 static int run(int argc, char **argv)
 {
@@ -174,4 +170,5 @@ static int run(int argc, char **argv)
     return conversion_run(&o);
 }
 
-const struct cmd cmd_import = {"import", "other systems' options and rules as a scenario", run};
+const struct cmd cmd_import = {"import", "convert another system's job or rules into a scenario",
+                               run};

@@ -41,44 +41,44 @@ static void check_sizes(const struct args_line *line, void *input)
 
 static const struct args_row rows[] = {
     {"batch", 0, "N", args_size, AT(batch), 1, FIRST_SIZE_MAX,
-     "Sequences of a step, on all devices (8 a device)"},
+     "Sequences per step, on all devices (default: 8 per device, fewer of more than 4096 tokens)"},
     {"devices", 0, "N", args_count, AT(devices), 1, FIRST_SIZE_MAX, "Devices (64)"},
     {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
-     "The cluster ('shardsim show hardware') or its file (h100-sxm)"},
+     "Cluster ('shardsim show hardware') or hardware file (default: h100-sxm)"},
     {"model", 0, "MODEL", take_model, 0, 0, 0, 0,
-     "A published model (llama3-8b), or the path of a config.json"},
-    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
+     "A published model (default: llama3-8b), or the path of a config.json"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to FILE"},
     ARGS_FORCE(struct first_scenario, force),
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
-     "Serve the model: a step of decode, with tensor parallelism within a node, experts over all "
-     "devices, and as many sequences as have room for their caches, or --batch; --seq are the "
-     "tokens that each has in the cache"},
+     "Serving instead of training: one decode step with tensor parallelism within a node, expert "
+     "parallelism over all devices, and as many sequences as the KV cache holds, or --batch; --seq "
+     "is the context length"},
     {"seq", 0, "N", args_size, AT(seq), 1, FIRST_SIZE_MAX,
-     "Tokens of a sequence (4096, or all that the model has positions for)"},
+     "Tokens per sequence (default: 4096, or the model's maximum if that is less)"},
     {0}};
 
 static const struct args args = {
     .own = {.rows = rows,
             .word = {take_model, 0, 0,
-                     "one model at a time; '%s' is another. The new file is --output FILE", NULL}},
+                     "one model at a time; '%s' is a second one. The new file is --output FILE",
+                     NULL}},
     .operands = "[MODEL]",
     .check = check_sizes,
     .help =
-        "Write a first scenario of your own, with a comment at what you may want to change: a "
-        "published model or one of a config.json in training on a cluster, in the shortest step of "
-        "some simple layouts "
-        "that fit: replicas with ZeRO, a layer's experts over an axis of their own, and tensor "
-        "parallelism, then pipeline stages, only if nothing fits without.  It is planned, and says "
-        "if it does not fit; "
-        "'shardsim search' looks at all layouts.  On a terminal, without these options, it asks.\v"
-        "Examples:\n"
-        "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
+        "Write a first scenario of your own: a published model, or that of a config.json, trained "
+        "on a cluster. Comments mark the values that you may want to change. The layout is the "
+        "fastest of a few simple ones that fit: data parallelism with ZeRO, expert parallelism, "
+        "and context parallelism for long sequences; then tensor parallelism, and then pipeline "
+        "stages, only if nothing else fits. The scenario is planned, and a warning says if it does "
+        "not fit. 'shardsim search' tries all layouts. On a terminal, without any of these "
+        "options, init asks.\vExamples:\n"
+        "  Train Llama 3 8B on 64 devices of 80 GB:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
-        "  and what it comes to:\n"
+        "  Plan its time, memory and traffic:\n"
         "    shardsim plan mine.yaml\n"
-        "  A server of it on 8 devices:\n"
+        "  Serve Llama 3 70B on 8 devices:\n"
         "    shardsim init --serve --model llama3-70b --devices 8 --seq 8k -o s.yaml\n"
-        "  The same of a model that has a config.json:\n"
+        "  Train a model that has a config.json:\n"
         "    shardsim init models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
@@ -89,5 +89,4 @@ static int run(int argc, char **argv)
     return first_scenario_run(&o);
 }
 
-const struct cmd cmd_init = {"init", "a first scenario of your own, from options or questions",
-                             run};
+const struct cmd cmd_init = {"init", "write a first scenario, from options or questions", run};

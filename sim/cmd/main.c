@@ -45,26 +45,27 @@ static bool is_over_ranks(const char *name)
     return false;
 }
 
-#define FAILED "  1    wrong numbers, does not fit, or differs from its baseline\n"
+#define FAILED "  1    wrong results, does not fit, or differs from its baseline\n"
 
-#define ENVIRONMENT                                                              \
-    "Environment:\n"                                                             \
-    "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n" \
-    "  NO_COLOR  when set and not empty: no colours\n"
+#define ENVIRONMENT                                                               \
+    "Environment:\n"                                                              \
+    "  COLUMNS   width of tables and drawings (default: the terminal's, or 80)\n" \
+    "  NO_COLOR  if set and not empty: no colours\n"
 
 static void print_help(FILE *file)
 {
     fprintf(file,
             "Usage: shardsim COMMAND [ARGUMENT...]\n\n"
-            "One machine that stands in for a cluster: lay a model out over virtual devices,\n"
-            "run or plan the step, and see what is communicated and whether it is right.\n\n"
+            "Simulate sharded training and serving on one machine: execute a step on virtual\n"
+            "devices and verify it, or plan its traffic, memory and time on a cluster.\n\n"
             "Commands:\n");
     cmd_list(file, cmds);
     fprintf(file,
-            "\n'shardsim COMMAND --help' describes one of them, 'shardsim show options' what\n"
-            "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+            "\n"
+            "'shardsim COMMAND --help' describes a command, 'shardsim show options' lists the\n"
+            "keys of a scenario, and 'shardsim --version' prints the version.\n\n"
             "Examples:\n"
-            "  What is communicated, by whom and why, and are the numbers right?\n"
+            "  Which collectives does a layout need, and are its results right?\n"
             "    shardsim run scenarios/tensor_parallel.yaml\n"
             "  Which layout is best?\n"
             "    shardsim compare scenarios/strategies.yaml\n"
@@ -108,7 +109,7 @@ static int run(int argc, char **argv)
         return CMD_OK;
     argp_err_exit_status = CMD_USAGE;
     cmd_watch_signals(strcmp(argv[1], cmd_check.name) == 0 ? TAP_ENDING : NULL);
-    return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
+    return cmd_run_row(cmds, "shardsim", "unknown command", argc, argv);
 }
 
 /* Called when argp ends the program: for a wrong option, which every rank sees, or --help. */
@@ -155,7 +156,7 @@ static int run_joined(int argc, char **argv)
     return exit;
 }
 
-/* What cmd_main() was called with, and its answer. */
+/* Arguments and result of cmd_main(). */
 struct called {
     int argc;
     char **argv;
@@ -170,8 +171,8 @@ static void *run_called(void *arg)
     return NULL;
 }
 
-/* Run on a thread with a stack of its own.  The first thread then takes no signals, so that they
- * interrupt the other as they would the first. */
+/* Run on a thread with a stack of THREAD_STACK_BYTES.  The first thread then blocks all signals, so
+ * that signals interrupt the new thread. */
 static int run_on_thread(int argc, char **argv)
 {
     struct called called = {argc, argv, CMD_CANNOT};
@@ -182,7 +183,8 @@ static int run_on_thread(int argc, char **argv)
     system_set_stacks(THREAD_STACK_BYTES);
     failed = thread_start(&thread, run_called, &called);
     if (failed) {
-        cmd_error("no stack of %zu MiB: %s", THREAD_STACK_BYTES >> 20, strerror(failed));
+        cmd_error("cannot allocate a stack of %zu MiB: %s", THREAD_STACK_BYTES >> 20,
+                  strerror(failed));
         return CMD_CANNOT;
     }
     sigfillset(&all);

@@ -40,7 +40,7 @@ static void find_told(const struct args_line *line, void *input)
     char message[SHD_ERROR_TEXT_MAX];
 
     if (!o->list && o->nnames > 0)
-        args_error(line, "questions come on standard input, not as arguments");
+        args_error(line, "unexpected argument; questions are read from standard input");
     for (size_t i = 0; i < o->nnames; i++) {
         o->told[i] = query_op_find(o->names[i]);
         if (!o->told[i])
@@ -88,8 +88,7 @@ static int list(const struct options *o)
 
 static const struct args_row rows[] = {
     {"list", 0, NULL, args_switch, ARGS_AT(struct options, list), 0, 0,
-     "List the ops that there are; with names of ops, tell what each takes and answers. Nothing is "
-     "answered"},
+     "List the ops, or describe the input and output of the named ops, and exit"},
     {0}};
 
 static const struct args args = {
@@ -97,16 +96,15 @@ static const struct args args = {
     .operands = "\n--list [OP...]",
     .check = find_told,
     .help =
-        "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one "
-        "object {\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard "
-        "output, in the same order. shardsim-query(7) tells of every op.\v"
-        "A question, for the blocks of an array on two devices: {\"id\": 1, \"op\": "
-        "\"sharding.shards\", \"in\": {\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": "
-        "[null, \"tp\"]}}.\n\n"
+        "Answer questions: one object {\"id\", \"op\", \"in\"} per line on input, one object "
+        "{\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} per line on output, in "
+        "the same order. shardsim-query(7) describes every op.\vExample of a question, for the "
+        "shards of an array on two devices: {\"id\": 1, \"op\": \"sharding.shards\", \"in\": "
+        "{\"mesh\": [[\"tp\", 2]], \"shape\": [4, 6], \"spec\": [null, \"tp\"]}}.\n\n"
         "Examples:\n"
-        "  What can be asked?\n"
+        "  List all ops:\n"
         "    shardsim query --list\n"
-        "  What does an op take, and what does it answer?\n"
+        "  Describe the input and output of an op:\n"
         "    shardsim query --list sharding.shards\n"
         "  Answer a file of questions:\n"
         "    shardsim query <questions.jsonl >answers.jsonl\n\n" ARGS_EXIT_STATUS("")};
@@ -126,4 +124,4 @@ static int run(int argc, char **argv)
     return cmd_stop_request ? CMD_INTERRUPTED : status == SHD_OK ? CMD_OK : CMD_CANNOT;
 }
 
-const struct cmd cmd_query = {"query", "JSON lines in, JSON lines out: for other languages", run};
+const struct cmd cmd_query = {"query", "answer questions in JSON lines, for other languages", run};

@@ -19,7 +19,8 @@ static void take_percent(const struct args_value *v)
     double percent = decimal_read(v->arg, &end);
 
     if (end == v->arg || *end || !(percent >= 0 && percent <= 1e6))
-        args_error(v->line, "--%s is '%s'; expected percent, from 0 on", v->row->name, v->arg);
+        args_error(v->line, "--%s is '%s'; expected a percentage of at least 0", v->row->name,
+                   v->arg);
     *(double *)v->at = percent;
 }
 
@@ -28,65 +29,62 @@ static void check(const struct args_line *line, void *input)
     const struct replay *o = input;
 
     if (o->above >= 0 && !o->beside)
-        args_error(line, "--fail-above goes with --beside SCENARIO, whose bytes it is above");
+        args_error(line, "--fail-above requires --beside SCENARIO, the reference for the bytes");
 }
 
 #define AT(field) ARGS_AT(struct replay, field)
 
 static const struct args_row rows[] = {
     {"beside", 0, "SCENARIO", args_text, AT(beside), 0, 0,
-     "Compare with our own program of this scenario"},
+     "Compare with shardsim's own program of this scenario"},
     {"devices", 0, "N", args_count, AT(request.devices), 1, CAPTURE_DEVICES_MAX,
-     "The program's devices, where its text or its traces do not say"},
+     "Devices of the program, if its text or traces do not say"},
     {"fail-above", 0, "PERCENT", take_percent, AT(above), 0, 0,
-     "Fail, with status 1, if the program moves so many percent more bytes than --beside"},
+     "Exit with status 1 if the program moves over PERCENT more bytes than --beside"},
     {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
-     "How long the collectives take on this cluster ('shardsim show hardware') or file"},
-    {"json", 'j', NULL, args_switch, AT(json), 0, 0, "Print the machine form"},
-    {"matrix", 0, NULL, args_switch, AT(matrix), 0, 0, "Draw the bytes from device to device"},
+     "Model the times of the collectives on this cluster ('shardsim show hardware') or hardware "
+     "file"},
+    {"json", 'j', NULL, args_switch, AT(json), 0, 0, "Print JSON"},
+    {"matrix", 0, NULL, args_switch, AT(matrix), 0, 0,
+     "Draw the traffic matrix: bytes from device to device"},
     {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0,
-     "Your mesh, e.g. dp=2,tp=4, the last axis the fastest; if not given, one is inferred from "
-     "the groups"},
+     "Mesh of the program, e.g. dp=2,tp=4; the last axis varies fastest (default: inferred from "
+     "the groups)"},
     {"step", 0, "N", args_count, AT(request.step), 0, INT32_MAX,
-     "Of traces: count the step ProfilerStep#N; if not given, the commonest is"},
+     "For traces: count the step ProfilerStep#N (default: the most common step)"},
     {"strategy", 'S', "NAME", args_text, AT(strategy), 0, 0,
-     "The strategy of --beside, where it has several"},
+     "The strategy of --beside, if it has several"},
     {"trips", 0, "N", args_count, AT(request.trips), 1, UINT32_MAX,
-     "The trip count of loops whose text does not say"},
+     "Trip count of loops whose text does not say"},
     {0}};
 
 static const struct args args = {
-    .own =
-        {.rows = rows,
-         .word =
-             {args_words, ARGS_LIST(struct replay, files, nfiles), NULL,
-              "which program? expected the file of a compiled XLA module, as compiled.as_text() of "
-              "JAX gives it, or traces of PyTorch"}},
+    .own = {.rows = rows,
+            .word = {args_words, ARGS_LIST(struct replay, files, nfiles), NULL,
+                     "no program given; expected the text of a compiled XLA module (JAX's "
+                     "compiled.as_text()), or PyTorch traces"}},
     .parts = {{&common_canvas, offsetof(struct replay, canvas)}},
     .operands = "FILE...",
     .check = check,
-    .help =
-        "Count the collectives of another system's program: which there are, how often a step does "
-        "each, which axes of the mesh their groups span, and what every device receives.  The "
-        "program is one that XLA compiled, given as the text of its module, or one that PyTorch "
-        "ran, given as the traces of its ranks: files, or folders of them.  The "
-        "format is recognised by the content.\v"
-        "The text is what JAX gives for a function f and its arguments:\n"
-        "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n"
-        "A trace is what export_chrome_trace() of PyTorch's profiler writes, or its "
-        "ExecutionTraceObserver.  Ranks whose traces are not given are taken to be like those "
-        "whose "
-        "traces are.\n\n"
-        "Examples:\n"
-        "  What does the compiled step communicate, on the mesh it was written for?\n"
-        "    shardsim replay examples/step.hlo.txt --mesh dp=2,tp=2\n"
-        "  How long does that take on H100s?\n"
-        "    shardsim replay examples/step.hlo.txt --hardware h100-sxm\n"
-        "  Who sends how much to whom?\n"
-        "    shardsim replay examples/step.hlo.txt --matrix\n"
-        "  What did four ranks of a PyTorch job communicate?\n"
-        "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS("  1    more bytes than "
-                                                                  "--fail-above allows\n")};
+    .help = "Count the collectives of another system's program: their kinds, runs per step, the "
+            "mesh axes of their groups, and the bytes that every device receives. The program is "
+            "the text of a module compiled by XLA, or the traces of the ranks of a PyTorch job: "
+            "files, or folders of files. The format is detected from the content.\vTo get the text "
+            "of a JAX function f:\n"
+            "  open('step.hlo.txt', 'w').write(jax.jit(f).lower(x).compile().as_text())\n"
+            "A trace is written by export_chrome_trace() of PyTorch's profiler, or by its "
+            "ExecutionTraceObserver. Ranks without a trace are assumed to behave like the ranks "
+            "with one.\n\n"
+            "Examples:\n"
+            "  The collectives of a compiled step, by axes of its mesh:\n"
+            "    shardsim replay examples/step.hlo.txt --mesh dp=2,tp=2\n"
+            "  Their times on H100s:\n"
+            "    shardsim replay examples/step.hlo.txt --hardware h100-sxm\n"
+            "  The bytes from device to device:\n"
+            "    shardsim replay examples/step.hlo.txt --matrix\n"
+            "  The collectives of four ranks of a PyTorch job:\n"
+            "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS(
+                "  1    more bytes than --fail-above allows\n")};
 
 static int run(int argc, char **argv)
 {
@@ -105,5 +103,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_replay = {"replay", "collectives of XLA's and PyTorch's programs, counted",
-                               run};
+const struct cmd cmd_replay = {"replay", "count the collectives of an XLA or PyTorch program", run};

@@ -41,16 +41,16 @@ static const struct args args = {
     .parts = {{&common_sides, 0}, {&common_work, offsetof(struct sides_request, work)}},
     .operands = "SCENARIO...",
     .help =
-        "Strategies as one HTML page that needs no network: the verdict first, a table to sort, "
-        "and of each strategy the bytes from device to device, who does what when, memory over the "
-        "step, the collectives with the reason of each, and the mesh.\v" SIDES_WHEN_EXECUTED
-        " Times of a plan are modelled on the cluster that the scenario names.\n\n"
+        "Write a self-contained HTML page on the strategies: the verdict, a sortable table, and "
+        "for each strategy its traffic matrix, timeline, memory over the step, collectives with "
+        "their reasons, and mesh.\v" SIDES_WHEN_EXECUTED
+        " Times of planned strategies are modelled on the scenario's cluster.\n\n"
         "Examples:\n"
         "  Five layouts of one model:\n"
         "    shardsim report scenarios/strategies.yaml -o layouts.html\n"
-        "  Forty of a sweep on a cluster, on paper:\n"
+        "  A sweep of forty layouts on a cluster, analytically:\n"
         "    shardsim report --plan scenarios/sweep.yaml -s hardware=b200 -o "
-        "sweep.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n")};
+        "sweep.html\n\n" ARGS_EXIT_STATUS("  1    wrong results, or a strategy does not fit\n")};
 
 static int run(int argc, char **argv)
 {
@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
     int exit;
 
     args_parse(&args, argc, argv, &o);
-    exit = cmd_check_ending(o.path, ".html", ": a browser prints that page as PDF");
+    exit = cmd_check_ending(o.path, ".html", ": open that page in a browser and print it to PDF");
     if (exit == CMD_OK)
         exit = cmd_check_output(o.path);
     o.work.plan = o.plan;
@@ -70,4 +70,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_report = {"report", "strategies as one HTML page", run};
+const struct cmd cmd_report = {"report", "write an HTML page on the strategies", run};

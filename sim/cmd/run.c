@@ -14,14 +14,14 @@
 
 static const struct args_row rows[] = {
     {"repeat", 0, "N", args_count, AT(repeats), 1, REPEATS_MAX,
-     "Execute the step N times, for measuring: the first is reported separately, the time is the "
-     "median of the others; a step that trains is executed as often as the scenario says"},
+     "Execute the step N times to measure it: the time is the median without the first run, which "
+     "is reported separately. A training scenario sets its own number of steps"},
     {"threads", 0, "N", args_count, AT(nthreads), 1, THREADS_MAX,
-     "Compute each op of a device in N threads (the results are the same); with more than one the "
-     "step is not replayed"},
+     "Threads per device (default: 1); results do not depend on N. The step is replayed only with "
+     "1"},
     {"outputs", 0, "FILE", args_text, AT(outputs), 0, 0,
-     "Write the outputs of the last step to a file, FILE.safetensors, each whole under its name; "
-     "of one strategy, in one process"},
+     "Write the unsharded outputs of the last step to FILE.safetensors; for one strategy, in one "
+     "process"},
     COMMON_MEMORY(struct trials, memory),
     {0}};
 
@@ -31,18 +31,17 @@ static const struct args args = {
               {&common_work, offsetof(struct trials, work)},
               {&common_spread, offsetof(struct trials, work)}},
     .operands = "SCENARIO...",
-    .help = "Execute every strategy of the scenarios on virtual devices, with real numbers; check "
-            "outputs, loss and gradients against the unsharded computation; and report what was "
-            "communicated, by whom and why, and how evenly the work was distributed.\v"
-            "Examples:\n"
-            "  What is communicated, and is it right?\n"
+    .help = "Execute every strategy of the scenarios on virtual devices with real numbers, and "
+            "verify outputs, loss and gradients against the unsharded computation. Reports every "
+            "collective with its reason, memory, flops, and the balance of the work.\vExamples:\n"
+            "  The collectives of a layout, and whether its results are right:\n"
             "    shardsim run scenarios/tensor_parallel.yaml\n"
-            "  The same on four devices:\n"
+            "  The same scenario on four devices:\n"
             "    shardsim run scenarios/tensor_parallel.yaml --set mesh.tp=4\n"
-            "  All strategies of a file, for a program to read:\n"
+            "  All strategies of a file, as JSON:\n"
             "    shardsim run -q --json scenarios/strategies.yaml "
             ">strategies.json\n\n" ARGS_EXIT_STATUS(
-                "  1    wrong numbers, or a device ran out of memory\n")};
+                "  1    wrong results, or a device ran out of memory\n")};
 
 static int run(int argc, char **argv)
 {
@@ -55,4 +54,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_run = {"run", "execute, verify, record", run};
+const struct cmd cmd_run = {"run", "execute a step on virtual devices and verify it", run};

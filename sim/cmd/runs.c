@@ -29,10 +29,9 @@ static void take_id(const struct args_line *line, struct options *o, const char 
     errno = 0;
     id = strtoll(arg, &end, 10);
     if (end == arg || *end || errno || id < 1)
-        args_error(line, "'%s' is not a run; expected its number, as 'shardsim runs list' shows it",
-                   arg);
+        args_error(line, "'%s' is not a run; expected a number from 'shardsim runs list'", arg);
     if (o->nids == IDS_MAX)
-        args_error(line, "more than %d runs side by side; name fewer", IDS_MAX);
+        args_error(line, "more than %d runs; name fewer", IDS_MAX);
     o->ids[o->nids++] = id;
 }
 
@@ -45,8 +44,7 @@ static void take_word(const struct args_value *v)
     else if (!strcmp(v->arg, "list") || !strcmp(v->arg, "show") || !strcmp(v->arg, "compare"))
         o->verb = v->arg;
     else
-        args_error(v->line, "'%s' is nothing to do with runs; expected list, show or compare",
-                   v->arg);
+        args_error(v->line, "unknown action '%s'; expected list, show or compare", v->arg);
 }
 
 static void check(const struct args_line *line, void *input)
@@ -56,32 +54,30 @@ static void check(const struct args_line *line, void *input)
     if (!strcmp(o->verb, "list") && o->nids > 0)
         args_error(line, "list shows all runs; 'shardsim runs show N' shows one");
     if (!strcmp(o->verb, "show") && o->nids != 1)
-        args_error(line, "show takes the number of one run");
+        args_error(line, "show needs the number of one run");
     if (!strcmp(o->verb, "compare") && o->nids < 2)
-        args_error(line, "compare takes the numbers of two runs at least");
+        args_error(line, "compare needs the numbers of at least two runs");
 }
 
 static const struct args_row rows[] = {
     {"file", 0, "FILE", args_text, ARGS_AT(struct options, path), 0, 0,
-     "The database; if not given, $XDG_DATA_HOME/shardsim/runs.db, or that in ~/.local/share"},
+     "Database (default: $XDG_DATA_HOME/shardsim/runs.db, or ~/.local/share/shardsim/runs.db)"},
     {0}};
 
 static const struct args args = {
     .own = {.rows = rows,
-            .word = {.take = take_word,
-                     .missing = "what to do is missing; expected list, show or compare"}},
+            .word = {.take = take_word, .missing = "no action; expected list, show or compare"}},
     .operands = "list\nshow N\ncompare N N...",
     .check = check,
     .help =
-        "The results that --save of run, plan and compare kept: list them, show one as the JSON "
-        "that --json prints, or compare some with the first.\v"
-        "A list shows the bytes that all devices receive, the most memory of a device, and the "
-        "time of a step, replayed, or modelled with a ~ before it. Names too long for the screen "
-        "lose their beginning. The file is a database of SQLite, with a row for each result.\n\n"
+        "Stored results of run, plan and compare (--save): list them, show one as JSON, or compare "
+        "several with the first.\vThe list has the bytes received by all devices, the peak memory "
+        "of a device, and the step time: replayed, or modelled if marked with ~. Long names lose "
+        "their beginning. The file is an SQLite database with one row per result.\n\n"
         "Examples:\n"
-        "  Keep the plans of a file:\n"
+        "  Store the plans of a file:\n"
         "    shardsim plan -q --save=runs.db scenarios/strategies.yaml\n"
-        "  See two of them side by side:\n"
+        "  Compare two of them:\n"
         "    shardsim runs compare 1 2 --file=runs.db\n\n" ARGS_EXIT_STATUS("")};
 
 static int answer(const struct options *o, const char *path, struct text *text,
@@ -129,4 +125,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_runs = {"runs", "results that were kept: list, show, compare", run};
+const struct cmd cmd_runs = {"runs", "list, show or compare stored results", run};

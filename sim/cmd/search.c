@@ -27,30 +27,31 @@ static void check_together(const struct args_line *line, void *input)
 
     o->by_tensors = args_given(line, "tensors");
     if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
-        args_error(line, "several --devices go without --journal, --output, --sensitivity and "
-                         "--tensors; ask for one count");
+        args_error(line,
+                   "--journal, --output, --sensitivity and --tensors need one count of --devices");
     if (o->journal && o->memory_bytes > 0)
-        args_error(line, "--journal goes without --memory, which says what of it fits");
+        args_error(line, "--journal cannot be combined with --memory");
     if (o->sensitivity && (o->memory_bytes > 0 || o->within_s > 0))
-        args_error(line, "--sensitivity goes without --memory and --within");
+        args_error(line, "--sensitivity cannot be combined with --memory or --within");
     if (o->price > 0 && o->ncounts < 2)
-        args_error(line, "--price goes with several --devices, such as --devices 64..1024");
+        args_error(line, "--price requires several counts of --devices, e.g. --devices 64..1024");
     if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0 || o->seconds > 0))
-        args_error(line, "several --devices go without --memory, --within and --seconds");
+        args_error(line, "--memory, --within and --seconds need one count of --devices");
     if ((o->ttft_s > 0 || o->tpot_s > 0) && !o->serve)
-        args_error(line, "--ttft and --tpot go with --serve");
+        args_error(line, "--ttft and --tpot require --serve");
     if (o->apart && (!o->serve || o->picture))
-        args_error(line, "--apart goes with --serve, and without --picture");
+        args_error(line, "--apart requires --serve, and has no --picture");
     if (o->serve && (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
                      o->journal || o->target || o->sensitivity || o->within_s > 0 ||
-                     o->memory_bytes > 0 || o->row != 1 || args_given(line, "threads")))
+                     o->memory_bytes > 0 || o->row != 1))
         args_error(line,
-                   "--serve goes with --devices, --ttft, --tpot, --seconds, --top, --picture, "
-                   "--output and --json only");
+                   "with --serve only --devices, --ttft, --tpot, --seconds, --threads, --top, "
+                   "--top, --picture, --output and --json are supported");
     if (o->by_tensors && (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 ||
                           o->devices > 0 || o->nplans > 0 || o->seconds > 0 || o->all ||
                           o->journal || o->target || o->ntop != TOP || o->row != 1))
-        args_error(line, "--tensors goes with --memory, --threads, --json and --output only");
+        args_error(line,
+                   "with --tensors only --memory, --threads, --json and --output are supported");
 }
 
 /* "64", "64..4096" or "64,96,128". */
@@ -95,7 +96,7 @@ static void take_range(const struct args_value *v)
     struct shd_error err;
 
     if (o->nranges == SPACE_RANGES_MAX)
-        args_error(v->line, "more than %d ranges", SPACE_RANGES_MAX);
+        args_error(v->line, "more than %d --range and --forbid", SPACE_RANGES_MAX);
     if (space_parse_range(&o->ranges[o->nranges], v->arg, v->row->least, &err) != SHD_OK)
         args_error(v->line, "%s", err.text);
     o->nranges++;
@@ -105,60 +106,59 @@ static void take_range(const struct args_value *v)
 
 static const struct args_row rows[] = {
     {"range", 0, "CHOICE=VALUE", take_range, 0, 0, false, 0,
-     "Keep a choice to a value or to values from..to, e.g. tp=8 or pp=4..16; may be given again"},
-    {"forbid", 0, "CHOICE=VALUE", take_range, 0, 0, true, 0,
-     "Leave these values out; may be given again"},
+     "Restrict a choice to a value or a range, e.g. tp=8 or pp=4..16; repeatable"},
+    {"forbid", 0, "CHOICE=VALUE", take_range, 0, 0, true, 0, "Exclude these values; repeatable"},
     {"devices", 0, "N", take_devices, 0, 0, 0, 0,
-     "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
-     "the best layout of each"},
+     "Number of devices (default: as in the scenario's mesh); for A..B (all doublings) or A,B,C "
+     "the best layout of each count"},
     {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
-     "Only layouts that deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm can say: the "
-     "best one is "
-     "exported "
-     "without an error"},
+     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch, sglang, "
+     "torchtitan or vllm"},
     {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,
-     "Of several --devices: what a device costs an hour"},
-    {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best (10)"},
+     "With several counts of --devices: price of a device per hour"},
+    {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best layouts (default: 10)"},
     {"plans", 0, "N", args_count, AT(nplans), 1, INT32_MAX,
-     "Plan at most N layouts, and say how much better another may be (as many as it takes)"},
+     "Plan at most N layouts, and report how much better other layouts could be (default: no "
+     "limit)"},
     {"seconds", 0, "N", args_count, AT(seconds), 1, SECONDS_MAX,
-     "Search for N seconds at most, and say how much better another layout may be (as long as it "
-     "takes)"},
-    {"no-prune", 0, NULL, args_switch, AT(all), 0, 0, "Plan every layout, whatever its bounds"},
+     "Search for at most N seconds, and report how much better other layouts could be (default: no "
+     "limit)"},
+    {"no-prune", 0, NULL, args_switch, AT(all), 0, 0,
+     "Plan every layout, without pruning by bounds"},
     {"threads", 't', "N", args_count, AT(nthreads), 1, THREADS_MAX,
-     "Plan with so many threads (one a core)"},
+     "Planning threads (default: one per core)"},
     {"sensitivity", 0, NULL, args_switch, AT(sensitivity), 0, 0,
-     "Search again with links 10 % slower, with half the memory, and with a node less"},
+     "Search again with links 10 % slower, with half the memory, and with one node less"},
     {"picture", 0, "FILE", common_picture, AT(picture), 0, 0,
-     "Draw steps against memory; of several --devices, throughput against these: FILE.svg or "
+     "Draw step time over memory, or throughput over several counts of --devices, to FILE.svg or "
      "FILE.png"},
     {"json", 0, NULL, args_switch, AT(json), 0, 0, "Print JSON"},
     {"journal", 0, "FILE", args_text, AT(journal), 0, 0,
-     "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
-     "was interrupted"},
+     "Store all plans in FILE, and reuse the plans in it: resumes an interrupted search"},
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
-     "Search the layouts of a decode (step: [decode]) for the most tokens a second: every size of "
-     "the mesh's axes, with each every batch by doublings"},
+     "Search the layouts of a decode step (step: [decode]) for the most tokens/s: all sizes of the "
+     "mesh axes, with every batch size by doublings"},
     {"apart", 0, NULL, args_switch, AT(apart), 0, 0,
-     "Of --serve: share --devices out to replicas that take prompts in and others that make "
-     "decode.tokens tokens of each, and compare that with both on every device"},
+     "With --serve: split --devices into separate prefill and decode replicas (decode.tokens "
+     "output tokens per prompt), and compare with colocated serving"},
     {"ttft", 0, "TIME", take_time, AT(ttft_s), 0, 0,
-     "Of --serve: the first token of a prompt within this time, such as 1s"},
+     "With --serve: limit on the time to first token, e.g. 1s"},
     {"tpot", 0, "TIME", take_time, AT(tpot_s), 0, 0,
-     "Of --serve: each other token within this time, such as 50ms"},
+     "With --serve: limit on the time per output token, e.g. 50ms"},
     {"tensors", ARGS_BARE, "PATTERN", args_text, AT(tensors), 0, 0,
-     "Search instead the sharding of each parameter whose name matches (all), on the scenario's "
-     "mesh"},
+     "Instead, search the sharding of each parameter whose name matches (default: all), on the "
+     "scenario's mesh"},
     {"memory", 0, "SIZE", args_bytes, AT(memory_bytes), 0, 0,
-     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
-     "cluster's own"},
+     "Memory of a device, overriding the cluster's, or with --tensors the scenario's "
+     "limits.memory"},
     {"within", 0, "SECONDS", take_above_0, AT(within_s), 0, 0,
-     "Find the layouts of least memory whose steps take no longer"},
+     "Find the layouts with the least memory whose step is within this time"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0,
-     "Write the best layout's scenario here, with what differs from defaults"},
+     "Write the scenario of the best layout to FILE, without defaults"},
     ARGS_FORCE(struct searched, force),
-    {"row", 0, "N", args_count, AT(row), 1, TOP_MAX, "Of --output: the N-th best (1)"},
-    {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "Show no progress on stderr"},
+    {"row", 0, "N", args_count, AT(row), 1, TOP_MAX,
+     "With --output: write the N-th best layout (default: 1)"},
+    {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "No progress on stderr"},
     {0}};
 
 /* Number of a machine's cores for each rank. */
@@ -172,7 +172,7 @@ static int cores_each(void)
 static void list_schedules(struct text *out)
 {
     timetable_names(out, TIMETABLE_USUAL, 0, ", ");
-    text_add(out, "; and, only if it has a range, ");
+    text_add(out, "; and, only with a range, ");
     timetable_names(out, 0, TIMETABLE_USUAL | TIMETABLE_UNSEARCHED, ", ");
 }
 
@@ -183,28 +183,24 @@ static const struct args args = {
     .more = list_schedules,
     .check = check_together,
     .help =
-        "Find the layouts with the shortest step of a scenario's model, batch and cluster: all "
-        "that "
-        "divide are bounded from below, and planned from the lowest bound on, until no other can "
-        "be better.  Everything else in the scenario stays as it is.\v"
-        "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (\f), "
-        "split (even, given, light), microbatch, recompute (none, selective, norms-mlp, "
-        "selective_op, full, given, and all policies and modules of recompute), sp (no, yes), "
-        "zero, "
-        "shards (devices that hold its parts), order (of the mesh, such as pp-dp-cp-tp), method "
-        "(of "
-        "context parallelism: ring, all-to-all) and products (given, tensorwise, rowwise, "
-        "blockwise, mxfp8, nvfp4).  Sequences are sharded to less than 2,048 tokens only if cp has "
-        "a range; policies, modules, light, all-to-all and recipes are tried only if their choice "
-        "has one.\n\n"
+        "Find the layouts with the shortest step for a scenario's model, batch and cluster, by "
+        "best-first branch and bound over all divisible layouts. The rest of the scenario is "
+        "unchanged.\vChoices are tp, pp, cp, dp, ep (expert parallelism), virtual (stages per "
+        "rank), schedule (\f), split (even, given, light), microbatch, recompute (none, selective, "
+        "norms-mlp, selective_op, full, given, and all policies and modules of recompute), sp "
+        "(sequence parallelism: no, yes), zero, shards (devices of a ZeRO group), order (of the "
+        "mesh axes, e.g. pp-dp-cp-tp), method (of context parallelism: ring, all-to-all) and "
+        "products (recipe of low-precision matmuls: given, tensorwise, rowwise, blockwise, mxfp8, "
+        "nvfp4). Fewer than 2,048 tokens per device are tried only if cp has a range; policies, "
+        "modules, light, all-to-all and recipes only if their choice has a range.\n\n"
         "Examples:\n"
-        "  The three best of a small model, on a cluster of B200:\n"
+        "  The three best layouts of a small model on B200s:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
-        "  The best one that JAX can be told:\n"
+        "  The best layout that JAX can express:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax\n"
-        "  How to serve the most tokens a second, each within 50 ms:\n"
+        "  Serve the most tokens/s with at most 50 ms per output token:\n"
         "    shardsim search scenarios/serve.yaml -S both --serve --tpot 50ms --top 3\n"
-        "  How to shard each tensor of a small mlp:\n"
+        "  Shard each tensor of a small MLP:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n")};
 
@@ -222,4 +218,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_search = {"search", "the best layout of a model on a cluster", run};
+const struct cmd cmd_search = {"search", "find the best layout of a model on a cluster", run};

@@ -27,7 +27,7 @@ static void take_rate(const struct args_value *v)
 
     *rate = decimal_read(v->arg, &end);
     if (end == v->arg || *end || !(*rate > 0))
-        args_error(v->line, "--rate is '%s'; expected requests a second above 0, or inf", v->arg);
+        args_error(v->line, "--rate is '%s'; expected requests per second above 0, or inf", v->arg);
 }
 
 static void take_unit(const struct args_value *v)
@@ -58,7 +58,7 @@ static void take_time(const struct args_value *v)
     if (units_parse_ns(ns, v->arg, &err) != SHD_OK)
         args_error(v->line, "--%s: %s", v->row->name, err.text);
     if (*ns <= 0)
-        args_error(v->line, "--%s is '%s'; expected a time above 0, such as 50ms", v->row->name,
+        args_error(v->line, "--%s is '%s'; expected a time above 0, e.g. 50ms", v->row->name,
                    v->arg);
 }
 
@@ -71,10 +71,10 @@ static void take_policy(const struct args_value *v)
         nearest_init(&near, v->arg);
         for (size_t i = 0; serving_policies[i]; i++)
             nearest_add(&near, serving_policies[i]->name);
-        args_error(v->line, "there is no policy '%s'%s", v->arg, nearest_hint(&near).text);
+        args_error(v->line, "unknown policy '%s'%s", v->arg, nearest_hint(&near).text);
     }
     if (o->npolicies == SERVED_POLICIES_MAX)
-        args_error(v->line, "more than %d policies", SERVED_POLICIES_MAX);
+        args_error(v->line, "--policy is given more than %d times", SERVED_POLICIES_MAX);
     o->policies[o->npolicies++] = v->arg;
 }
 
@@ -85,11 +85,13 @@ static void check_trace(const struct args_line *line, struct served *o)
 
     for (size_t i = 0; o->trace && i < sizeof of_drawn / sizeof of_drawn[0]; i++)
         if (args_given(line, of_drawn[i]))
-            args_error(line, "--trace has requests of its own; expected no --%s", of_drawn[i]);
+            args_error(line, "--trace has its own requests; remove --%s", of_drawn[i]);
     if (!o->trace && o->unit_ns > 0)
-        args_error(line, "--time-unit goes with --trace");
+        args_error(line, "--time-unit requires --trace");
     if (o->trace && strcmp(o->trace, "-") == 0 && strcmp(o->chosen.path, "-") == 0)
-        args_error(line, "--trace and the scenario are both standard input; expected one of them");
+        args_error(
+            line,
+            "--trace and the scenario are both standard input; expected a file for either");
     o->drawn.nrequests = o->nrequests > 0 ? o->nrequests : REQUESTS;
     o->drawn.rate = o->rate > 0 ? o->rate : INFINITY;
 }
@@ -101,9 +103,11 @@ static void check_replicas(const struct args_line *line, const struct served *o)
     for (size_t i = 0; i < o->npolicies; i++)
         has_pools |= policy_find(o->policies[i])->form_decode != NULL;
     if (o->nprefill > 0 && !has_pools)
-        args_error(line, "--prefill-replicas goes with --policy disaggregated");
+        args_error(line, "--prefill-replicas requires --policy disaggregated");
     if (o->nprefill >= o->nreplicas)
-        args_error(line, "--prefill-replicas %u of %u --replicas; expected some that decode",
+        args_error(line,
+                   "--prefill-replicas is %u of %u --replicas; expected at least one replica left "
+                   "for decode",
                    o->nprefill, o->nreplicas);
 }
 
@@ -118,46 +122,48 @@ static void check_together(const struct args_line *line, void *input)
 static const struct args_row rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Requests:"},
     {"trace", 0, "FILE", args_text, AT(trace), 0, 0,
-     "Requests of a file: CSV with headings, as those of Azure and BurstGPT, or JSON lines, as "
-     "those "
-     "of Mooncake, whose hash_ids tell which prompts share a prefix"},
+     "Read requests from a file: CSV with headings (Azure, BurstGPT), or JSON lines (Mooncake, "
+     "whose hash_ids mark shared prefixes)"},
     {"time-unit", 0, "s|ms|us|ns", take_unit, AT(unit_ns), 0, 0,
-     "Of arrivals in the file that are numbers (as their name says, else as their fractions, size "
-     "and rate tell)"},
+     "Unit of numeric arrival times in the file (default: from the field's name, else guessed from "
+     "their fractions, size and rate)"},
     {"requests", 'n', "N", args_count, AT(nrequests), 1, TRACE_REQUESTS_MAX,
-     "So many requests: the first of the file (all), or drawn (1000)"},
+     "Number of requests: the first N of the file (default: all), or N random requests (default: "
+     "1000)"},
     {"rate", 0, "NUMBER", take_rate, AT(rate), 0, 0,
-     "Requests a second, at random times, or of a file with its times stretched; inf, the default "
-     "without a file: all at once"},
+     "Requests per second: Poisson arrivals, or the file's times rescaled; inf: all at once "
+     "(default without a file)"},
     {"concurrency", 0, "N", args_count, AT(concurrency), 1, TRACE_REQUESTS_MAX,
-     "At most so many requests in the system: the next arrives when one has ended (any number)"},
+     "At most N requests in the system; the next arrives when one has finished (default: no "
+     "limit)"},
     {"prompt-tokens", 0, "LENGTHS", take_lengths, AT(drawn.prompt), 0, 0,
-     "Tokens of a prompt: a number (1024), or lognormal:MEAN,DEVIATION"},
+     "Tokens per prompt: a number (default: 1024), or lognormal:MEAN,DEVIATION"},
     {"output-tokens", 0, "LENGTHS", take_lengths, AT(drawn.output), 0, 0,
-     "Tokens that are made for a request, in the same form (128)"},
-    {"seed", 0, "N", args_count, AT(drawn.seed), 0, INT32_MAX, "Of what is drawn (0)"},
+     "Output tokens per request, in the same form (default: 128)"},
+    {"seed", 0, "N", args_count, AT(drawn.seed), 0, INT32_MAX,
+     "Seed of random requests (default: 0)"},
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Servers:"},
     {"policy", 'p', "NAME", take_policy, 0, 0, 0, 0,
-     "How batches are formed; may be given again (all that are possible)"},
+     "Batching policy; repeatable (default: all that are possible)"},
     {"replicas", 0, "N", args_count, AT(nreplicas), 1, REPLICAS_MAX,
-     "Instances of the model, each on the scenario's mesh (1)"},
+     "Replicas of the model, each on the scenario's mesh (default: 1)"},
     {"prefill-replicas", 0, "N", args_count, AT(nprefill), 1, REPLICAS_MAX,
-     "Of disaggregated: how many of them prefill (half)"},
+     "For disaggregated: number of prefill replicas (default: half)"},
     {"batch", 0, "N", args_count, AT(limits.batch_max), 1, BATCH_MAX,
-     "Sequences in the batch of a replica, or of each part of one that shards it, at most (256)"},
+     "Maximum sequences in the batch of a replica, or of each of its batch shards (default: 256)"},
     {"step-tokens", 0, "N", args_count, AT(limits.tokens_max), 1, TRACE_TOKENS_MAX,
-     "Tokens that a step computes at most (2048); all policies but chunked compute a longer prompt "
-     "in a step of its own"},
+     "Maximum tokens per step (default: 2048); except for chunked, a longer prompt has its own "
+     "step"},
     {"page", 0, "N", args_count, AT(limits.page), 1, TRACE_TOKENS_MAX,
-     "Tokens of a page of the cache (16)"},
+     "Tokens per page of the KV cache (default: 16)"},
     {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Report:"},
     {"ttft", 0, "TIME", take_time, AT(goal.first_ns), 0, 0,
-     "A request is good if its first token comes within this time, ..."},
+     "Goodput: limit on a request's time to first token"},
     {"tpot", 0, "TIME", take_time, AT(goal.token_ns), 0, 0,
-     "... and its others follow in this time, on average"},
+     "Goodput: limit on a request's mean time per output token"},
     {"format", 0, "table|csv|json", args_choice, AT(format), 0, 0,
-     "How to write it; tables if not given"},
-    {"json", 'j', NULL, args_set, AT(format), SERVING_JSON, 0, "The same as --format=json"},
+     "Output format (default: table)"},
+    {"json", 'j', NULL, args_set, AT(format), SERVING_JSON, 0, "Same as --format=json"},
     {"output", 'o', "FILE", args_text, AT(path), 0, 0, "Write to a file"},
     {0}};
 
@@ -173,19 +179,17 @@ static const struct args args = {
     .operands = "SCENARIO",
     .more = list_policies,
     .check = check_together,
-    .help =
-        "Serve requests with replicas of a scenario's model: its prefill and decode are planned at "
-        "many sizes, and every step of every replica is simulated with the times of these. What "
-        "does not fit in the cache waits, or is preempted and computed again. A row for each "
-        "policy says how many tokens are made a second, and how long requests wait for "
-        "them.\v"
-        "Policies:\n\f\n"
-        "Examples:\n"
-        "  Two replicas of a small model, a thousand requests, 200 a second:\n"
-        "    shardsim serve scenarios/requests.yaml --replicas 2 --rate 200 --tpot 1ms\n"
-        "  All at once, with prompts in small chunks:\n"
-        "    shardsim serve scenarios/requests.yaml -p chunked --step-tokens 256\n"
-        "\n" ARGS_EXIT_STATUS("  1    the model leaves no memory for a cache\n")};
+    .help = "Simulate serving: requests arrive at replicas of a scenario's model. Prefill and "
+            "decode steps are planned at many sizes, and every step of every replica is simulated "
+            "with these times. Requests that do not fit in the KV cache wait, or are preempted and "
+            "recomputed. The report has throughput and latency for each policy.\vPolicies:\n"
+            "\f\n"
+            "Examples:\n"
+            "  Two replicas of a small model, 1000 requests at 200 requests/s:\n"
+            "    shardsim serve scenarios/requests.yaml --replicas 2 --rate 200 --tpot 1ms\n"
+            "  All requests at once, with small prefill chunks:\n"
+            "    shardsim serve scenarios/requests.yaml -p chunked --step-tokens 256\n"
+            "\n" ARGS_EXIT_STATUS("  1    the model leaves no memory for a KV cache\n")};
 
 static int run(int argc, char **argv)
 {
@@ -200,4 +204,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_serve = {"serve", "requests served by replicas, batch by batch", run};
+const struct cmd cmd_serve = {"serve", "simulate serving of requests, step by step", run};

@@ -22,12 +22,14 @@ static const struct cmd *const subjects[] = {
 static void print_help(FILE *file)
 {
     fprintf(file, "Usage: shardsim show WHAT [ARGUMENT...]\n\n"
-                  "Draw what is on which device, as text that fits the terminal or with\n"
-                  "-o FILE.svg as a picture; or print what a scenario can say, or has.\n\nWhat:\n");
+                  "Draw meshes, shardings, traffic, memory and schedules, as text or with\n"
+                  "-o FILE.svg as a picture; or list the keys, names and clusters of scenarios.\n\n"
+                  "What:\n");
     cmd_list(file, subjects);
     fprintf(
         file,
-        "\n'shardsim show WHAT --help' describes one of them.\n\n"
+        "\n"
+        "'shardsim show WHAT --help' describes each.\n\n"
         "Examples:\n"
         "  How is an array of 8 x 16 sharded over eight devices?\n"
         "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n\n" ARGS_EXIT_STATUS(
@@ -44,7 +46,7 @@ static int run(int argc, char **argv)
         print_help(stdout);
         return CMD_OK;
     }
-    return cmd_run_row(subjects, "shardsim show", "there is nothing to show called", argc, argv);
+    return cmd_run_row(subjects, "shardsim show", "cannot show", argc, argv);
 }
 
-const struct cmd cmd_show = {"show", "draw a mesh, an array's sharding, groups, traffic", run};
+const struct cmd cmd_show = {"show", "draw meshes, shardings, traffic, memory, schedules", run};

@@ -20,10 +20,10 @@ struct request {
 
 static const struct args_row rows[] = {
     {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0, "The mesh, e.g. dp=2,tp=4"},
-    {"shape", 'n', "SIZES", args_text, AT(shape), 0, 0, "The array's extents, e.g. 8,16"},
+    {"shape", 'n', "SIZES", args_text, AT(shape), 0, 0, "Shape of the array, e.g. 8,16"},
     {"spec", 'p', "SPEC", args_text, AT(spec), 0, 0,
-     "The partition spec, an entry a dimension: 'dp,tp', or \"P(('dp', 'fsdp'), None, 'tp')\", or "
-     "'[[dp, fsdp], null, tp]'"},
+     "The partition spec, one entry per dimension: 'dp,tp', or \"P(('dp', 'fsdp'), None, 'tp')\", "
+     "or '[[dp, fsdp], null, tp]'"},
     {0}};
 
 static void check(const struct args_line *line, void *input)
@@ -35,20 +35,17 @@ static void check(const struct args_line *line, void *input)
 }
 
 static const struct args args = {
-    .own = {.rows = rows, .word = {.again = "'%s' is too much; everything is given by options"}},
+    .own = {.rows = rows, .word = {.again = "unexpected '%s'; expected only options"}},
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .check = check,
-    .help =
-        "Draw how an array is sharded over a mesh: its blocks, with the devices that hold each; "
-        "replicas "
-        "are together.  Of more than two dimensions the last two are drawn, once for each block of "
-        "the others.\v"
-        "Examples:\n"
-        "  Rows over dp, columns over tp:\n"
-        "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n"
-        "  Rows over both, columns unsharded, as a picture:\n"
-        "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o "
-        "a.svg\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Draw the blocks of a sharded array, with the ids of the devices that hold each block. "
+            "For more than two dimensions the last two are drawn, once for each block of the other "
+            "dimensions.\vExamples:\n"
+            "  Rows over dp, columns over tp:\n"
+            "    shardsim show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tp\n"
+            "  Rows over both axes, columns unsharded, as a picture:\n"
+            "    shardsim show array -m dp=2,tp=4 -n 8,16 -p '[[dp, tp]]' -o "
+            "a.svg\n\n" ARGS_EXIT_STATUS("")};
 
 static int show(const struct request *o, const struct shd_mesh *mesh)
 {
@@ -59,7 +56,7 @@ static int show(const struct request *o, const struct shd_mesh *mesh)
     int rank = asked_shape(shape, o->shape), status;
 
     if (rank < 0)
-        return cmd_wrong("shape", "expected extents as '8,16', at most 16 of them");
+        return cmd_wrong("shape", "expected a shape such as '8,16', of at most 16 dimensions");
     if (asked_sharding(&sharding, mesh, o->spec, shape, (size_t)rank, &err) != SHD_OK)
         return cmd_failure("spec", &err);
     figure_init(&figure);

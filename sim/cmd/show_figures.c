@@ -26,7 +26,7 @@ static void print_figures(struct text *out, size_t columns)
         key = longer(key, figure_table[id].key);
         unit = longer(unit, figure_unit_name(figure_table[id].unit));
     }
-    text_addf(out, "%-*s  %-*s  what it is\n", (int)key, "key", (int)unit, "unit");
+    text_addf(out, "%-*s  %-*s  meaning\n", (int)key, "key", (int)unit, "unit");
     for (enum figure_id id = 0; id < NFIGURES; id++) {
         text_addf(out, "%-*s  %-*s  ", (int)key, figure_table[id].key, (int)unit,
                   figure_unit_name(figure_table[id].unit));
@@ -35,13 +35,12 @@ static void print_figures(struct text *out, size_t columns)
 }
 
 static const struct args figures_args = {
-    .help = "Print the figures of a strategy: the key of each, which is the same in CSV, JSON and "
-            "baselines, its unit, and what it is.\v"
-            "A key that ends in _most is of the device with the most of it; one that begins with "
-            "measured, replayed or modelled says where its figure is from.  In the JSON of a "
-            "result \"figures\" has all that are known.\n\n"
+    .help = "List the figures of a strategy: key (the same in CSV, JSON and baselines), unit and "
+            "meaning.\vThe suffix _most is the maximum over devices. The prefixes measured, "
+            "replayed and modelled are the origin of a time. In the JSON of a result, \"figures\" "
+            "has all known figures.\n\n"
             "Examples:\n"
-            "  By what can a comparison be sorted?\n"
+            "  The columns by which 'compare' can sort:\n"
             "    shardsim show figures\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
@@ -58,4 +57,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_figures = {"figures", "the figures of a strategy: key, unit, meaning", run};
+const struct cmd show_figures = {"figures", "figures of a strategy: key, unit, meaning", run};

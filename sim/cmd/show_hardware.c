@@ -19,13 +19,13 @@ struct options {
 
 static const struct args args = {
     .own = {.word = {args_text, ARGS_AT(struct options, name),
-                     "one cluster at a time; '%s' is too much", NULL}},
+                     "one cluster at a time; '%s' is a second one", NULL}},
     .parts = {{&common_canvas, offsetof(struct options, canvas)}},
     .operands = "[HARDWARE]",
-    .help = "List the clusters that --hardware knows by name; or describe one of them, or a file: "
-            "rates, links, constants, and what bounds a product.\v"
-            "Examples:\n"
-            "  From how many rows on does a product keep a TPU v5e busy?\n"
+    .help = "List the clusters that --hardware knows by name, or describe one of them or a "
+            "hardware file: rates, links, constants, and the arithmetic intensity at which a "
+            "matmul becomes compute-bound.\vExamples:\n"
+            "  Rows from which a matmul is compute-bound on a TPU v5e:\n"
             "    shardsim show hardware tpu-v5e\n\n" ARGS_EXIT_STATUS("")};
 
 static int add_cluster(const char *name, bool alone, struct text *out, size_t width)
@@ -62,4 +62,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_hardware = {"hardware", "the clusters there are, and what one is", run};
+const struct cmd show_hardware = {"hardware", "list clusters, or describe one", run};

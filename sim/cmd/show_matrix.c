@@ -23,9 +23,9 @@ struct options {
 #define AT(field) ARGS_AT(struct options, field)
 
 static const struct args_row rows[] = {{"execute", 'x', NULL, args_switch, AT(executed), 0, 0,
-                                        "Execute the step and draw what was really copied"},
+                                        "Execute the step and draw the bytes actually copied"},
                                        {"json", 'j', NULL, args_switch, AT(json), 0, 0,
-                                        "Print the exact figures as JSON: a row is a receiver"},
+                                        "Print exact bytes as JSON: a row per receiver"},
                                        {0}};
 
 static const struct args args = {
@@ -33,12 +33,10 @@ static const struct args args = {
     .parts = {{&common_chosen, offsetof(struct options, chosen)},
               {&common_canvas, offsetof(struct options, canvas)}},
     .operands = "SCENARIO",
-    .help =
-        "Draw the traffic of a step from device to device; of more than 256 devices, to each class "
-        "of devices that receive alike.\v"
-        "Examples:\n"
-        "  Who sends how much to whom?\n"
-        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Draw the traffic matrix of a step, device to device. Above 256 devices: a row per "
+            "class of devices with equal traffic.\vExamples:\n"
+            "  The traffic of a layout:\n"
+            "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int show(const struct options *o)
 {
@@ -79,4 +77,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_matrix = {"matrix", "a step's bytes from device to device", run};
+const struct cmd show_matrix = {"matrix", "traffic matrix of a step, device to device", run};

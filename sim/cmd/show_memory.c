@@ -32,32 +32,29 @@ static void take_max(const struct args_value *v)
 
 #define AT(field) ARGS_AT(struct request, field)
 
-static const struct args_row rows[] = {
-    {"rank", 'r', "N", args_count, AT(rank), 0, LONG_MAX,
-     "This rank of a pipeline; the one that has most if not given"},
-    {"max", 0, "SIZE", take_max, AT(max_bytes), 0, 0,
-     "Let the scale end at this size, e.g. 2GiB, so that drawings of several strategies have the "
-     "same; at the peak if not given"},
-    {0}};
+static const struct args_row rows[] = {{"rank", 'r', "N", args_count, AT(rank), 0, LONG_MAX,
+                                        "Pipeline rank (default: the one with the largest peak)"},
+                                       {"max", 0, "SIZE", take_max, AT(max_bytes), 0, 0,
+                                        "End of the scale, e.g. 2GiB, for drawings of several "
+                                        "strategies on one scale (default: the peak)"},
+                                       {0}};
 
 static const struct args args = {
     .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct request, chosen)},
               {&common_canvas, offsetof(struct request, canvas)}},
     .operands = "SCENARIO",
-    .help =
-        "Draw what a device's memory is for, from op to op of a step, on paper: parameters, the "
-        "optimizer's state, gradients, data, gathered copies, activations and workspace, on top of "
-        "one another; where the peak is, and the largest arrays that are alive there. It is the "
-        "same on every device of a rank.\v"
-        "Examples:\n"
-        "  What is the memory for?\n"
-        "    shardsim show memory scenarios/fsdp.yaml\n"
-        "  As a picture:\n"
-        "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n"
-        "  On a scale that others have too:\n"
-        "    shardsim show memory scenarios/fsdp.yaml --max 8MiB -o "
-        "memory.svg\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Draw a device's memory from op to op of a step, stacked: parameters, optimizer state, "
+            "gradients, data, gathered copies, activations and workspace; with the peak and the "
+            "largest arrays alive at the peak. Analytical: nothing is executed. All devices of a "
+            "rank have the same memory.\vExamples:\n"
+            "  The memory of a device:\n"
+            "    shardsim show memory scenarios/fsdp.yaml\n"
+            "  As a picture:\n"
+            "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n"
+            "  With a fixed scale, for comparison:\n"
+            "    shardsim show memory scenarios/fsdp.yaml --max 8MiB -o "
+            "memory.svg\n\n" ARGS_EXIT_STATUS("")};
 
 /* Check that the peak fits a given scale: a scale common to several drawings must not grow. */
 static int check_max(const struct request *o, const struct memory_film *f)
@@ -120,4 +117,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd show_memory = {"memory", "what a device's memory is for, op by op", run};
+const struct cmd show_memory = {"memory", "memory of a device, op by op", run};

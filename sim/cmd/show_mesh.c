@@ -24,11 +24,10 @@ struct request {
 
 static const struct args_row mesh_rows[] = {MESH_ROW, {0}};
 
-static const struct args_row groups_rows[] = {
-    MESH_ROW,
-    {"axes", 'a', "AXES", args_text, AT(axes), 0, 0,
-     "The axes that the groups span, the first the most major"},
-    {0}};
+static const struct args_row groups_rows[] = {MESH_ROW,
+                                              {"axes", 'a', "AXES", args_text, AT(axes), 0, 0,
+                                               "The axes that the groups span, most major first"},
+                                              {0}};
 
 /* The mesh may be a word, too. */
 static void take_mesh(const struct args_value *v)
@@ -36,7 +35,7 @@ static void take_mesh(const struct args_value *v)
     const char **mesh = v->at;
 
     if (*mesh)
-        args_error(v->line, "one mesh at a time; '%s' is too much", v->arg);
+        args_error(v->line, "one mesh at a time; '%s' is a second one", v->arg);
     args_text(v);
 }
 
@@ -51,21 +50,19 @@ static const struct args mesh_args = {
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .operands = "AXES",
     .check = check,
-    .help =
-        "Draw a mesh: which device is where.  The last axis runs along the columns, the one before "
-        "along the rows; of further axes each combination is a picture of its own.  AXES are as in "
-        "dp=2,tp=4.\v"
-        "Examples:\n"
-        "  Which device is where?\n"
-        "    shardsim show mesh dp=2,tp=4\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Draw the device ids of a mesh. The last axis runs along the columns, the one before "
+            "along the rows; every combination of further axes has a picture of its own. AXES are "
+            "as in dp=2,tp=4.\vExamples:\n"
+            "  The device ids of a mesh:\n"
+            "    shardsim show mesh dp=2,tp=4\n\n" ARGS_EXIT_STATUS("")};
 
 static const struct args groups_args = {
     .own = {.rows = groups_rows, .word = {take_mesh, AT(mesh), NULL, NULL}},
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .check = check,
-    .help = "Draw process groups: the devices that a collective over some axes brings together.\v"
-            "Examples:\n"
-            "  Whom does a collective over tp bring together?\n"
+    .help = "Draw process groups: the devices that take part in a collective over some "
+            "axes.\vExamples:\n"
+            "  The groups of a collective over tp:\n"
             "    shardsim show groups --mesh dp=2,tp=4 --axes tp\n\n" ARGS_EXIT_STATUS("")};
 
 /* The request of a command line, and its mesh.  Returns the exit status. */
@@ -118,5 +115,5 @@ static int run_groups(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_mesh = {"mesh", "the devices of a mesh", run_mesh};
+const struct cmd show_mesh = {"mesh", "device ids of a mesh", run_mesh};
 const struct cmd show_groups = {"groups", "process groups along axes of a mesh", run_groups};

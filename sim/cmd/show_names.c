@@ -21,12 +21,11 @@ struct options {
 
 #define AT(field) ARGS_AT(struct options, field)
 
-static const struct args_row rows[] = {
-    {"all", 'a', NULL, args_switch, AT(all), 0, 0,
-     "Arrays that no rule can name, too: between the places, and of the backward and optimizer "
-     "phases"},
-    {"json", 'j', NULL, args_switch, AT(json), 0, 0, "As JSON"},
-    {0}};
+static const struct args_row rows[] = {{"all", 'a', NULL, args_switch, AT(all), 0, 0,
+                                        "Also list arrays that no rule can name: intermediate "
+                                        "arrays, and those of the backward and optimizer phases"},
+                                       {"json", 'j', NULL, args_switch, AT(json), 0, 0, "As JSON"},
+                                       {0}};
 
 static const struct args args = {
     .own = {.rows = rows},
@@ -35,13 +34,10 @@ static const struct args args = {
     .operands = "SCENARIO",
     .help =
         "List every array that a rule of `params` or a constraint can name: parameters, inputs and "
-        "places of activations, each with its shape, its sharding, the bytes on one device, and "
-        "what decided "
-        "the sharding: the pattern of a rule and its line; the options axes, zero or rules: auto; "
-        "or the partitioner, which placed it.  Layers that are alike are one line, with '*' for "
-        "their number.\v"
-        "Examples:\n"
-        "  What can I shard in this model, and which rule matched what?\n"
+        "named activations, each with its shape, sharding, bytes on one device, and the origin of "
+        "the sharding: a rule's pattern and line; the options axes, zero or rules: auto; or the "
+        "partitioner. Equal layers share a line, with '*' for their number.\vExamples:\n"
+        "  The arrays of a model, and the rules that match them:\n"
         "    shardsim show names scenarios/tensor_parallel.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int show(const struct options *o)
@@ -75,4 +71,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_names = {"names", "what rules can name: shapes, shardings, which rule", run};
+const struct cmd show_names = {"names", "names for rules: shape, sharding, matching rule", run};

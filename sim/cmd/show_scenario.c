@@ -33,25 +33,23 @@ static int print(int argc, char **argv, const char *doc, void (*print_to)(struct
 static int run_functions(int argc, char **argv)
 {
     return print(argc, argv,
-                 "Print the functions that the lines of a scenario's graph (graph.ops) can call: "
-                 "each with its arguments and what it computes.  The operators are + - * /.\v"
-                 "Examples:\n"
-                 "  Which options are there for attention?\n"
+                 "List the functions for the lines of a scenario's graph (graph.ops): arguments, "
+                 "and the computation. The operators are + - * /.\vExamples:\n"
+                 "  The arguments of attention:\n"
                  "    shardsim show functions | grep -A 1 attention\n\n" ARGS_EXIT_STATUS(""),
                  graph_text_print_help);
 }
 
 static const struct args options_args = {
-    .own = {.word = {args_text, 0, sizeof(char *), "one key at a time; '%s' is too much", NULL}},
+    .own = {.word = {args_text, 0, sizeof(char *), "one key at a time; '%s' is a second one",
+                     NULL}},
     .operands = "[KEY]",
-    .help =
-        "Print all that a scenario file can say, or what has KEY in its name: each key with its "
-        "type, its default and what it means.\v"
-        "Examples:\n"
-        "  What can be said of the model?\n"
-        "    shardsim show options model\n"
-        "  Which functions take a number of heads?\n"
-        "    shardsim show options heads\n\n" ARGS_EXIT_STATUS("")};
+    .help = "List the keys of a scenario file, or those with KEY in their name: type, default and "
+            "meaning.\vExamples:\n"
+            "  The keys of the model:\n"
+            "    shardsim show options model\n"
+            "  The keys on heads:\n"
+            "    shardsim show options heads\n\n" ARGS_EXIT_STATUS("")};
 
 static int run_options(int argc, char **argv)
 {
@@ -80,24 +78,21 @@ static int run_schema(int argc, char **argv)
 {
     return print(
         argc, argv,
-        "Print the JSON Schema (draft 7) of scenario files, by which editors check and "
-        "complete them.\v"
-        "An editor with the YAML language server takes it from the first line of a "
-        "scenario: '# yaml-language-server: $schema=scenario.schema.json'.\n\n"
+        "Print the JSON Schema (draft 7) of scenario files, for checking and completion in "
+        "editors.\vThe YAML language server finds the schema by the first line of a scenario: '# "
+        "yaml-language-server: $schema=scenario.schema.json'.\n\n"
         "Examples:\n"
-        "  Put it beside the scenarios:\n"
+        "  Write the schema beside the scenarios:\n"
         "    shardsim show schema >scenarios/scenario.schema.json\n\n" ARGS_EXIT_STATUS(""),
         schema_print);
 }
 
 static const struct args strategies_args = {
-    .own = {.word = {args_text, 0, sizeof(char *), "one scenario at a time; '%s' is too much",
+    .own = {.word = {args_text, 0, sizeof(char *), "one scenario at a time; '%s' is a second one",
                      "no scenario file given ('-' is standard input)"}},
     .operands = "SCENARIO",
-    .help = "Print the names of a scenario's strategies, those of its sweep too, one a line; also "
-            "where one "
-            "of them has errors, which are told.\v"
-            "Examples:\n"
+    .help = "Print the names of a scenario's strategies, including those of its sweep, one per "
+            "line. Errors in a strategy are reported, and do not hide the names.\vExamples:\n"
             "  The strategies of a sweep:\n"
             "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS("")};
 
@@ -131,9 +126,9 @@ static int run_strategies(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_functions = {"functions", "what the lines of a graph can call",
+const struct cmd show_functions = {"functions", "functions for the lines of a graph",
                                    run_functions};
-const struct cmd show_options = {"options", "all that a scenario file can say", run_options};
-const struct cmd show_schema = {"schema", "the same for editors, as JSON Schema", run_schema};
-const struct cmd show_strategies = {"strategies", "the names of a scenario's strategies",
+const struct cmd show_options = {"options", "keys of a scenario file", run_options};
+const struct cmd show_schema = {"schema", "JSON Schema of scenario files, for editors", run_schema};
+const struct cmd show_strategies = {"strategies", "names of a scenario's strategies",
                                     run_strategies};

@@ -74,9 +74,11 @@ static void take_name(const struct args_value *v)
     struct timetables *o = v->at;
 
     if (o->nnames == TIMETABLES_MAX)
-        args_error(v->line, "at most %d schedules in one drawing", TIMETABLES_MAX);
+        args_error(v->line, "too many schedules; expected at most %d in a drawing",
+                   TIMETABLES_MAX);
     if (o->nnames > 0 && (is_alone(o->name) || is_alone(v->arg)))
-        args_error(v->line, "only names of schedules go together; '%s' stands alone",
+        args_error(v->line,
+                   "'%s' cannot be combined with other arguments; only names of schedules can",
                    is_alone(v->arg) ? v->arg : o->name);
     o->names[o->nnames++] = v->arg;
     o->name = o->names[0];
@@ -88,14 +90,15 @@ static void check(const struct args_line *line, void *input)
 
     o->has_times = args_given(line, "times");
     if (!o->name || (!timetables_is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
-        args_error(line, "expected a scenario's file, or the name of a schedule, --ranks and "
-                         "--microbatches");
+        args_error(
+            line,
+            "expected a scenario file, or the name of a schedule with --ranks and --microbatches");
     if (timetables_is_file(o->name) &&
         (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
-        args_error(line, "ranks, stages and microbatches are those of the scenario; --set "
-                         "changes them");
+        args_error(line,
+                   "the scenario sets ranks, stages and microbatches; change them with --set");
     if (!timetables_is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
-        args_error(line, "--set and --strategy are for a scenario's file, not for '%s'", o->name);
+        args_error(line, "--set and --strategy need a scenario file; '%s' is a schedule", o->name);
 }
 
 #define AT(field) ARGS_AT(struct timetables, field)
@@ -104,20 +107,19 @@ static const struct args_row rows[] = {
     {"ranks", 'r', "N", args_count, AT(sizes.nranks), 1, INT32_MAX, "Ranks of the pipeline"},
     {"stages", 0, NULL, NULL, 0, 0, 0, 0, NULL},
     {"microbatches", 'm', "N", args_count, AT(sizes.nmicrobatches), 1, INT32_MAX,
-     "Microbatches of the batch"},
+     "Number of microbatches"},
     {"per-rank", 'v', "N", args_count, AT(sizes.stages_per_rank), 1, INT32_MAX,
-     "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1"},
+     "Stages per rank (default: 2 for schedules with several stages, else 1)"},
     {"set", 's', "KEY=VALUE", args_list, ARGS_LIST(struct timetables, chosen.sets, chosen.nsets), 0,
      CHOSEN_SETS_MAX,
-     "Of a scenario: override a value, e.g. --set pipeline.schedule=ZBH1; may be given several "
-     "times"},
+     "With a scenario: override a key, e.g. --set pipeline.schedule=ZBH1; repeatable"},
     {"strategy", 'S', "NAME", args_text, AT(chosen.strategy), 0, 0,
-     "Of a scenario: the strategy whose schedule is drawn"},
+     "With a scenario: the strategy to draw"},
     {"times", 't', "TIMES", take_times, AT(times), 0, 0,
-     "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
-     "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
-     "backward). B alone is halved into I and W. If not given, all stages of a rank together take "
-     "1, 1 and 1, so that every schedule has the same work"},
+     "Times of a stage for one microbatch, e.g. F=1,B=2: F forward (1), B backward (I + W), I "
+     "input gradient (1), W weight gradient (1), FB overlapped forward and backward (0: one after "
+     "the other). B alone is split evenly into I and W. Default: F, I and W of all stages of a "
+     "rank sum to 1 each, so that every schedule has equal work"},
     {0}};
 
 static void list_schedules(struct text *out)
@@ -131,23 +133,20 @@ static const struct args args = {
     .operands = "SCHEDULE...|SCENARIO",
     .more = list_schedules,
     .check = check,
-    .help =
-        "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
-        "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
-        "alive at the peak. Schedules are \f; 'all' is a table of them. Several are drawn one "
-        "below "
-        "another on one scale of time.\v"
-        "Examples:\n"
-        "  Where are ranks idle?\n"
-        "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
-        "  Two stages a rank, a backward of three forwards, as a picture:\n"
-        "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
-        "  Three of them for a slide, on one scale of time:\n"
-        "    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o three.svg\n"
-        "  What do the ranks of a scenario's pipeline do when?\n"
-        "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
-        "  Which schedule is idle least?\n"
-        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
+    .help = "Draw the timetable of a pipeline schedule: the microbatch on each rank over time, the "
+            "total time, the bubble beside its formula, and the microbatches in flight at the "
+            "peak. Schedules are \f; 'all' prints a table of all. Several schedules share one time "
+            "scale.\vExamples:\n"
+            "  The bubble of 1F1B:\n"
+            "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
+            "  Two stages per rank, a backward as long as three forwards, as a picture:\n"
+            "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
+            "  Three schedules for a slide, on one time scale:\n"
+            "    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o three.svg\n"
+            "  The timetable of a scenario's pipeline:\n"
+            "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
+            "  Which schedule has the smallest bubble?\n"
+            "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {
@@ -157,4 +156,4 @@ static int run(int argc, char **argv)
     return timetables_run(&o);
 }
 
-const struct cmd show_timetable = {"timetable", "a pipeline's schedule: who is busy when", run};
+const struct cmd show_timetable = {"timetable", "timetable of a pipeline schedule", run};

@@ -48,15 +48,15 @@ static void take_number(const struct args_value *v)
 static const struct args_row rows[] = {
     {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0, "The mesh, e.g. dp=2,tp=4"},
     {"rules", 'r', "FILE", args_text, AT(rules), 0, 0,
-     "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins"},
+     "YAML list of [pattern, spec], or a scenario with params; the first matching rule applies"},
     {"auto", 0, NULL, args_switch, AT(by_shapes), 0, 0,
-     "No rules: specs by shapes, for axes named dp, fsdp, sp, tp"},
+     "Without rules: choose specs by shape, for axes named dp, fsdp, sp, tp"},
     {"min-elements", 0, "N", take_number, AT(min_elements), 0, 0,
-     "Smaller arrays stay replicated (default: 0)"},
+     "Replicate smaller arrays (default: 0)"},
     {"large", 0, "SIZE", args_bytes, AT(large_bytes), 0, 0,
-     "Warn of replicated arrays from this size on (default: 1MiB)"},
+     "Warn about replicated arrays of at least this size (default: 1MiB)"},
     {"output", 'o', "FILE", common_picture, AT(picture), 0, 0,
-     "Draw it: FILE.svg or FILE.png, arrays as bars, those of equal layers together"},
+     "Draw arrays as bars, equal layers merged, to FILE.svg or FILE.png"},
     {"json", 0, NULL, args_switch, AT(json), 0, 0, "As JSON"},
     {0}};
 
@@ -65,12 +65,12 @@ static void check(const struct args_line *line, void *input)
     const struct options *o = input;
 
     if (o->picture && (o->json || is_scenario(o)))
-        args_error(line, "--output goes with a model, a mesh and rules, and without --json");
+        args_error(line, "--output needs a model, a mesh and rules, and no --json");
     if (!is_scenario(o) && (!o->model || !o->mesh || !o->rules == !o->by_shapes))
         args_error(line, "%s",
-                   !o->model  ? "no model given; expected the file of one, or a scenario"
+                   !o->model  ? "no model given; expected a model's file, or a scenario"
                    : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
-                              : "give either --rules FILE or --auto");
+                              : "expected either --rules FILE or --auto");
 }
 
 static int draw(const struct tree_layout *layout, const char *path)
@@ -108,23 +108,21 @@ static int show(const struct options *o, const struct tree_layout *layout)
 
 static const struct args args = {
     .own = {.rows = rows,
-            .word = {args_text, AT(model), "one model at a time; '%s' is too much", NULL}},
+            .word = {args_text, AT(model), "one model at a time; '%s' is a second one", NULL}},
     .operands = "MODEL",
     .check = check,
     .help =
-        "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
-        "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
-        "that match nothing and of large arrays left replicated.  MODEL is a safetensors file (its "
-        "header is read), an index of such files, a config.json of a Hugging Face model, a "
-        "directory with one of these, or a YAML or JSON list of names and shapes.  Of a scenario, "
-        "which has "
-        "a mesh and rules, it lists what 'shardsim show names' does.\v"
-        "Examples:\n"
-        "  A model by rules of one's own:\n"
+        "Shard the parameters of a model over a mesh by rules: spec, shard, bytes on one device "
+        "and matching rule of every parameter; totals; and warnings about rules that match nothing "
+        "and large replicated arrays. MODEL is a safetensors file (only its header is read), an "
+        "index of such files, a config.json of a Hugging Face model, a directory with one of "
+        "these, or a YAML or JSON list of names and shapes. For a scenario, which has a mesh and "
+        "rules, the output is that of 'shardsim show names'.\vExamples:\n"
+        "  A model with your own rules:\n"
         "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
-        "  The same, placed by shapes:\n"
+        "  The same model, sharded by shape:\n"
         "    shardsim show tree llama/config.json --auto --mesh fsdp=4,tp=2\n\n" ARGS_EXIT_STATUS(
-            "  1    an array does not divide by its axes\n")};
+            "  1    an array is not divisible by its axes\n")};
 
 static int run(int argc, char **argv)
 {
@@ -158,4 +156,5 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const struct cmd show_tree = {"tree", "a model's parameters by rules: specs, shards, memory", run};
+const struct cmd show_tree = {"tree", "parameters of a model: specs, shards, memory, by rules",
+                              run};

@@ -41,8 +41,7 @@ static int trace(struct sides_request *o)
             written = put(o, &sides.results[0]);
         } else {
             log_error(&o->work.log,
-                      "%s: a plan has no times of its own; expected a cluster, as in "
-                      "-s hardware=h100-sxm",
+                      "%s: the times of a plan need a cluster; expected e.g. -s hardware=h100-sxm",
                       o->work.items[0].scenario->strategy);
             written = CMD_USAGE;
         }
@@ -61,7 +60,7 @@ static bool is_one(struct sides_request *o)
         return true;
     for (size_t i = 0; i < o->work.nitems; i++)
         text_addf(&names, "%s'%s'", i ? ", " : "", o->work.items[i].scenario->strategy);
-    log_error(&o->work.log, "there are several strategies; choose one with --strategy: %s",
+    log_error(&o->work.log, "the file has several strategies; choose one with --strategy: %s",
               text_get(&names));
     text_fini(&names);
     return false;
@@ -71,20 +70,18 @@ static const struct args args = {
     .parts = {{&common_sides, 0}, {&common_work, offsetof(struct sides_request, work)}},
     .operands = "SCENARIO",
     .help =
-        "A step as Chrome's trace events, which https://ui.perfetto.dev opens: a process for each "
-        "device, or for devices alike where there are more than 64; threads for computations and "
-        "for transfers along each axis of the mesh; counters of the memory in use and of bytes "
-        "received; arrows from senders to receivers.\v"
-        "Times are replayed: as if each device had a core of its own. With --plan they are "
-        "modelled "
-        "on the cluster that the scenario names. What does not fit here is planned, too: more than "
-        "1024 devices, more than half of this machine's memory, or 10^12 flops.\n\n"
+        "Write a step as Chrome trace events, for https://ui.perfetto.dev: a process for each "
+        "device (above 64 devices, for each class of equal devices); threads for computation and "
+        "for transfers along each mesh axis; counters of memory in use and bytes received; arrows "
+        "from senders to receivers.\vTimes are replayed, with one CPU core per device. With "
+        "--plan they are modelled on the scenario's cluster. A step too large for this machine is "
+        "planned, too: more than 1024 devices, half of this machine's memory, or 10^12 flops.\n\n"
         "Examples:\n"
-        "  Who waits for whom, in Perfetto?\n"
+        "  A replayed step:\n"
         "    shardsim trace scenarios/dp_tp.yaml -o step.json\n"
-        "  The same on a cluster, on paper:\n"
+        "  The same step modelled on a cluster:\n"
         "    shardsim trace --plan scenarios/dp_tp.yaml -s hardware=b200 -o "
-        "step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n")};
+        "step.json\n\n" ARGS_EXIT_STATUS("  1    wrong results, or the step does not fit\n")};
 
 static int run(int argc, char **argv)
 {
@@ -104,4 +101,4 @@ static int run(int argc, char **argv)
     return exit;
 }
 
-const struct cmd cmd_trace = {"trace", "a step as trace events, for Perfetto", run};
+const struct cmd cmd_trace = {"trace", "write a step's timeline for Perfetto", run};

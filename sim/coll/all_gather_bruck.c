@@ -71,7 +71,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 const struct coll_algo coll_all_gather_bruck = {
     .kind = COLL_ALL_GATHER,
     .name = "bruck",
-    .desc = "each pulls all that others have, at doubling distances",
+    .desc =
+        "Bruck's algorithm: each member pulls the gathered chunks of a peer at doubling distances",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_log_steps,

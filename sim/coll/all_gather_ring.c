@@ -30,7 +30,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 const struct coll_algo coll_all_gather_ring = {
     .kind = COLL_ALL_GATHER,
     .name = "ring",
-    .desc = "operands go round a ring, one hop a step",
+    .desc = "operands go round a ring, one hop per step",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_hop_steps,

@@ -59,7 +59,7 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
 const struct coll_algo coll_all_reduce_direct = {
     .kind = COLL_ALL_REDUCE,
     .name = "direct",
-    .desc = "each reduces its own chunk in group order, then all pull the chunks",
+    .desc = "each member reduces its own chunk in group order, then pulls all other chunks",
     .limits = COLL_ANY,
     .reduces = true,
     .nsteps = nsteps,

@@ -32,7 +32,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 const struct coll_algo coll_all_to_all_direct = {
     .kind = COLL_ALL_TO_ALL,
     .name = "direct",
-    .desc = "each pulls its chunk from all in one step",
+    .desc = "each member pulls its chunk from all members in one step",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_one_step,

@@ -28,7 +28,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 const struct coll_algo coll_all_to_all_pairwise = {
     .kind = COLL_ALL_TO_ALL,
     .name = "pairwise",
-    .desc = "one peer a step, at growing distances",
+    .desc = "one peer per step, at growing distances",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_hop_steps,

@@ -53,7 +53,7 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 const struct coll_algo coll_broadcast_tree = {
     .kind = COLL_BROADCAST,
     .name = "tree",
-    .desc = "a binomial tree: those who have it double in each step",
+    .desc = "a binomial tree: the number of members with the data doubles in each step",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_log_steps,

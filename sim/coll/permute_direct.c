@@ -42,7 +42,7 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 const struct coll_algo coll_permute_direct = {
     .kind = COLL_PERMUTE,
     .name = "direct",
-    .desc = "each pulls from its source in one step",
+    .desc = "each member pulls from its source in one step",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_one_step,

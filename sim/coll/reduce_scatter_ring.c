@@ -65,7 +65,7 @@ static uint32_t alike(const struct coll_shape *shape, uint32_t member)
 const struct coll_algo coll_reduce_scatter_ring = {
     .kind = COLL_REDUCE_SCATTER,
     .name = "ring",
-    .desc = "partial sums go round a ring, one hop a step",
+    .desc = "partial sums go round a ring, one hop per step",
     .limits = COLL_ANY,
     .reduces = true,
     .nsteps = coll_hop_steps,

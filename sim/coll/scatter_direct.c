@@ -44,7 +44,7 @@ static uint32_t alike(const struct coll_shape *shape, uint32_t member)
 const struct coll_algo coll_scatter_direct = {
     .kind = COLL_SCATTER,
     .name = "direct",
-    .desc = "each pulls its chunk from the root in one step",
+    .desc = "each member pulls its chunk from the root in one step",
     .limits = COLL_ANY,
     .reduces = false,
     .nsteps = coll_one_step,

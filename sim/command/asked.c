@@ -211,7 +211,8 @@ const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
 bool asked_size(long *out, const char *arg, long least, long most)
 {
     char *end;
-    long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
+    long n = strtol(arg, &end, 10);
+    long unit = *end == 'k' || *end == 'K' ? 1L << 10 : *end == 'm' || *end == 'M' ? 1L << 20 : 1;
 
     end += unit > 1;
     if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)

@@ -1,4 +1,4 @@
-/* asked.h - meshes, axes, shapes, shardings and collectives as command lines and files say them.
+/* asked.h - parse meshes, axes, shapes, shardings and collectives of command lines and files.
  *
  * Thread class: pure functions.
  *
@@ -35,18 +35,18 @@ SHD_MUST_CHECK int asked_sharding(struct shd_sharding *out, const struct shd_mes
 /* A suggestion for the first axis of a spec that the mesh lacks: "; did you mean 'dp'?", or "". */
 struct nearest_text asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh);
 
-/* A whole number from `first` to `last`; any other is told, with `as`, which says where such
- * numbers are, or "", behind the message: -1. */
+/* Parse a whole number from `first` to `last`.  On error prints a message, ended by `as`, which says
+ * where valid numbers are listed, or "", and returns -1. */
 long asked_number(const char *what, const char *text, long first, long last, const char *as);
 
-/* Read a whole number in a range, or one with a suffix, 4k for 4096: false, with *out unchanged, if
- * it is none. */
+/* Parse a whole number in a range, with or without a suffix (4k is 4096); false, with *out unchanged,
+ * on bad input. */
 bool asked_size(long *out, const char *text, long least, long most);
 
-/* The kind of collective of a name; an unknown one is told: -1. */
+/* The kind of collective of this name; -1, with a message: unknown. */
 int asked_collective(const char *name);
 
-/* The algorithm of a name, or the default one (NULL); an unknown one is told: NULL. */
+/* The algorithm of this name (NULL: the default one); NULL, with a message: unknown. */
 const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name);
 
 #endif /* COMMAND_ASKED_H */

@@ -45,10 +45,8 @@ int canvas_put(const struct canvas *canvas, const struct text *text)
     if (!canvas->output)
         return cmd_put(text);
     if (picture && !text->failed && strncmp(text_get(text), "<svg ", 5) != 0) {
-        cmd_error(
-            "this is drawn as text only, and '%s' is a picture's name; expected one that ends "
-            "in .txt",
-            canvas->output);
+        cmd_error("'%s' is a picture; this drawing is text only: expected a name that ends in .txt",
+                  canvas->output);
         return CMD_USAGE;
     }
     return put_file(canvas->output, text, picture);

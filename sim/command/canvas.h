@@ -23,21 +23,21 @@ struct canvas {
 /* Initialize from the environment: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);
 
-/* Whether a picture is wanted, not text. */
+/* Whether the output is a picture, not text. */
 bool canvas_is_picture(const struct canvas *canvas);
 
-/* Draw a figure, lanes, curves, or stacked bytes, where they are wanted; returns the exit status. */
+/* Draw a figure, lanes, curves, or stacked bytes to the output; returns the exit status. */
 int canvas_draw(const struct canvas *canvas, const struct figure *figure);
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes);
 int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves);
 int canvas_draw_stack(const struct canvas *canvas, const struct stack *stack);
 
-/* Draw a figure that was made with this status, or print why it was not; frees the figure.  Returns
- * the exit status. */
+/* Draw a figure if `status` is SHD_OK, else print the error; frees the figure.  Returns the exit
+ * status. */
 int canvas_end(const struct canvas *canvas, struct figure *figure, int status,
                const struct shd_error *err);
 
-/* Write text where a drawing would go, to the same end. */
+/* Write text in place of a drawing; returns the exit status. */
 int canvas_put(const struct canvas *canvas, const struct text *text);
 
 #endif /* COMMAND_CANVAS_H */

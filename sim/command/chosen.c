@@ -39,7 +39,7 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
                    c->strategy, text_get(&names), nearest_hint(&near).text);
     else
         diag_error(diag, (struct place){c->file->path, 0, 0},
-                   "there are several strategies; choose one with --strategy: %s",
+                   "the file has several strategies; choose one with --strategy: %s",
                    text_get(&names));
     text_fini(&names);
     return NULL;

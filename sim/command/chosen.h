@@ -17,18 +17,18 @@ struct chosen {
     const char *sets[CHOSEN_SETS_MAX];
     size_t nsets;
     bool executes; /* the program may be executed, here or where it is exported to */
-    const struct text *text; /* of the file, if chosen_keep() has read it; NULL: it is read */
+    const struct text *text; /* of the file, read by chosen_keep(); NULL: read the file */
     /* After chosen_load(): */
     struct scenario_file *file;
     struct trial trial;
 };
 
-/* Load the file and build the program of the strategy; without a name it must be the file's only
- * one.  Prints what is wrong; returns the exit status.  End with chosen_fini() in any case. */
+/* Load the file and build the program of the strategy; without a name the file must have only one.
+ * Prints errors; returns the exit status.  End with chosen_fini() in any case. */
 int chosen_load(struct chosen *chosen);
 
-/* Read the file's text once for several strategies or values, as standard input can only be read
- * once.  The text is the caller's, and must last as long as copies of `chosen` are used; returns
+/* Read the file's text once for several strategies or values, because standard input can only be
+ * read once.  The text is the caller's, and must outlive the use of copies of `chosen`; returns
  * the status. */
 int chosen_keep(struct chosen *chosen, struct text *text, struct diag *diag);
 
@@ -36,10 +36,10 @@ int chosen_keep(struct chosen *chosen, struct text *text, struct diag *diag);
  * returns the status. */
 int chosen_read(struct chosen *chosen, const struct scenario **out, struct diag *diag);
 
-/* The same as chosen_load(), and errors go to `diag`; returns the status. */
+/* Like chosen_load(), but errors go to `diag`; returns the status. */
 int chosen_try(struct chosen *chosen, struct diag *diag);
 
-/* Print why a step could not be made, at the scenario's place if it is refused; returns the exit
+/* Print why a step failed, at the scenario's place if the step is refused; returns the exit
  * status. */
 int chosen_failed(const struct chosen *chosen, const struct shd_error *err);
 void chosen_fini(struct chosen *chosen);

@@ -1,4 +1,4 @@
-/* cluster.h - a cluster that the command line names, laid out for a mesh of it.
+/* cluster.h - a cluster named on the command line, laid out for a mesh.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@
  * hardware_destroy().  On failure says why, leaves *out alone and returns the exit status. */
 int cluster_load(struct hardware **out, const char *name);
 
-/* The cluster of a name or file, with a slice for `ndevices` in as many `slices` as the text says
- * (NULL: one); of the mesh's own shape where that has as many devices, and an axis for each of the
- * torus.  Slices are then cut from the first.
+/* The cluster of a name or file, laid out for `ndevices` devices in `slices` slices (text; NULL: one).
+ * If the mesh has as many devices and no more axes than the torus, the torus has the mesh's shape, and
+ * slices divide its first axis.
  *
  * On success stores it in *out; free it with hardware_destroy().  On failure says why, leaves *out
  * alone and returns the exit status. */

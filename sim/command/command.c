@@ -126,7 +126,7 @@ int cmd_halt_after(int seconds)
         pthread_detach(thread);
         return CMD_OK;
     }
-    cmd_error("no thread for a limit on time: %s", strerror(failed));
+    cmd_error("cannot start the thread of the time limit: %s", strerror(failed));
     return CMD_CANNOT;
 }
 
@@ -218,7 +218,7 @@ bool cmd_is_file(const char *path)
 int cmd_check_new(const char *path, bool force)
 {
     if (path && !force && strcmp(path, "-") != 0 && cmd_is_file(path)) {
-        cmd_error("'%s' is there already; expected the name of a new file, or --force", path);
+        cmd_error("'%s' exists; expected the name of a new file, or --force", path);
         return CMD_USAGE;
     }
     return cmd_check_output(path);

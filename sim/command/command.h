@@ -21,10 +21,10 @@ enum cmd_exit {
     CMD_INTERRUPTED = 130
 };
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  A program that does not end by
- * itself within half a second is ended, with CMD_INTERRUPTED.  `ending` then closes a report that
- * goes to standard output piece by piece, which otherwise cmd_put_last() closes; NULL: the report
- * is written whole or not at all. */
+/* Set when the user asks to stop (SIGINT, SIGTERM); runs poll it.  A program that does not end by
+ * itself within half a second is ended, with CMD_INTERRUPTED.  `ending` then closes a report that is
+ * written to standard output piece by piece, and that cmd_put_last() closes otherwise; NULL: the
+ * report is written whole or not at all. */
 extern int cmd_stop_request;
 void cmd_watch_signals(const char *ending);
 
@@ -36,7 +36,7 @@ void cmd_stop_within(int seconds);
 extern int cmd_halt;
 int cmd_halt_after(int seconds);
 
-/* Start a thread beside the one that works, which alone takes signals.  0, or what errno has. */
+/* Start a thread with all signals blocked: signals stay with the caller.  0, or an errno value. */
 int cmd_start_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 
 /* Print on stderr that the program was interrupted, once, whichever part ends it. */
@@ -61,8 +61,8 @@ bool cmd_is_file(const char *path);
  * prints a message if not.  CMD_OK or CMD_CANNOT. */
 int cmd_check_output(const char *path);
 
-/* The same for a file that people go on editing, as a scenario: one that is there is replaced only
- * with --force.  CMD_USAGE with a message if not. */
+/* Like cmd_check_output(), for a file that users edit, such as a scenario: an existing file is
+ * overwritten only with --force.  CMD_USAGE with a message if not. */
 int cmd_check_new(const char *path, bool force);
 
 /* Check that a file's name has the ending of its format (".html"), or none; if not, print a message
@@ -93,8 +93,8 @@ int cmd_failure(const char *what, const struct shd_error *err);
 /* Print the error of a failed call; returns CMD_CANNOT. */
 int cmd_cannot(const struct shd_error *err);
 
-/* The same, of a call that fails for what it was given: returns CMD_USAGE, but CMD_CANNOT for a
- * lack of memory or of the system. */
+/* Print the error of a call that failed for bad input; returns CMD_USAGE, but CMD_CANNOT if memory
+ * was lacking or the system failed. */
 int cmd_refused(const struct shd_error *err);
 
 /* The worse of two exit statuses: the one that the command ends with. */
@@ -103,7 +103,7 @@ int cmd_worse(int exit, int other);
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 
-/* The same of a step that could not be made: what is asked and cannot be is bad input. */
+/* The exit status of a step that could not be built: an impossible request is bad input. */
 int cmd_exit_of_refused(int status);
 
 /* The exit status of input with these errors, if any. */

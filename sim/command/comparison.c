@@ -91,25 +91,24 @@ static void tell_failures(struct comparison *o, const struct compare *compare)
         if ((!is_wrong && !is_over && !is_full) || told++ >= FAILURES_TOLD)
             continue;
         if (is_wrong)
-            log_error(&o->work.log, "%s: %s: wrong numbers", r->file, r->strategy);
+            log_error(&o->work.log, "%s: %s: wrong results", r->file, r->strategy);
         if (is_over)
-            log_error(&o->work.log,
-                      "%s: %s: needs %s a device, which does not fit limits.memory %s", r->file,
-                      r->strategy, units_print_bytes(peak).text,
+            log_error(&o->work.log, "%s: %s: needs %s per device, more than limits.memory, %s",
+                      r->file, r->strategy, units_print_bytes(peak).text,
                       units_print_bytes(r->memory_limit_bytes).text);
         if (is_full && modelled_device_fits(r->record))
             log_error(&o->work.log,
-                      "%s: %s: a node needs %s of its host's memory, which does not fit the "
-                      "cluster's",
-                      r->file, r->strategy, units_print_bytes(host_node_bytes(r->record)).text);
+                      "%s: %s: a node needs %s of host memory, more than the cluster has", r->file,
+                      r->strategy, units_print_bytes(host_node_bytes(r->record)).text);
         else if (is_full)
-            log_error(&o->work.log,
-                      "%s: %s: needs %s a device beside its runtime's, which does not fit the "
-                      "cluster's",
-                      r->file, r->strategy, units_print_bytes(peak).text);
+            log_error(
+                &o->work.log,
+                "%s: %s: needs %s per device beside the runtime's own, more than the cluster has",
+                r->file, r->strategy, units_print_bytes(peak).text);
     }
     if (told > FAILURES_TOLD)
-        log_error(&o->work.log, "%zu more are wrong or do not fit", told - FAILURES_TOLD);
+        log_error(&o->work.log, "%zu further strategies are wrong or do not fit",
+                  told - FAILURES_TOLD);
 }
 
 static int write_table(struct comparison *o, const struct compare *compare)
@@ -126,7 +125,7 @@ static int write_table(struct comparison *o, const struct compare *compare)
     return exit;
 }
 
-/* Draw or write what was compared, as it is asked for. */
+/* Draw the comparison if the output file is a picture; else write a table. */
 static int print(struct comparison *o, struct compare *compare)
 {
     compare->columns = o->has_columns ? o->columns : NULL;

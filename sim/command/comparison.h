@@ -23,7 +23,7 @@ struct comparison {
     bool has_columns;
     int sort; /* fields of struct compare */
     size_t top;
-    int seconds; /* for the rounds; no round begins later */
+    int seconds; /* time limit of the rounds: no round begins later */
 };
 
 /* Compare all strategies of all files; returns the exit status. */

@@ -53,7 +53,7 @@ bool conversion_launches(const struct conversion_source *source, const char *pat
     import_job_init(&job);
     source->read_job(&job, (struct place){path, 1, 1}, text_get(text), &faults);
     if (source->kind == FILE_MEGATRON)
-        launches = job.known_program; /* other programs have options of these names, too */
+        launches = job.known_program; /* other programs share Megatron's option names */
     else if (source->kind == FILE_SERVER)
         launches = job.launched;
     for (size_t i = 0; source->kind == FILE_TORCHTITAN && i < job.noptions && !launches; i++)

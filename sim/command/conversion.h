@@ -1,4 +1,4 @@
-/* conversion.h - a file of another system, its options or its rules, as a scenario.
+/* conversion.h - convert a file of another system (options or sharding rules) to a scenario.
  *
  * Thread class: owned by one thread.
  *
@@ -11,7 +11,7 @@
 #include "rules/rules.h"
 #include "training/job.h"
 
-/* A system, which has one of the two readers. */
+/* A system; exactly one of the two readers is set. */
 struct conversion_source {
     const char *name;
     enum file_kind kind;
@@ -23,11 +23,11 @@ struct conversion_source {
 
 extern const struct conversion_source conversion_sources[]; /* ended by one without a name */
 
-/* NULL: there is none of this name. */
+/* NULL: unknown name. */
 const struct conversion_source *conversion_source_find(const char *name);
 
-/* The system whose job a file describes, by what is in it; NULL: none is known, or rules, which are
- * no job. */
+/* The system whose job a file describes, by the file's content; NULL: unknown, or sharding rules
+ * instead of a job. */
 const struct conversion_source *conversion_source_guess(const char *text, size_t length);
 
 /* Whether a text of that system launches a program that is known by its name, or has its options.
@@ -45,13 +45,13 @@ struct conversion {
     size_t ngiven;
     struct import_file with[IMPORT_FILES_MAX]; /* files that a script reads, with their texts */
     size_t nwith;
-    bool allow_unknown, force; /* force: replace a file that is there */
+    bool allow_unknown, force; /* force: overwrite an existing file */
     struct import_request request;
     int64_t vocab; /* 0: as in the file */
 };
 
-/* Make the scenario of a job from the text of its file.  `fn` is called for each option that was
- * given, in their order, as long as it returns true; NULL: for none.  Faults go to `diag`. */
+/* Make the scenario of a job from the text of its file.  `fn` (may be NULL) is called for each given
+ * option, in order, while it returns true.  Errors go to `diag`. */
 typedef bool (*conversion_option_fn)(void *arg, const struct import_given *option);
 struct conversion_taker {
     conversion_option_fn fn;

@@ -150,8 +150,8 @@ static int draw(const struct job *job, struct shd_error *err)
         return shd_error_set(err, SHD_ESYSTEM, "interrupted before the PNG was drawn");
     return shd_error_set(
         err, SHD_ESYSTEM,
-        found ? "no PNG: the program that draws it failed; write FILE.svg, or install rsvg-convert"
-              : "no program that draws a PNG is installed; expected rsvg-convert (librsvg2-bin), "
+        found ? "no PNG: the converter failed; write FILE.svg, or install rsvg-convert"
+              : "no converter for PNG is installed; expected rsvg-convert (librsvg2-bin), "
                 "inkscape, ImageMagick or chromium; or write FILE.svg");
 }
 
@@ -166,7 +166,7 @@ static int write_png(const char *path, const struct text *svg, struct shd_error 
     n = snprintf(job.folder, sizeof job.folder, "%s/shardsim-XXXXXX",
                  temporary && *temporary == '/' ? temporary : "/tmp");
     if (n >= (int)sizeof job.folder || !mkdtemp(job.folder))
-        return shd_error_set(err, SHD_ESYSTEM, "no folder for a drawing in %.80s: %s",
+        return shd_error_set(err, SHD_ESYSTEM, "cannot make a temporary folder in %.80s: %s",
                              temporary ? temporary : "/tmp", strerror(errno));
     snprintf(job.in, sizeof job.in, "%s/a.svg", job.folder);
     snprintf(job.out, sizeof job.out, "%s/a.png", job.folder);

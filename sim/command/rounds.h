@@ -8,9 +8,9 @@
 
 #include "command/work.h"
 
-/* Measure those of the work's items first..first+n-1 that were executed, in rounds in which they
- * take turns, until all are steady or `limit_ns` of wall time is over; in no rounds where one would
- * probably take longer than that.  Their records are replayed from what was seen.  Errors are
+/* Measure the executed items among the work's items first..first+n-1, in rounds in which they take
+ * turns, until all are steady or `limit_ns` of wall time is over; without rounds if one would probably
+ * exceed the limit.  The records are replayed from the measurements.  Errors are
  * logged; returns the exit status. */
 int rounds_run(struct work *work, size_t first, size_t n, int64_t limit_ns);
 

@@ -68,9 +68,9 @@ int runs_default_path(struct text *out, struct shd_error *err)
     else if (home && *home)
         text_addf(out, "%s/.local/share/shardsim/runs.db", home);
     else
-        return shd_error_set(
-            err, SHD_ESYSTEM,
-            "neither XDG_DATA_HOME nor HOME says where runs are kept; name a file");
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "neither XDG_DATA_HOME nor HOME is set; name the database of runs "
+                             "with --file or --save=FILE");
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a path") : SHD_OK;
 }
 
@@ -79,21 +79,21 @@ static const char *remedy(int code)
 {
     switch (code) {
     case SQLITE_ERROR: /* any other failure of our statements */
-        return "a result in it is not one; move it away, or bring back a copy";
+        return "it has an invalid result; move it away, or restore a copy";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return "another program is writing to it; try again when that has ended";
+        return "another program is writing to it; try again later";
     case SQLITE_NOTADB:
-        return "it is not a database; expected a file that --save=FILE wrote";
+        return "it is not a database; expected a file written by --save=FILE";
     case SQLITE_CORRUPT:
-        return "it is damaged; move it away, or bring back a copy";
+        return "it is damaged; move it away, or restore a copy";
     case SQLITE_FULL:
     case SQLITE_IOERR:
         return "it could not be read or written; is the disk full?";
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-        return "it cannot be opened, or may not be written";
+        return "it cannot be opened or written";
     default:
         return sqlite3_errstr(code);
     }
@@ -140,8 +140,7 @@ static int check_table(struct runs *runs, struct shd_error *err)
     if (status != SHD_OK || ours == 1)
         return status;
     return shd_error_set(err, SHD_ESYSTEM,
-                         "%s: its table of runs is not as this program makes it; name another file",
-                         runs->path);
+                         "%s: unknown layout of its table of runs; name another file", runs->path);
 }
 
 /* Create the table.  Another program may do so at the same time: the second finds it created. */
@@ -180,7 +179,7 @@ static int prepare(struct runs *runs, bool create, struct shd_error *err)
                              "%s: runs of format %lld; this program reads and writes format %d",
                              runs->path, (long long)format, FORMAT);
     if (tables > 0 || application != 0 || !create)
-        return shd_error_set(err, SHD_ESYSTEM, "%s: a database, but not one of runs; name another",
+        return shd_error_set(err, SHD_ESYSTEM, "%s: a database, but not of runs; name another file",
                              runs->path);
     return make_table(runs, err);
 }
@@ -193,7 +192,7 @@ static int check_file(const char *path, struct shd_error *err)
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
         return SHD_OK;
     return shd_error_set(err, SHD_ESYSTEM, "%s: %s; name a file", path,
-                         S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
+                         S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
 }
 
 /* Open the file of a path.  SQLite takes ":memory:" and "file:...", for other things than files;
@@ -240,9 +239,9 @@ int runs_open(struct runs **out, const char *path, bool create, struct shd_error
     if (status == SHD_OK && create)
         status = store_make_folder(path, err);
     else if (status == SHD_OK && access(path, F_OK) != 0)
-        status = shd_error_set(err, SHD_ESYSTEM,
-                               "%s: there are no runs; --save of run, plan and compare keeps some",
-                               path);
+        status =
+            shd_error_set(err, SHD_ESYSTEM,
+                          "%s: no runs stored; run, plan and compare store them with --save", path);
     if (status == SHD_OK) {
         code = connect(runs, create);
         status = code == SQLITE_OK ? prepare(runs, create, err) : refuse(runs, code, err);
@@ -370,8 +369,8 @@ static int step_to(struct runs *runs, sqlite3_stmt **statement, const char *sql,
     status = read_number(runs, "SELECT coalesce(max(id), 0) FROM runs", &last, err);
     if (status != SHD_OK)
         return status;
-    return shd_error_set(err, SHD_ENOTFOUND, "%s: there is no run %lld; the last one is %lld",
-                         runs->path, (long long)id, (long long)last);
+    return shd_error_set(err, SHD_ENOTFOUND, "%s: no run %lld; the last run is %lld", runs->path,
+                         (long long)id, (long long)last);
 }
 
 int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context, struct shd_error *err)

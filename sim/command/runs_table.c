@@ -165,8 +165,8 @@ int runs_table(struct text *text, struct runs *runs, const int64_t *ids, size_t 
         text_add(text, "~ modelled on the cluster of the scenario, not replayed\n");
     if (l.compares && l.unlike)
         text_addf(text,
-                  "run %" PRId64 " is of another model or step than the first; compare only the "
-                  "like\n",
+                  "run %" PRId64
+                  " has another model or step than the first run; compare equal ones\n",
                   l.unlike);
     text->failed |= l.versions.failed;
     text_fini(&l.versions);

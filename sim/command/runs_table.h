@@ -1,4 +1,4 @@
-/* runs_table.h - runs that were kept, as a table as wide as the screen.
+/* runs_table.h - stored runs as a table as wide as the screen.
  *
  * Thread class: owned by one thread.
  *
@@ -9,7 +9,7 @@
 
 #include "command/runs.h"
 
-/* All runs, or those of `ids` (nids > 0), beside the first of them.  Errors of runs_each() and
+/* Print all runs, or the runs of `ids` (nids > 0), compared with the first.  Errors of runs_each() and
  * runs_find(). */
 SHD_MUST_CHECK int runs_table(struct text *out, struct runs *runs, const int64_t *ids, size_t nids,
                               struct shd_error *err);

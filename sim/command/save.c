@@ -13,7 +13,7 @@
 
 static int tell(struct log *log, int status, const struct shd_error *err)
 {
-    log_error(log, "cannot keep the results: %s", err->text);
+    log_error(log, "cannot store the results: %s", err->text);
     return cmd_exit_of(status);
 }
 
@@ -75,9 +75,9 @@ int save_end(struct save *save, bool stopped, struct log *log)
     if (!stopped)
         status = runs_commit(save->runs, &err);
     if (status == SHD_OK && !stopped && save->first == save->last && save->first)
-        log_note(log, "kept as run %" PRId64 " in %s", save->first, text_get(&save->opened));
+        log_note(log, "stored as run %" PRId64 " in %s", save->first, text_get(&save->opened));
     else if (status == SHD_OK && !stopped && save->first)
-        log_note(log, "kept as runs %" PRId64 " to %" PRId64 " in %s", save->first, save->last,
+        log_note(log, "stored as runs %" PRId64 " to %" PRId64 " in %s", save->first, save->last,
                  text_get(&save->opened));
     runs_close(save->runs);
     save->runs = NULL;

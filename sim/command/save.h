@@ -1,4 +1,4 @@
-/* save.h - --save of run, plan and compare: results that are kept in a database of runs.
+/* save.h - --save of run, plan and compare: results are stored in a database of runs.
  *
  * Thread class: owned by one thread.
  *
@@ -19,7 +19,7 @@ struct save {
     int64_t first, last;
 };
 
-/* Open the file, if it is wanted, before anything runs; an error is logged.  CMD_OK or CMD_CANNOT.
+/* Open the file, if `wanted`, before anything runs; an error is logged.  CMD_OK or CMD_CANNOT.
  */
 int save_begin(struct save *save, struct log *log);
 

@@ -35,8 +35,8 @@ struct sides {
 int sides_try(struct sides *sides, size_t base);
 void sides_fini(struct sides *sides);
 
-/* When no strategy fits its memory, say what would make the strategy fit that needs least.  Returns
- * the exit status. */
+/* If no strategy fits its memory, print changes that make the strategy with the least need fit.
+ * Returns the exit status. */
 int sides_tell_fit(struct sides *sides);
 
 #endif /* COMMAND_SIDES_H */

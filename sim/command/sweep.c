@@ -218,7 +218,7 @@ static int take_wrong(struct sweep *s, struct unpack *from)
     return done ? CMD_OK : no_memory(s);
 }
 
-/* What another rank found, as if it had been found here. */
+/* Record a failure that another rank reports as a failure of this rank. */
 static int take_failure(struct sweep *s, struct work_item *item, struct unpack *from)
 {
     struct shd_error err;

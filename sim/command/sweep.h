@@ -42,7 +42,7 @@ struct sweep {
     /* The present round: */
     const struct sweep_task {
         size_t file, number, item;
-        bool fit; /* also look for changes that make it fit */
+        bool fit; /* also search for changes that make the step fit */
     } * tasks;
     int exit;
 };
@@ -58,7 +58,7 @@ typedef int (*sweep_tell_fn)(void *arg, struct sweep *sweep);
  * out; errors are printed.  Returns the exit status of rank 0. */
 int sweep_run(struct work *work, struct sweep_wants wants, sweep_tell_fn tell, void *arg);
 
-/* Rank 0: look for changes that make some items fit, and make the items' reports anew. */
+/* Rank 0: find changes that make some items fit, and rebuild the items' reports. */
 int sweep_fit(struct sweep *sweep, const size_t *items, size_t nitems);
 
 #endif /* COMMAND_SWEEP_H */

@@ -24,11 +24,12 @@ static int check_steps(struct training *o)
         const struct scenario *s = items[i].scenario;
 
         if (!s->step.update)
-            return cmd_wrong(s->name, "the scenario trains nothing; expected step: [forward, "
-                                      "backward, update]");
+            return cmd_wrong(
+                s->name, "the scenario does not train; expected step: [forward, backward, update]");
         if (s->steps != items[0].scenario->steps)
-            return cmd_wrong(s->strategy, "other steps than the first strategy has; expected as "
-                                          "many");
+            return cmd_wrong(
+                s->strategy,
+                "its number of steps differs from the first strategy's; expected equal steps");
     }
     return CMD_OK;
 }
@@ -71,7 +72,7 @@ static int write_experts(const struct record *record, struct json_out *out)
     int status = experts_init(&experts, record, &err);
 
     if (status != SHD_OK)
-        return cmd_failure("cannot report on experts", &err);
+        return cmd_failure("cannot report the load of experts", &err);
     if (experts.nrows > 0) {
         json_out_key(out, "experts");
         experts_json(&experts, record, out);
@@ -142,7 +143,7 @@ static bool describe_distance(struct text *note, const struct curves *curves, ui
         text_addf(note, "%s at most %.2g from %s, in step %u.", n > 1 ? " are" : " is", distance,
                   curves->series[0].name, step);
     else
-        text_addf(note, "%s the same as %s, to the last bit.", n > 1 ? " are" : " is",
+        text_addf(note, "%s equal to %s, bit for bit.", n > 1 ? " are" : " is",
                   curves->series[0].name);
     return true;
 }

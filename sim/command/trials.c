@@ -24,7 +24,8 @@
 /* Most strategies for which changes that make them fit are looked for: each may take as long as
  * some dozens of plans, and a sweep has hundreds. */
 #define FITS_MAX 8
-#define TOO_MANY_FITS "what would fit is looked for of the first %d strategies only"
+#define TOO_MANY_FITS \
+    "changes that make a strategy fit are searched for the first %d strategies only"
 
 /* Whether it is to be looked what would make a strategy fit; says once where no more. */
 static bool wants_fit(struct trials *o, const struct work_item *item)
@@ -87,11 +88,10 @@ static int check_outputs(struct trials *o)
     if (!o->outputs)
         return CMD_OK;
     if (o->work.nitems != 1)
-        log_error(&o->work.log,
-                  "--outputs is for one strategy, and there are %zu; expected --strategy=NAME",
+        log_error(&o->work.log, "--outputs needs one strategy of the %zu; expected --strategy=NAME",
                   o->work.nitems);
     else if (ranks_count() > 1)
-        log_error(&o->work.log, "--outputs of several ranks; expected one process");
+        log_error(&o->work.log, "--outputs needs one process, not several ranks");
     else
         return check_file(o);
     return CMD_USAGE;

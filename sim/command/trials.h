@@ -22,7 +22,7 @@ struct trials {
     enum screen_colour colour;
     /* Of trials_run(): */
     struct screen screen;
-    uint32_t nfits; /* strategies whose changes to fit were looked for */
+    uint32_t nfits; /* strategies for which changes to fit were searched */
 };
 
 /* Go through all strategies of all files; returns the exit status. */

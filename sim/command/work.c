@@ -193,8 +193,7 @@ static void report_unknown_strategies(struct work *w)
                        text_get(&names), nearest_hint(&near).text);
         else if (!found)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
-                       "there is no strategy '%s'; expected %s, the only one, which needs no "
-                       "--strategy",
+                       "there is no strategy '%s'; the only one is %s, which needs no --strategy",
                        w->strategies[s], text_get(&names));
         text_fini(&names);
     }
@@ -276,7 +275,8 @@ int work_end_load(struct work *w)
 {
     if (w->diag.nerrors == 0 && w->nitems == 0)
         diag_error(&w->diag, w->skipped[0].scenario->place,
-                   "no strategy of the sweep divides; the first: %s", w->skipped[0].why);
+                   "no strategy of the sweep has divisible sizes; the first: %s",
+                   w->skipped[0].why);
     return cmd_exit_of_input(&w->diag);
 }
 
@@ -351,22 +351,22 @@ int work_prepare_all(struct work *w)
     int exit, worst;
 
     if (ranks_count() > 1 && work_reads_input(w)) {
-        log_error(&w->log, "several ranks cannot read one standard input: expected a file");
+        log_error(&w->log, "several ranks cannot share standard input; expected a file");
         return CMD_USAGE;
     }
     w->over_ranks = ranks_count() > 1;
     exit = work_prepare(w);
     worst = worst_of_all(exit);
     if (exit == CMD_OK && worst != CMD_OK)
-        log_error(&w->log,
-                  "another rank cannot read the scenarios: they must be at the same path on "
-                  "all machines");
+        log_error(
+            &w->log,
+            "another rank cannot read the scenarios; they must have the same path on all machines");
     if (worst != CMD_OK || ranks_count() == 1)
         return worst;
     worst = worst_of_all(reads_alike(w) ? CMD_OK : CMD_USAGE);
     if (worst != CMD_OK)
-        log_error(&w->log, "ranks have read different scenarios: the files must be the same on "
-                           "all machines");
+        log_error(&w->log,
+                  "the scenarios differ between ranks; the files must be equal on all machines");
     return worst;
 }
 
@@ -401,9 +401,9 @@ const char *work_too_much(const struct work_item *item, double *flops)
     if (n > UNASKED_DEVICES_MAX)
         return "has more than 1024 devices";
     if (n * (double)program_peak_bytes(program) > (double)system_memory_bytes() / 2)
-        return "does not fit in half of this machine's memory";
+        return "needs more than half of this machine's memory";
     if (*flops > UNASKED_FLOPS_MAX)
-        return "takes more than 10^12 flops, with those before it";
+        return "takes more than 10^12 flops, including the strategies before it";
     return NULL;
 }
 
@@ -425,8 +425,8 @@ static int check_memory(struct work *w, const struct work_item *item)
     if (has <= 0 || bytes <= MEMORY_TIMES * has)
         return CMD_OK;
     log_error(&w->log,
-              "%s: %s: its devices take %s of memory together, and this machine has %s; 'shardsim "
-              "plan' takes the same program on paper",
+              "%s: %s: its devices need %s of memory in total, and this machine has %s; use "
+              "'shardsim plan', which executes nothing",
               item->scenario->place.file, item->scenario->strategy,
               units_print_bytes((uint128)bytes).text, units_print_bytes((uint128)has).text);
     return CMD_CANNOT;
@@ -525,7 +525,8 @@ int work_tell_fit(struct work *work, struct work_item *item)
         fit_sentence(&fit, &line);
         fit_unit(item->trial.memory_limit_bytes, &unit);
         if (line.failed || unit.failed)
-            status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
+            status = shd_error_set(&err, SHD_ENOMEM,
+                                   "out of memory while searching for changes that make it fit");
     }
     if (status == SHD_OK)
         log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),

@@ -18,7 +18,7 @@ struct work_item {
     const struct scenario *scenario;
     struct trial trial;
     struct text what;       /* the model in words, once it was tried */
-    struct shd_error error; /* why it could not be tried to the end; status SHD_OK: it could */
+    struct shd_error error; /* why the trial failed; status SHD_OK: it did not fail */
 };
 
 /* A strategy of a sweep whose sizes do not divide. */
@@ -30,7 +30,7 @@ struct work_skipped {
 struct work {
     const char **names, **sets, **strategies; /* of the command line, not owned */
     size_t nnames, nsets, nstrategies;
-    const struct text *text;      /* of the one name, instead of a file; NULL: files are read */
+    const struct text *text;      /* text of the only name, instead of its file; NULL: files are read */
     bool plan;                    /* nothing will be executed; set before anything is loaded */
     struct scenario_file **files; /* by name; NULL: could not be loaded */
     struct work_item *items;
@@ -60,28 +60,28 @@ int work_prepare(struct work *work);
  * errors. */
 int work_prepare_all(struct work *work);
 
-/* Why not to execute a strategy unless asked to, in words that follow its name; NULL: it is small
- * enough.  `*flops` sums the flops of the strategies so far, and begins with 0. */
+/* Why not to execute this strategy by default, in words that follow its name; NULL: it is small
+ * enough.  *flops sums the flops of the strategies so far; set it to 0 first. */
 const char *work_too_much(const struct work_item *item, double *flops);
 
 /* For callers that try strategies in another way (sweep.h): read the files, with room for all
- * items; whether a strategy was asked for; leave a strategy out, with the reason; end the loading;
- * print what work_prepare() prints of a work and its exit status, which is returned. */
+ * items; whether a strategy was requested; leave a strategy out, with the reason; end the loading;
+ * print the output of work_prepare() and return its exit status, given the loading's. */
 int work_read(struct work *work);
 bool work_wants(const struct work *work, const char *strategy);
 void work_skip(struct work *work, const struct scenario *scenario, const char *why);
 int work_end_load(struct work *work);
 int work_tell(struct work *work, int exit);
 
-/* Whether a file is standard input, which only rank 0 has. */
+/* Whether a file is standard input, which only rank 0 can read. */
 bool work_reads_input(const struct work *work);
 
 /* Describe an item that was tried in a result, which points into the item.  False: no memory. */
 bool work_describe(struct work_item *item, struct result *result);
 
-/* Print a failure of an item that was loaded, at the strategy's place, and keep it in the item.
- * Returns the exit status: CMD_USAGE for what no step of these sizes can do, as if the reader had
- * refused it. */
+/* Print a failure of a loaded item, at the strategy's place, and store it in the item.  Returns the
+ * exit status: CMD_USAGE if no step of these sizes is possible, as if the reader had refused
+ * the scenario. */
 int work_failed(struct work *work, struct work_item *item, const struct shd_error *err);
 
 /* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the

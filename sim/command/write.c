@@ -22,7 +22,7 @@ static int fail(struct shd_error *err, const char *path)
 {
     if (errno == ENOENT)
         return shd_error_set(err, SHD_ESYSTEM,
-                             "%.150s cannot be written: there is no such folder; make it first",
+                             "%.150s cannot be written: its folder does not exist; make it first",
                              path);
     return shd_error_set(err, SHD_ESYSTEM, "%.150s cannot be written: %s", path, strerror(errno));
 }
@@ -80,7 +80,7 @@ static int name_file(int fd, const char *path, const char *beside)
             failed = rename(beside, path);
         else if (errno == EEXIST && unlink(beside) == 0)
             errno = EEXIST;
-        if (failed && errno == ENOENT) /* another writer of the same file renamed it */
+        if (failed && errno == ENOENT) /* another process renamed the hidden file */
             errno = EEXIST;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -172,9 +172,7 @@ int store_check(const char *path, struct shd_error *err)
 
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return shd_error_set(err, SHD_ESYSTEM,
-                             "%.150s cannot be written: it is a folder; name a "
-                             "file in it",
-                             path);
+                             "%.150s cannot be written: it is a folder; expected a file", path);
     text_addf(&folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
     if (folder.failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the name of a folder");

@@ -81,7 +81,7 @@ static double slower_of(const struct modelled *m, uint32_t op, int32_t lane)
     if (!program_is_beside(o))
         return lane == m->slow ? m->straggler.compute : 1;
     if (!program_communicates(o))
-        return 1; /* the straggler's host is as fast as others' */
+        return 1; /* the straggler's host is not slowed down */
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return meets_slow(m, op, lane) ? m->straggler.links : 1;
     return group_of(m, op, lane) == group_of(m, op, m->slow) ? m->straggler.links : 1;

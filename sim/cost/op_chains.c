@@ -79,8 +79,8 @@ static void add_moved(struct op_moves *out, const struct op_seconds *s, uint32_t
 static bool is_read_before(const struct op_seconds *s, uint32_t first, uint32_t i, uint32_t buffer)
 {
     for (uint32_t j = first; j < i; j++)
-        for (uint32_t m = 0; may_chain(s, j) && m < s->program->ops[j].ninputs; m++)
-            if (s->program->ops[j].inputs[m] == buffer)
+        for (uint32_t m = 0; m < s->program->ops[j].ninputs; m++)
+            if (s->program->ops[j].inputs[m] == buffer && may_chain(s, j))
                 return true;
     return false;
 }

@@ -13,8 +13,8 @@
 
 #include "cost/op_seconds.h"
 
-/* Give such kernels the bytes that they really move, and what they replace no time, in the chains
- * of `seconds`. */
+/* Set the real traffic of quantizing kernels, and zero time for the ops that they replace, in the
+ * chains of `seconds`. */
 void op_codes_find(struct op_seconds *seconds);
 
 #endif /* COST_OP_CODES_H */

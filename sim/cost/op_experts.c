@@ -166,7 +166,7 @@ void op_experts_start(struct op_seconds *s)
     uint32_t first = PROGRAM_NONE, last = PROGRAM_NONE;
     double starts = 0;
 
-    for (uint32_t i = s->program->first_op; i < s->program->nops && !s->served; i++) {
+    for (uint32_t i = s->program->first_op; i < s->program->nops && !s->hardware->by_models; i++) {
         const struct program_op *op = &s->program->ops[i];
 
         if (op->kind == PROGRAM_ROWS && !op->rows.beside) {

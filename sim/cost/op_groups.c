@@ -43,7 +43,7 @@ void op_seconds_cross(struct op_seconds *s)
         struct hardware_group group;
         int64_t nodes;
 
-        if (s->served || op->kind != PROGRAM_ROWS || op->rows.way != PROGRAM_ROWS_DIRECT ||
+        if (s->hardware->by_models || op->kind != PROGRAM_ROWS || op->rows.way != PROGRAM_ROWS_DIRECT ||
             !program_communicates(op))
             continue;
         op_seconds_group(&group, s, i);

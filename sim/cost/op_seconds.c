@@ -21,7 +21,7 @@
  * Engines keep the weights of products that read the same rows side by side: queries, keys and
  * values, or gate and up, are one product of more columns.  A program has a product for each. */
 
-#define NEAR 24 /* ops among which those that read the same rows are looked for */
+#define NEAR 24 /* search distance, in ops, for matmuls of the same rows */
 
 /* A product of rows by weights; false: an op is none, or has its time elsewhere. */
 static bool is_product(struct hardware_work *out, const struct op_seconds *s, uint32_t i)
@@ -96,12 +96,33 @@ static int check_rates(const struct program *program, const struct hardware *har
         code = op_seconds_code(&op->desc->coded);
         if (!(hardware->flops_per_s[code] > 0))
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "products.recipe: cluster '%.40s' has no rate of %s, in which "
-                                 "'%.40s' multiplies; expected rates.%s, or products.recipe none",
+                                 "products.recipe: cluster '%.40s' has no rate of %s, the type of "
+                                 "matmul '%.40s'; expected rates.%s, or products.recipe none",
                                  hardware->name, shd_dtype_name(code), op->name,
                                  shd_dtype_name(code));
     }
     return SHD_OK;
+}
+
+/* The cluster as a program's kind of step uses it: as engines of serving run it, as kernels were
+ * measured alone, or, of a step that learns, as its file says. */
+static struct hardware as_used(const struct hardware *hardware, const struct program *program)
+{
+    if (program_serves(program))
+        return hardware_as_served(hardware);
+    return program_learns(program) ? *hardware : hardware_as_measured(hardware);
+}
+
+/* Whether a step that is not served has to be timed otherwise than by the cluster as it is.  A list
+ * of models of the cluster's own is bound already. */
+static bool uses_models(const struct hardware *hardware, const struct program *program)
+{
+    const struct hardware_sustained *s = &hardware->sustained;
+
+    if (program_learns(program))
+        return s->products + s->coded_products + s->experts + s->coded_experts + s->attention > 0 &&
+               !hardware->models && hardware->models_of;
+    return hardware->models || hardware->models_of;
 }
 
 /* Let a step of serving be timed as engines of serving run it, and a step that only computes
@@ -114,13 +135,11 @@ static bool serve(struct op_seconds *out)
     bool serves = program_serves(program);
 
     out->host_op = PROGRAM_NONE;
-    if (!serves &&
-        (program_learns(program) || !(out->hardware->models || out->hardware->models_of)))
+    if (!serves && !uses_models(out->hardware, program))
         return true;
     out->served = malloc(sizeof *out->served);
     if (out->served)
-        *out->served = serves ? hardware_as_served(out->hardware)
-                              : hardware_as_measured(out->hardware);
+        *out->served = as_used(out->hardware, program);
     out->hardware = out->served;
     if (!out->served || shipped_models_bind(out->served) != SHD_OK)
         return false;
@@ -414,7 +433,7 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
 
     op_seconds_transfer(&transfer, s, i, position);
     exchange = transfer.kind == COLL_ALL_TO_ALL ? op_experts_exchange(&sizes, s, i) : NULL;
-    if (exchange) /* what goes beside rows goes with them */
+    if (exchange) /* data sent alongside rows is part of the rows' exchange */
         return op->rows.beside
                    ? 0
                    : kernel_work_model_seconds(&parts, s->hardware, exchange, &sizes);

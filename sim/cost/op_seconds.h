@@ -29,10 +29,9 @@ struct op_schedule {
 };
 /* What an op moves instead of its kernel's own bytes. */
 struct op_moves {
-    bool elsewhere; /* the op has no time: another one of its chain has it */
+    bool elsewhere; /* the op takes no time: another op of its chain takes the time of both */
     double bytes;   /* of the chain that has its time there, without ...; 0: the op is no chain */
-    double rows; /* ... the rooms for experts' rows, as large as they are; a device moves the part
-                    of them that tokens take */
+    double rows; /* ... capacity of the experts' row buffers; a device moves only the filled part */
     uint32_t taken; /* ... as in this buffer */
     double unread;  /* bytes of the operands of a product that codes are read in place of, more than
                        these have; of a product of experts the part that it touches counts */
@@ -42,23 +41,23 @@ struct op_moves {
     uint32_t first;   /* an expert's product: the first of the ops of experts that end with it, ... */
     double starts_s;  /* ... and the host's time to start these; 0: the op has to wait for none */
     double crossing; /* of an exchange of experts' rows, as in struct hardware_group */
-    double columns, beside_flops, beside_bytes; /* of other products that the kernel makes, too */
+    double columns, beside_flops, beside_bytes; /* of further matmuls merged into the kernel */
 };
 #define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */
 
 struct op_seconds {
     const struct program *program;   /* not owned */
     const struct hardware *hardware; /* not owned, or `served` */
-    struct hardware *served;         /* of a step that does not learn; NULL: it does */
-    bool prompts;     /* ... that takes prompts in */
+    struct hardware *served;         /* as the kind of step uses it; NULL: as its file says */
+    bool prompts;     /* of a step that takes prompts in */
     uint32_t host_op; /* the kernel before which the host prepares such a step; PROGRAM_NONE */
-    double host_s;    /* that devices wait for the host there */
+    double host_s;    /* time that devices wait for the host before host_op */
     const struct shd_mesh *mesh; /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
     size_t nschedules;
-    bool resized;                    /* its axes have other sizes than the program's: */
+    bool resized;                    /* the mesh has axis sizes unlike the program's: */
     double sizes[SHD_MESH_AXES_MAX]; /* those of the program's axes there */
-    struct op_moves *moves;          /* [op]; all zeros: as its kernel says */
+    struct op_moves *moves;          /* [op]; all zeros: the kernel's own */
 };
 
 /* SHD_ENOMEM. */

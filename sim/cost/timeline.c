@@ -50,7 +50,7 @@ static void keep_stretch(void *arg, const struct events_seen *seen)
 
 static int no_memory(struct shd_error *err)
 {
-    return shd_error_set(err, SHD_ENOMEM, "no memory for who does what when");
+    return shd_error_set(err, SHD_ENOMEM, "no memory for the timeline");
 }
 
 static int tell(struct keeper *k, struct shd_error *err)

@@ -72,7 +72,7 @@ static int64_t larger(int64_t a, int64_t b)
 /* Queries of a decode: one token of each sequence, or a few that were guessed. */
 #define DECODE_QUERIES_MOST 16
 
-/* A step of serving is as long as what it attends to, tokens of this step and those before. */
+/* A serving step's length is the number of attended tokens: this step's and the KV cache's. */
 static void see_attention(struct finding *f, const struct kern_attention *attention)
 {
     f->out->mask |= BIT(TRAIT_FUSED);

@@ -16,9 +16,10 @@
 #define ROWS_HEIGHT 360 /* height that rows should fill */
 #define ROW_MIN 20
 #define ROW_MAX 56
-#define BAR_PART 0.7 /* fraction of a row's height; the rest is between bars */
-#define GAP 24       /* between columns */
-#define BAR_MIN 90   /* width of a column without the values after its bars */
+#define BAR_PART 0.7    /* fraction of a row's height; the rest is between bars */
+#define GAP 24          /* between columns */
+#define BAR_MIN 70      /* width of a column without the values after its bars */
+#define TITLE_WIDTH 7.4 /* average of the proportional font in bold */
 
 struct layout {
     const struct bars *bars;
@@ -72,7 +73,7 @@ static void join_scales(struct layout *l)
  * wide. */
 static double lay_out(struct layout *l, const struct bars *bars)
 {
-    double n = (double)bars->nquantities, width, room;
+    double n = (double)bars->nquantities, width, room, over = 0, nlong = 0;
 
     *l = (struct layout){.bars = bars};
     for (size_t r = 0; r < bars->nrows; r++)
@@ -85,13 +86,15 @@ static double lay_out(struct layout *l, const struct bars *bars)
     }
     if (bars->one_scale)
         join_scales(l);
-    room = fmax((room - l->left - GAP * (n - 1)) / n, BAR_MIN);
+    room = (room - l->left - GAP * (n - 1)) / n;
     width = l->left + GAP * (n - 1);
-    for (size_t q = 0; q < bars->nquantities; q++) {
-        double title = svg_length(bars->quantities[q], 7.8);
-
-        l->lengths[q] = fmax(room, title - l->texts[q]);
+    for (size_t q = 0; q < bars->nquantities; q++) { /* a long name leaves the others less */
+        l->lengths[q] = fmax(svg_length(bars->quantities[q], TITLE_WIDTH) - l->texts[q], BAR_MIN);
+        over += fmax(l->lengths[q] - room, 0);
+        nlong += l->lengths[q] > room;
     }
+    for (size_t q = 0; q < bars->nquantities; q++)
+        l->lengths[q] = fmax(room - over / fmax(n - nlong, 1), l->lengths[q]);
     for (size_t q = 1; bars->one_scale && q < bars->nquantities; q++)
         l->lengths[0] = fmax(l->lengths[0], l->lengths[q]);
     for (size_t q = 0; q < bars->nquantities; q++) {

@@ -14,7 +14,7 @@
 /* Lengths are pixels of the picture. */
 #define LEFT 56 /* for the numbers of an axis */
 #define CHART_GAP 16
-#define CHART_HEIGHT 320
+#define CHART_HEIGHT 240
 #define NTICKS 5
 #define DECADES_MAX 10
 #define SEEN 1.0   /* smallest distance at which two lines are visible */
@@ -23,9 +23,9 @@
 
 struct chart {
     double left, top, width; /* of the plot area in the picture */
-    double low, high; /* values at the bottom and top; logarithms if logarithmic */
-    bool logarithmic; /* powers of ten */
-    int nticks;       /* number of intervals between ticks */
+    double low, high;        /* values at the bottom and top; logarithms if logarithmic */
+    bool logarithmic;        /* powers of ten */
+    int nticks;              /* number of intervals between ticks */
 };
 
 static double x_of(const struct curves *curves, const struct chart *chart, uint32_t step)
@@ -42,6 +42,19 @@ static double y_of(const struct chart *chart, double value)
     return chart->top + CHART_HEIGHT * (chart->high - at) / (chart->high - chart->low);
 }
 
+/* The smallest of 1, 2, 5, 10, 20, ... with at most NTICKS intervals. */
+static uint32_t steps_a_tick(uint32_t nsteps)
+{
+    static const uint32_t digits[] = {1, 2, 5};
+    uint32_t unit = 1;
+
+    for (size_t i = 0;; i++) {
+        if ((nsteps - 1) / (unit * digits[i % 3]) <= NTICKS)
+            return unit * digits[i % 3];
+        unit *= i % 3 == 2 ? 10 : 1;
+    }
+}
+
 static void draw_frame(const struct curves *curves, const struct chart *chart, const char *what,
                        struct text *out)
 {
@@ -56,9 +69,7 @@ static void draw_frame(const struct curves *curves, const struct chart *chart, c
         svg_text(out, chart->left - 6, y + 4, "l", "end", label);
         text_addf(out, "<path class=\"g\" d=\"M%.1f %.1fh%.1f\"/>\n", chart->left, y, chart->width);
     }
-    for (int i = 0; i <= NTICKS; i++) {
-        uint32_t step = (uint32_t)((uint64_t)(curves->nsteps - 1) * (uint64_t)i / NTICKS);
-
+    for (uint32_t step = 0; step < curves->nsteps; step += steps_a_tick(curves->nsteps)) {
         snprintf(label, sizeof label, "%u", step);
         svg_text(out, x_of(curves, chart, step), chart->top + CHART_HEIGHT + SVG_LINE_HEIGHT, "l",
                  "middle", label);
@@ -146,10 +157,10 @@ static double draw_keys(const struct curves *curves, double top, struct text *ou
     return top;
 }
 
-/* Set the scale to the range between the integers around all values. */
+/* Set the scale to the range between the integers around all values, with a tick at each, or at
+ * each fifth of the range. */
 static void fit_values(struct chart *chart, const struct curves *curves)
 {
-    chart->nticks = NTICKS;
     chart->low = INFINITY;
     chart->high = -INFINITY;
     for (uint32_t i = 0; i < curves->nseries; i++)
@@ -161,6 +172,11 @@ static void fit_values(struct chart *chart, const struct curves *curves)
     chart->high = isfinite(chart->high) ? ceil(chart->high) : 1;
     if (chart->high <= chart->low)
         chart->high = chart->low + 1;
+    while (chart->high - chart->low > NTICKS && fmod(chart->high - chart->low, NTICKS) != 0)
+        chart->high++;
+    chart->nticks = chart->high - chart->low > NTICKS || chart->high - chart->low == 1
+                        ? NTICKS
+                        : (int)(chart->high - chart->low);
 }
 
 /* The smallest nonzero distance; INFINITY if there is none. */
@@ -210,8 +226,8 @@ void curves_draw_svg(const struct curves *curves, struct text *out)
     fit_values(&values, curves);
     on_first = lines_on_first(curves, &values);
     if (on_first > 1)
-        snprintf(what, sizeof what, "%.24s: %u of %u lines lie on one another", curves->what,
-                 on_first, curves->nseries);
+        snprintf(what, sizeof what, "%.24s: %u of %u lines coincide", curves->what, on_first,
+                 curves->nseries);
     draw_frame(curves, &values, on_first > 1 ? what : curves->what, &body);
     for (uint32_t i = curves->nseries; i-- > 0;)
         draw_line(curves, &values, i, &body);

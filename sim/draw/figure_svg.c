@@ -109,7 +109,7 @@ static void circle_draw(const struct figure_circle *circle, double x, double y, 
 /* Lengths are pixels of the picture, for text of 12 px. */
 #define PART_WIDTH_MIN 34    /* least width of a cell */
 #define RATIO_SIDE 480.0     /* longer side of an array alone in its figure */
-#define GAP 36               /* between grids */
+#define GAP 24               /* between grids */
 #define PART_HEIGHT 26       /* of a cell: a line with room above and below */
 #define SHADED_LABELS_MAX 32 /* most rows and columns of shaded cells with text */
 #define SHADED_HEIGHT 480.0  /* of a grid whose cells show no text */
@@ -171,8 +171,7 @@ static void lay_out_cell(struct layout *l)
     for (l->across = 1; l->across * l->across < most;)
         l->across++;
     l->down = (most + l->across - 1) / l->across;
-    l->cell_width = l->across * larger((double)longest * SVG_CHAR_WIDTH + (grid->shaded ? 8 : 16),
-                                       PART_WIDTH_MIN);
+    l->cell_width = l->across * larger((double)longest * SVG_CHAR_WIDTH + 8, PART_WIDTH_MIN);
     l->cell_height = PART_HEIGHT * l->down;
     if (!shows_text(grid))
         l->cell_width = l->cell_height =

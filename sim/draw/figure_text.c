@@ -417,7 +417,7 @@ static void add_shade_key(const struct figure *figure, const struct figure_style
         lay_out(&l);
         if (!l.compact)
             continue;
-        text_addf(out, "%s none, then quarters of the most: %s %s %s %s\n", shades[0], shades[1],
+        text_addf(out, "%s none, then quarters of the maximum: %s %s %s %s\n", shades[0], shades[1],
                   shades[2], shades[3], shades[4]);
         return;
     }

@@ -33,7 +33,7 @@ struct lanes_bar {
     uint8_t tone;    /* enum lanes_tone */
     uint8_t part;    /* enum lanes_part */
     uint32_t number; /* below 2^31 */
-    int32_t stage;   /* after the label, "F3.4", or below it; -1: there is only one stage */
+    int32_t stage;   /* printed after the label, "F3.4", or below; -1: only one stage */
     double start, end;
 };
 

@@ -16,7 +16,7 @@
 #define LANE_MIN 7 /* least height of a lane; labels need the height of a line */
 #define LANE_MAX 48
 #define LANE_GAP 0.15    /* fraction of its height */
-#define CHART_HEIGHT 380 /* height that lanes should fill, in a picture as wide as a page */
+#define CHART_HEIGHT 380 /* target height of all lanes in a picture as wide as a page */
 #define CHART_MIN 480
 #define CHART_MAX 2400  /* bars that are still too narrow then have no labels */
 #define LABEL_HEIGHT 11 /* least height of a bar with a label */

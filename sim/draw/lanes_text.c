@@ -135,7 +135,7 @@ static void add_lane(struct text *out, const struct layout *l, uint32_t lane,
     text_add(out, "\n");
 }
 
-/* Print times above their columns, as many as there is room for. */
+/* Print times above their columns; a time without room is left out. */
 static void add_axis(struct text *out, const struct layout *l, size_t from)
 {
     double end = lanes_end(l->lanes);

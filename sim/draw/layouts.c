@@ -15,7 +15,7 @@
 
 #define LABEL_MAX 160 /* bytes of a mesh or a sharding in a title; longer ones are cut */
 #define HOLDERS_MAX                                                              \
-    16 /* devices named in one cell; of more, these less one and how many others \
+    16 /* devices named in one cell; if more, one fewer and the number of the rest \
         */
 
 /* A box of cells of any rank: the last dimension runs along columns, the one before along rows, and

@@ -1,7 +1,7 @@
 /* layouts.h - figures of meshes, shardings, process groups and traffic.
  *
- * Each function fills an initialised figure and returns SHD_OK; SHD_ERANGE if there are more cells
- * than anybody can look at; or SHD_ENOMEM.
+ * Each function fills an initialised figure and returns SHD_OK; SHD_ERANGE if there are too many cells
+ * to read; or SHD_ENOMEM.
  *
  * Thread class: pure functions.
  *

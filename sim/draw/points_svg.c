@@ -15,9 +15,9 @@
 #define TOP 24  /* of the chart: the name of y is above */
 #define LEFT 72 /* for the numbers of an axis */
 #define CHART_WIDTH (SVG_ROOM - LEFT - 24)
-#define CHART_HEIGHT 350
+#define CHART_HEIGHT 260
 #define NAMES_MAX 64
-#define SAME_PLACE 9 /* named points no farther apart than this share a text */
+#define SAME_PLACE 9  /* named points no farther apart than this share a text */
 #define NDIRECTIONS 8 /* of a number from its point */
 #define NUMBER_HEIGHT 10
 #define LINE_SAMPLES 64 /* points tested along a line, which numbers avoid */
@@ -142,7 +142,7 @@ static void draw_line(const struct points *p, struct text *out)
     svg_end_line(out);
 }
 
-/* Draw the line of points whose devices each do as much as those of the first point. */
+/* Draw the line of linear scaling: per device, every point achieves as much as the first point. */
 static void draw_ideal(const struct points *p, struct text *out)
 {
     const struct points_point *a = &p->points[0], *b = &p->points[p->npoints - 1];
@@ -224,6 +224,8 @@ struct numbers {
     size_t nplaces;
     struct box placed[2 * NAMES_MAX]; /* texts in the chart */
     size_t nplaced;
+    struct box leaders[NAMES_MAX]; /* lines to texts: from a point, and how far */
+    size_t nleaders;
 };
 
 static bool is_same_place(const struct points *p, size_t i, size_t j)
@@ -296,8 +298,9 @@ static bool is_on_line(const struct points *p, const struct box *b)
     return false;
 }
 
-/* Whether a number may be placed here: inside the chart, and not on anything. */
-static bool is_clear(const struct numbers *n, const struct box *b)
+/* Whether a number of a point at (x, y) may be placed here: inside the chart, and neither it nor
+ * its leader on anything. */
+static bool is_clear(const struct numbers *n, const struct box *b, double x, double y)
 {
     const struct points *p = n->points;
 
@@ -307,8 +310,15 @@ static bool is_clear(const struct numbers *n, const struct box *b)
     for (size_t i = 0; i < n->nplaced; i++) {
         const struct box *o = &n->placed[i];
 
-        if (b->x < o->x + o->width + 2 && o->x < b->x + b->width + 2 &&
-            b->y < o->y + o->height + 2 && o->y < b->y + b->height + 2)
+        if ((b->x < o->x + o->width + 2 && o->x < b->x + b->width + 2 &&
+             b->y < o->y + o->height + 2 && o->y < b->y + b->height + 2) ||
+            crosses(o, x, y, b->x + b->width / 2, b->y + b->height / 2))
+            return false;
+    }
+    for (size_t i = 0; i < n->nleaders; i++) {
+        const struct box *o = &n->leaders[i];
+
+        if (crosses(b, o->x, o->y, o->x + o->width, o->y + o->height))
             return false;
     }
     for (size_t i = 0; i < p->npoints; i++)
@@ -339,7 +349,7 @@ static struct box find_place(const struct numbers *n, const struct points_point 
                             y + down[d] * (side + NUMBER_HEIGHT / 2.0) - NUMBER_HEIGHT / 2.0, width,
                             NUMBER_HEIGHT};
 
-            if (is_clear(n, &b))
+            if (is_clear(n, &b, x, y))
                 return b;
         }
     return box;
@@ -366,6 +376,7 @@ static void draw_number(struct numbers *n, const struct place *place, struct tex
 
         text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
                   middle_x + (x - middle_x) * part, middle_y + (y - middle_y) * part);
+        n->leaders[n->nleaders++] = (struct box){x, y, middle_x - x, middle_y - y};
     }
     svg_text(out, b.x, b.y + b.height, "v", "start", label);
     if (n->nplaced < 2 * NAMES_MAX)

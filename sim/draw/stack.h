@@ -68,7 +68,7 @@ struct stack_labels stack_labels_for(const struct stack *stack, double width);
 /* The label of a span, "" if it has none. */
 const char *stack_label(const struct stack *stack, const struct stack_labels *labels, size_t span);
 
-/* Whether a label is before its moment, as there is no room after it on the axis. */
+/* Whether a label is left of its moment, because the axis has no room to the right. */
 bool stack_label_is_before(const struct stack *stack, const char *label, size_t span, double width);
 
 /* Append the sentence below the axis. */

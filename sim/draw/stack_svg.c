@@ -17,7 +17,7 @@
 /* Lengths are pixels of the picture, for text of 12 px. */
 #define LABEL_WIDTH 90
 #define CHART_WIDTH (SVG_ROOM - LABEL_WIDTH)
-#define CHART_HEIGHT 300
+#define CHART_HEIGHT 220
 #define TICKS_MAX 8   /* more than half as many ticks are drawn, unless the scale has fewer bytes */
 #define LABEL_ROOM 20 /* above the chart, for the peak and the limit */
 
@@ -70,8 +70,8 @@ static void add_kind(struct text *out, const struct layout *l, size_t kind)
 
     text_add(out, "<defs>");
     svg_pattern(out, patterns[kind], (int32_t)kind, &c, 1);
-    text_addf(out, "</defs><path class=\"s\" fill=\"url(#%s)\" d=\"M%.1f %.1fV%.1f", patterns[kind],
-              x_of(l, 0), y_of(l, 0, kind, true), y);
+    text_addf(out, "</defs><path fill=\"url(#%s)\" d=\"M%.1f %.1fV%.1f", patterns[kind], x_of(l, 0),
+              y_of(l, 0, kind, true), y);
     for (size_t i = 1; i < l->ncolumns; i++) {
         double next = y_of(l, i, kind, false);
 
@@ -160,16 +160,19 @@ static void add_ticks(struct text *out, const struct layout *l)
     }
 }
 
-/* Draw a line where a span begins, a long one if it has a label. */
-static void add_span(struct text *out, const struct layout *l, size_t span, const char *label)
+/* Mark where a span begins, if it has a label: by a line, or below the axis if there are `many`. */
+static void add_span(struct text *out, const struct layout *l, size_t span, const char *label,
+                     bool many)
 {
     const struct stack *stack = l->stack;
     double x =
         LABEL_WIDTH + CHART_WIDTH * (double)stack->spans[span].from / (double)stack->nmoments;
     bool before = stack_label_is_before(stack, label, span, CHART_WIDTH / SVG_CHAR_WIDTH);
 
-    text_addf(out, "<path class=\"b\" d=\"M%.1f %dv%d\"/>\n", x, LABEL_ROOM,
-              CHART_HEIGHT + (*label ? SVG_LINE_HEIGHT : SVG_LINE_HEIGHT / 3));
+    if (*label)
+        text_addf(out, "<path class=\"b\" d=\"M%.1f %dV%d\"/>\n", x,
+                  LABEL_ROOM + (many ? CHART_HEIGHT : 0),
+                  LABEL_ROOM + CHART_HEIGHT + SVG_LINE_HEIGHT);
     svg_text(out, before ? x - 3 : x + 3, LABEL_ROOM + CHART_HEIGHT + SVG_LINE_HEIGHT - 2, "l",
              before ? "end" : "start", label);
 }
@@ -181,7 +184,7 @@ static void add_spans(struct text *out, const struct layout *l)
     struct text across = TEXT_INIT;
 
     for (size_t s = 0; s < l->stack->nspans; s++)
-        add_span(out, l, s, stack_label(l->stack, &labels, s));
+        add_span(out, l, s, stack_label(l->stack, &labels, s), labels.marks);
     stack_add_across(&across, l->stack, &labels);
     svg_text(out, LABEL_WIDTH, LABEL_ROOM + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT, "n", "start",
              text_get(&across));

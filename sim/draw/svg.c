@@ -12,12 +12,12 @@
 #include "base/literal.h"
 
 #define MARGIN 24          /* around the page */
-#define WIDTH_MIN 480      /* of a page, so that titles have room */
+#define WIDTH_MIN 480      /* of a page: leaves room for titles */
 #define TITLE_WIDTH 9.4    /* of a character */
 #define TITLE_HEIGHT 20    /* of a line */
 #define LEGIBLE_WIDTH 1280 /* widest page on which words have their usual size */
 #define KEY_WIDTH 20       /* of a box or marker in a legend */
-#define KEY_LINE 36        /* of a line, so that its dashes show */
+#define KEY_LINE 36        /* of a line in a legend: long enough to show dashes */
 #define KEY_GAP 24         /* to the next entry */
 
 /* ---- elements ---- */
@@ -298,7 +298,7 @@ static void add_group(struct text *out, double x, double y, double scale, const 
 /* The width available to a drawing: a high one leaves room beside it, which titles use. */
 static double place_width(const struct svg_page *page, double width, double height)
 {
-    double down = height + TITLE_HEIGHT + (double)page->nnotes * SVG_LINE_HEIGHT + 2 * MARGIN;
+    double down = height + TITLE_HEIGHT + (double)page->nnotes / 2 * SVG_LINE_HEIGHT + 2 * MARGIN;
 
     return fmax(fmax(width, WIDTH_MIN), down * SVG_WIDTH / SVG_HEIGHT - 2 * MARGIN);
 }
@@ -306,13 +306,22 @@ static double place_width(const struct svg_page *page, double width, double heig
 void svg_page(struct text *out, const struct svg_page *page, const struct text *drawing,
               double width, double height)
 {
-    double across = place_width(page, width, height), top, foot = 0;
+    double across = place_width(page, width, height), top, half, foot = 0;
     double scale = fmax(across / LEGIBLE_WIDTH, 1); /* of words: a large page is shown reduced */
     struct text title = TEXT_INIT, notes = TEXT_INIT;
 
     top = scale * (add_sentence(&title, 0, -6, across / scale, "t", page->title) + SVG_LINE_HEIGHT);
-    for (size_t i = 0; i < page->nnotes; i++)
-        foot = add_sentence(&notes, 0, foot, across / scale, "n", page->notes[i]);
+    half = across / scale / 2;
+    for (size_t i = 0; i < page->nnotes; i++) { /* two short ones on a line */
+        bool beside =
+            i + 1 < page->nnotes && fmax(svg_length(page->notes[i], SVG_NOTE_WIDTH),
+                                         svg_length(page->notes[i + 1], SVG_NOTE_WIDTH)) < half;
+
+        if (beside)
+            add_sentence(&notes, half, foot, half, "n", page->notes[i + 1]);
+        foot = add_sentence(&notes, 0, foot, 2 * half, "n", page->notes[i]);
+        i += beside;
+    }
     begin(out, across + 2 * MARGIN,
           2 * MARGIN + top + height + (foot > 0 ? scale * foot + SVG_LINE_HEIGHT / 2.0 : 0));
     add_group(out, MARGIN, MARGIN, scale, &title);

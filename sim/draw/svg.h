@@ -25,8 +25,8 @@
 #define SVG_LINE_HEIGHT 18 /* one and a half times the text, which is 12 px */
 #define SVG_CHAR_WIDTH 7.3 /* of the monospaced font at 12 px */
 #define SVG_NOTE_WIDTH 7.0 /* average of the proportional font; 9.4 in titles */
-#define SVG_WIDTH 960      /* of a page whose text is legible on a slide */
-#define SVG_HEIGHT 540
+#define SVG_WIDTH 900      /* of a page whose text is legible on a slide and in a column */
+#define SVG_HEIGHT 506
 #define SVG_ROOM (SVG_WIDTH - 48) /* width for a drawing */
 
 /* Attributes of the path of a limit's line. */

@@ -103,21 +103,21 @@ static bool check_types(struct graph *graph, const char *name, const struct grap
 
     for (uint32_t k = 1; k < nvalues; k++)
         if (graph->nodes[node->inputs[k]].dtype != node->dtype) {
-            graph_fail(graph, SHD_ETYPE, "'%s' joins %s and %s", name, shd_dtype_name(node->dtype),
+            graph_fail(graph, SHD_ETYPE, "'%s' combines %s and %s", name,
+                       shd_dtype_name(node->dtype),
                        shd_dtype_name(graph->nodes[node->inputs[k]].dtype));
             return false;
         }
     if (!kern_is_whole(node->dtype)) {
         if (info->takes == KERN_WHOLE)
-            graph_fail(graph, SHD_ETYPE, "'%s' is %s of fractions; expected whole numbers", name,
+            graph_fail(graph, SHD_ETYPE, "'%s' is %s of floats; expected integers", name,
                        info->name);
         return graph->err.status == SHD_OK;
     }
     if (info->takes == KERN_FRACTIONS)
-        graph_fail(graph, SHD_ETYPE, "'%s' is %s of whole numbers; expected fractions", name,
-                   info->name);
+        graph_fail(graph, SHD_ETYPE, "'%s' is %s of integers; expected floats", name, info->name);
     else if (info->has_scalar && node->scalar != floor(node->scalar))
-        graph_fail(graph, SHD_ETYPE, "'%s' joins whole numbers and %g", name, node->scalar);
+        graph_fail(graph, SHD_ETYPE, "'%s' combines integers with %g", name, node->scalar);
     return graph->err.status == SHD_OK;
 }
 
@@ -173,7 +173,7 @@ uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dty
         return a;
     if ((kern_is_whole(node.dtype) && node.dtype != SHD_I32) ||
         (kern_is_whole(dtype) && dtype != SHD_I32))
-        return graph_fail(graph, SHD_ETYPE, "'%s' is codes, which are not converted", name);
+        return graph_fail(graph, SHD_ETYPE, "'%s' holds codes, which cannot be converted", name);
     node.fn = KERN_CONVERT;
     node.dtype = dtype;
     return graph_add(graph, &node, name);
@@ -198,8 +198,7 @@ uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op 
                               name, graph->nodes[a].name);
     }
     if (op == SHD_MEAN && kern_is_whole(graph->nodes[a].dtype))
-        return graph_fail(graph, SHD_ETYPE, "'%s' is the mean of whole numbers; expected fractions",
-                          name);
+        return graph_fail(graph, SHD_ETYPE, "'%s' is the mean of integers; expected floats", name);
     node.reduce = op == SHD_MEAN ? SHD_SUM : op;
     node.dtype = graph->nodes[a].dtype;
     for (uint32_t d = 0; d < graph->nodes[a].rank; d++)

@@ -300,8 +300,7 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES &&
         !((source.quant || source.modulus || source.bytes) && kern_is_whole(dtype)) &&
         dtype != SHD_F8E4M3 && dtype != SHD_F8E5M2)
-        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
-                          name);
+        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' has a type without arithmetic", name);
     node.source.rounded = dtype; /* also when graph_in_dtype() changes the computed type */
     if (graph_names_has(&graph->leaves, name))
         return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);

@@ -200,13 +200,14 @@ struct graph_dim {
     int64_t size;
     int64_t held; /* elements without padding (pad.h) */
     uint32_t of;  /* the dimension of which an element here stands for several; GRAPH_NONE */
-    const struct kern_routing *routing; /* of experts' slots: which of them tokens take, ... */
+    const struct kern_routing
+        *routing; /* of experts' slots: the routing that fills the slots, ... */
     uint32_t experts;                   /* ... and the dimension of these; NULL: no slots */
 };
 
 /* How tokens lie in a cache: [batch, tokens, ..] in an order, or in pages [pools, slots, ..]. */
 struct graph_kept {
-    int64_t from; /* the first token that is kept; the order is that of those from it on */
+    int64_t from; /* the first cached token; the order starts there */
     struct kern_order order;
     const struct kern_pages *pages; /* NULL: none */
 };

@@ -31,8 +31,8 @@ static int pair_sizes(int64_t *sizes, const struct graph *graph, const int64_t *
     while (n % multiples[few] || n * times % multiples[many])
         if (++n > LONGER_MAX * graph->dims[few].size)
             return shd_error_set(err, SHD_EINDIVISIBLE,
-                                 "'%s' of %" PRId64 " and '%s' of %" PRId64
-                                 " cannot both be padded to multiples of %" PRId64 " and %" PRId64,
+                                 "cannot pad '%s' (size %" PRId64 ") and '%s' (size %" PRId64
+                                 "): their sizes must be multiples of %" PRId64 " and %" PRId64,
                                  graph->dims[few].name, graph->dims[few].size,
                                  graph->dims[many].name, graph->dims[many].size, multiples[few],
                                  multiples[many]);

@@ -153,7 +153,7 @@ static void coarsen(struct rounding *r, struct groups *out, uint32_t at,
     if (block < 1 || (size % block != 0 && !slots)) {
         graph_fail(g, SHD_EINDIVISIBLE,
                    "products.block: blocks of %" PRId64 " do not divide dimension '%s' of %" PRId64
-                   "; expected a divisor, or an exception for its products",
+                   "; expected a divisor, or its matmuls in products.except",
                    block, g->dims[dim].name, size);
         return;
     }
@@ -357,7 +357,7 @@ static uint32_t amax_of_parts(struct rounding *r, uint32_t of, uint32_t amax,
                       groups->part_dims, groups->part_rank);
 }
 
-/* Round x, which is the old node `of` as a phase has it, unless it is rounded so already. */
+/* Quantize x, a phase's version of the old node `of`, unless already quantized alike. */
 static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
                                    enum graph_phase phase, const struct groups *groups, bool known)
 {
@@ -401,7 +401,7 @@ static bool find_sent(struct rounding *r, uint32_t of, const struct groups *grou
     return true;
 }
 
-/* Round an array as a product reads it. */
+/* Quantize a matmul's operand. */
 static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
 {
     const struct graph_node *product = &r->old[p->node];
@@ -555,7 +555,7 @@ static uint32_t add_magnitudes(struct graph *g, const struct graph_node *weight,
     return param;
 }
 
-/* Blocks lie as the dimension that is cut into them. */
+/* A block dimension is sharded like the dimension divided into blocks. */
 static void name_blocks(struct graph *g, const struct groups *groups)
 {
     for (uint32_t k = 0; k < groups->coding.ncoarse; k++)
@@ -598,8 +598,8 @@ static void pack_pairs(struct graph *g, struct graph_node *param, const struct g
 
     if (d == GRAPH_NONE || g->dims[param->dims[d]].size % 2 != 0) {
         graph_fail(g, SHD_EINDIVISIBLE,
-                   "the inputs of '%.60s' do not divide into bytes of two codes; expected an "
-                   "exception for its product",
+                   "the inputs of '%.60s' do not divide into bytes of two codes; expected its "
+                   "matmul in products.except",
                    param->name);
         return;
     }
@@ -651,7 +651,7 @@ static bool is_stored(struct rounding *r, uint32_t node, const struct product **
 
 /* ---- the graph anew ---- */
 
-/* Renumber what nodes and outputs say of other nodes; a replacement has it from its product. */
+/* Renumber the nodes' and outputs' references; a replacement takes the references of its matmul. */
 static void renumber(struct rounding *r)
 {
     struct graph *g = r->graph;

@@ -30,8 +30,8 @@ struct products_opts {
     int64_t block; /* elements along the innermost dimension summed over; a shorter dimension is
                       one block */
     bool dispatch; /* rows go to experts as codes; needs blocks along their width */
-    bool gathers;  /* weights are rounded as they are stored; else each phase rounds them after it
-                      brought them together (attr.gathered) */
+    bool gathers;  /* weights are quantized shard by shard before the gather; else each phase
+                      quantizes the gathered weight (attr.gathered) */
     /* Into how many parts, each with magnitudes of its own, a dimension of data is cut, by
      * dimension, and of a weight, by node and place: the devices' shards, so that no magnitude
      * needs elements of another device.  0 and 1: uncut; NULL: no array is.  Not owned. */
@@ -40,7 +40,7 @@ struct products_opts {
     uint32_t ndims;   /* that data_parts has */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
-    bool frozen;      /* the same of weights that are not learned */
+    bool frozen;      /* as `stored`, for frozen weights */
     bool known;       /* the magnitudes of data, one for each array, were found before and are kept
                          beside the weights */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is

@@ -61,7 +61,7 @@ void recompute_together(uint32_t *together, const bool *again, const struct grap
 bool recompute_is_chosen(const struct recompute_layers *layers, const struct graph *graph,
                          uint32_t node);
 
-/* Group marked values that follow each other in a layer, as a part of it that is called again. */
+/* Group consecutive marked values of a layer: a group is recomputed as one part of the layer. */
 void recompute_join(uint32_t *together, const bool *again, const struct graph *graph,
                     const struct recompute_layers *layers);
 

@@ -39,8 +39,8 @@ static void set_node(struct graph *graph, uint32_t node, bool *loose, graph_stag
     n->stage = stage < 0 ? last : (uint32_t)stage;
     if (n->stage < last)
         graph_fail(graph, SHD_EINVAL,
-                   "'%s' of stage %u reads what stage %u makes: stages follow each other in the "
-                   "order of the model",
+                   "'%s' of stage %u reads a result of stage %u: stages must follow the order of "
+                   "the model",
                    n->name, n->stage, last);
 }
 

@@ -91,7 +91,7 @@ static bool read_flops(double *flops_per_s, const struct yaml_node *key,
     if (!strcmp(key->text, "source"))
         return false;
     if (shd_dtype_parse(&dtype, key->text, NULL) != SHD_OK)
-        diag_error(diag, key->place, "%s is not a valid type; expected one such as bfloat16",
+        diag_error(diag, key->place, "%s is not a valid type; expected for example bfloat16",
                    yaml_describe(key).text);
     else if (value->kind != YAML_TEXT ||
              !key_read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))
@@ -109,7 +109,7 @@ static void read_rates(double *flops_per_s, const char *name, const struct yaml_
     for (size_t i = 0; rates && rates->kind == YAML_MAP && i < rates->nitems; i++)
         n += read_flops(flops_per_s, rates->keys[i], rates->items[i], diag);
     if (rates && n == 0)
-        diag_error(diag, rates->place, "%s is %s; expected a map from types to rates, at least one",
+        diag_error(diag, rates->place, "%s is %s; expected a map of types to rates, at least one",
                    name, yaml_describe(rates).text);
 }
 
@@ -157,7 +157,7 @@ static void check_domain(const struct hardware *out, const struct yaml_node *map
                    out->ntiers + 1);
     if (tier->devices == 0 && !last)
         diag_error(diag, place,
-                   "devices of %s is 0, all there are; expected that of the last tier only",
+                   "devices of %s is 0 (all devices); expected 0 in the last tier only",
                    tier->name ? tier->name : "a tier");
     else if (tier->devices > 0 && inner > 0 && tier->devices % inner)
         diag_error(diag, place,
@@ -165,8 +165,7 @@ static void check_domain(const struct hardware *out, const struct yaml_node *map
                    " of the tier before",
                    tier->devices, inner);
     if (last && tier->devices > 0 && !torus)
-        diag_error(diag, place,
-                   "devices of the last tier is %" PRId64 "; expected 0, all there are",
+        diag_error(diag, place, "devices of the last tier is %" PRId64 "; expected 0 (all devices)",
                    tier->devices);
 }
 
@@ -203,7 +202,7 @@ static void read_trait(uint32_t *traits, const struct yaml_node *word, struct di
         }
         nearest_add(&nearest, hardware_traits[t].word);
     }
-    diag_error(diag, word->place, "%s is nothing that steps have%s", yaml_describe(word).text,
+    diag_error(diag, word->place, "%s is not a feature of steps%s", yaml_describe(word).text,
                nearest_hint(&nearest).text);
 }
 
@@ -247,10 +246,10 @@ static void read_fitted(struct hardware *out, const struct yaml_node *root, stru
         const struct yaml_node *path = list->items[i];
 
         if (path->kind != YAML_TEXT || !hardware_constant_find(&constant, out, path->text)) {
-            diag_error(diag, path->place,
-                       "fitted is %s; expected the path of a constant, as kernels.launch or "
-                       "tiers.0.step",
-                       yaml_describe(path).text);
+            diag_error(
+                diag, path->place,
+                "fitted is %s; expected the path of a constant (kernels.launch, tiers.0.step)",
+                yaml_describe(path).text);
             continue;
         }
         out->fitted[n] = strdup(path->text);
@@ -316,7 +315,8 @@ static void read_software_name(struct hardware *out, const struct yaml_node *nam
     text_fini(&names);
 }
 
-/* `software: megatron`, or a map of what it does, beside the name of what else it does as. */
+/* `software: megatron`, or a map of software keys, optionally with the name of the software that
+ * sets the defaults. */
 static void read_software(struct hardware *out, const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, "software"), *name = node;
@@ -344,6 +344,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_host(out, root, diag);
     read_software(out, root, diag);
     read_part(&out->serving, root, &(struct section){"serving", serving_keys}, diag);
+    read_part(&out->sustained, root, &(struct section){"sustained", sustained_keys}, diag);
     read_tiers(out, root, diag);
     read_validation(out, root, diag);
     read_fitted(out, root, diag);
@@ -449,7 +450,7 @@ static void set_one(struct hardware *h, char *text, struct place named_at, struc
                    key_expected(constant.type));
 }
 
-/* Append the overrides to the cluster's name, so that readers see them. */
+/* Append the overrides to the cluster's name, to show them in reports. */
 static void rename_supposed(struct hardware *h, const char *suppositions, struct diag *diag)
 {
     struct text name = TEXT_INIT;

@@ -19,13 +19,14 @@ static const struct part {
     {"host.", host_keys, offsetof(struct hardware, host)},
     {"fsdp.", fsdp_keys, offsetof(struct hardware, fsdp)},
     {"serving.", serving_keys, offsetof(struct hardware, serving)},
+    {"sustained.", sustained_keys, offsetof(struct hardware, sustained)},
     {"tiers.0.", tier_keys, offsetof(struct hardware, tiers[0])},
     {"tiers.1.", tier_keys, offsetof(struct hardware, tiers[1])},
     {"tiers.2.", tier_keys, offsetof(struct hardware, tiers[2])},
     {"tiers.3.", tier_keys, offsetof(struct hardware, tiers[3])},
 };
 
-#define NSECTIONS 5 /* the first parts; the others are tiers */
+#define NSECTIONS 6 /* the first parts; the others are tiers */
 
 static size_t nparts(const struct hardware *hardware)
 {

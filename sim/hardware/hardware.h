@@ -74,7 +74,8 @@ struct hardware_tier {
     double step_s;           /* of each step of a collective; torus: of a hop */
     double small_latency_s,
         small_step_s;        /* latency and step of the library's protocol for small messages, */
-    double small_efficiency; /* and the fraction of the rate that it reaches; 0: no such protocol */
+    double
+        small_efficiency; /* and the fraction of the rate with that protocol; 0: no such protocol */
     double copy_bytes_per_s; /* rate at which a collective passes its array through each device;
                                 0: free */
     double host_latency_s;   /* least time for the host to start a collective, */
@@ -84,8 +85,9 @@ struct hardware_tier {
     int64_t wrap_multiple;   /* an axis of a slice wraps around if its length is a multiple of
                                 this; 0: no axis does */
     bool torus;
-    int ndims;                        /* torus: its axes, the last one varies fastest */
+    int ndims;                        /* torus: number of axes, the last varies fastest */
     int64_t dims[HARDWARE_TORUS_MAX]; /* of a full pod; once laid out, of the slice in use */
+    int64_t pod[HARDWARE_TORUS_MAX];  /* of a full pod, once laid out */
     bool wrap[HARDWARE_TORUS_MAX];
 };
 
@@ -154,6 +156,12 @@ struct hardware_fsdp {
     double attention_efficiency, attention_backward_efficiency;
 };
 
+/* The fraction of measured kernels' computing rates (kernel_model.h) that lasts in steps that learn,
+ * whose times are then the models'; 0: by constants.  Coded: of 8 bits or fewer. */
+struct hardware_sustained {
+    double products, coded_products, experts, coded_experts, attention; /* fused, forward */
+};
+
 /* The host of a node: what its devices keep and compute outside their own memory.  What is of the
  * node is shared equally by its devices. */
 struct hardware_host {
@@ -215,9 +223,10 @@ struct hardware {
     bool other_software; /* than the file says, so than what was measured */
     struct hardware_fsdp fsdp;
     struct hardware_serving serving;
+    struct hardware_sustained sustained;
     struct kernel_models *models; /* of measured kernels; NULL: none */
-    const char *models_of;        /* the shipped cluster that owns them; NULL: this */
-    bool links_apart;             /* they are another's with the same devices: not its links */
+    const char *models_of;        /* the shipped cluster that owns the models; NULL: this cluster */
+    bool links_apart; /* the models come from a cluster with the same devices but other links */
     bool served;                  /* by engines that have all-reduces of their own */
     bool by_models; /* kernels and collectives take what such took alone, where a model is of them */
     struct hardware_validation validations[HARDWARE_VALIDATIONS_MAX];
@@ -382,12 +391,12 @@ void hardware_group_of(struct hardware_group *out, const struct hardware *hardwa
 /* ---- time of a collective ---- */
 
 enum hardware_schedule {
-    HARDWARE_ALONE,  /* one member: nothing to do */
-    HARDWARE_RING,   /* one ring through all members; all-to-all directly */
-    HARDWARE_LEVELS, /* inside the domains of the inner tier, then between them */
-    HARDWARE_TREE,   /* likewise, with trees between the domains */
-    HARDWARE_DIRECT, /* members of one domain read from all others at once */
-    HARDWARE_MEASURED, /* by a model of such that were measured */
+    HARDWARE_ALONE,    /* one member: nothing to do */
+    HARDWARE_RING,     /* one ring through all members; all-to-all directly */
+    HARDWARE_LEVELS,   /* inside the domains of the inner tier, then between them */
+    HARDWARE_TREE,     /* likewise, with trees between the domains */
+    HARDWARE_DIRECT,   /* members of one domain read from all others at once */
+    HARDWARE_MEASURED, /* by a model of measured collectives */
 };
 
 /* One tier's part in a collective. */

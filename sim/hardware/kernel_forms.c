@@ -118,7 +118,8 @@ static void place_experts(double *out, const struct kernel_sizes *s)
 
 enum { A_START, A_MEMORY, A_COMPUTING, A_SHARPNESS, A_HEAD, A_TILE, A_EACH };
 
-#define QUERIES 128.0 /* of a tile, and rows that its start costs as much as, at constant 1 */
+#define QUERIES \
+    128.0 /* queries of a tile; starting a tile costs as much as this many rows, at constant 1 */
 #define QUERY_HEADS 16.0 /* that a tile of a decode has, all of one key head */
 
 static double attention_start(const double *c)

@@ -161,7 +161,7 @@ double kernel_model_seconds(const struct kernel_model *model, const struct kerne
 
 /* ---- what was measured ---- */
 
-#define SAME 1e-6 /* relative difference of sizes that count as equal */
+#define SAME 1e-6 /* sizes within this relative difference count as equal */
 
 double kernel_model_measure(const struct kernel_form *form, int measure,
                             const struct kernel_sizes *sizes)

@@ -31,17 +31,17 @@ enum kernel_kind {
     KERNEL_EXPERTS,        /* products of experts, each of its own rows */
     KERNEL_PREFILL,        /* attention of prompts */
     KERNEL_DECODE,         /* attention of one query a sequence */
-    KERNEL_LATENT_PREFILL, /* the same of latent attention (MLA), whose heads share one key */
+    KERNEL_LATENT_PREFILL, /* attention of prompts in MLA, with one key shared by all heads */
     KERNEL_LATENT_DECODE,
     KERNEL_COPY,       /* elementwise kernels, reductions, copies, quantizing */
     KERNEL_ALL_REDUCE, /* of NCCL, in a domain of the first tier, as the three that follow */
     KERNEL_ALL_GATHER,
     KERNEL_REDUCE_SCATTER,
     KERNEL_ALL_TO_ALL,
-    KERNEL_ENGINE_ALL_REDUCE, /* of the engines that serve, in a captured graph */
-    KERNEL_DISPATCH,          /* rows to their experts on other devices, */
-    KERNEL_COMBINE,           /* ... back, */
-    KERNEL_PREPARE,           /* ... and what some libraries do before both */
+    KERNEL_ENGINE_ALL_REDUCE,     /* of the engines that serve, in a captured graph */
+    KERNEL_DISPATCH,              /* rows to their experts on other devices, */
+    KERNEL_COMBINE,               /* ... back, */
+    KERNEL_PREPARE,               /* ... and what some libraries do before both */
     KERNEL_LATENT_MODULE_PREFILL, /* latent attention with its projections */
     KERNEL_LATENT_MODULE_DECODE,
     KERNEL_LINEAR, /* a part of a layer of Mamba-2, gated delta rules or KDA */

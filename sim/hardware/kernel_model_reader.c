@@ -44,7 +44,7 @@ static int read_word(const struct yaml_node *map, const char *key, const char *c
         if (!strcmp(node->text, words[i]))
             return i;
     if (node)
-        diag_error(diag, node->place, "%s of a measured kernel is %s; expected one such as %s", key,
+        diag_error(diag, node->place, "%s of a measured kernel is %s; expected for example %s", key,
                    yaml_describe(node).text, words[0]);
     return n;
 }
@@ -162,7 +162,7 @@ static void read_sizes(struct kernel_model *out, const struct yaml_node *map, st
             continue;
         }
         diag_error(diag, pair ? pair->place : sizes->place,
-                   "sizes of %s: expected the least and the most %s that were measured, as [1, 64]",
+                   "sizes of %s: expected the measured minimum and maximum %s, for example [1, 64]",
                    kernel_kinds[out->kernel], form->measures[i].name);
     }
 }
@@ -186,13 +186,13 @@ static void read_errors(struct kernel_model *out, const struct yaml_node *map, s
 
     if (error && !read_error(&out->error, error))
         diag_error(diag, error->place,
-                   "error of a measured kernel: expected rows, a median and a 90th percentile, as "
-                   "[250, 0.03, 0.1]");
+                   "error of a measured kernel: expected rows, median and 90th percentile, for "
+                   "example [250, 0.03, 0.1]");
     for (size_t i = 0; right && i < KERNEL_CLASSES; i++)
         right = read_error(&out->by_size[i], by_size->items[i]);
     if (by_size && !right)
         diag_error(diag, by_size->place,
-                   "by_size of a measured kernel: expected %d lists as error has them",
+                   "by_size of a measured kernel: expected %d lists, each like error",
                    KERNEL_CLASSES);
 }
 
@@ -214,7 +214,7 @@ static const char *name_of(const struct yaml_node *node, const char *key, struct
 
     if (!file)
         diag_error(diag, node->place,
-                   "%s is %s; expected %sthe name of a shipped cluster that has a list", key,
+                   "%s is %s; expected %sthe name of a shipped cluster with a list", key,
                    yaml_describe(node).text, !strcmp(key, KERNEL_MODELS_KEY) ? "a list, or " : "");
     return file ? file->name : NULL;
 }

@@ -156,7 +156,7 @@ static void read_moe(struct kernel_row *out, const struct kernel_columns *c)
     if (devices != 1)
         out->unlike = "experts on several devices";
     else if (!says(c, "distribution", "even"))
-        out->unlike = "experts that are chosen unevenly";
+        out->unlike = "unevenly chosen experts";
     else if (out->count != 3)
         out->unlike = "experts without a gate";
     kernel_work_set_experts(&out->sizes, out->type, chosen, rows / chosen, inter, hidden);
@@ -180,9 +180,9 @@ static void read_collective(struct kernel_row *out, const struct kernel_columns 
         out->kernel = KERNEL_ENGINE_ALL_REDUCE;
     if (out->kernel == KERNEL_ENGINE_ALL_REDUCE ? !says(c, "graph", "yes")
                                                 : !says(c, "type", "float16"))
-        out->unlike = "collectives that are started otherwise";
+        out->unlike = "collectives with another launch";
     if (out->sizes.devices < 2)
-        out->unlike = "a device by itself";
+        out->unlike = "a single device";
 }
 
 static void read_quantize(struct kernel_row *out, const struct kernel_columns *c)

@@ -52,7 +52,7 @@ struct kernel_row {
 /* A kind of tables. */
 struct kernel_table {
     const char *name;                       /* as files are named; NULL: the end of the list */
-    bool copies;                            /* rows are copies, whose model other tables need */
+    bool copies; /* rows are copies; other tables need the copies' model */
     const char *time;                       /* the column of the time, in microseconds */
     enum kernel_type first_type, last_type; /* of models; both KERNEL_ANY_TYPE: they have none */
     void (*read)(struct kernel_row *out, const struct kernel_columns *columns);

@@ -113,7 +113,25 @@ const struct kernel_model *kernel_work_find(const struct hardware *hardware, enu
     return find(hardware->models, kind, type);
 }
 
-/* What a device reaches that is no faster than the one that was measured, with its units. */
+/* The part of its models' rate that a kind keeps up in the cluster's steps; 0: not by models. */
+static double sustained_of(const struct hardware *hardware, enum kernel_kind kind,
+                           enum kernel_type type)
+{
+    const struct hardware_sustained *s = &hardware->sustained;
+    bool coded = operands_of[type].rate != SHD_BF16;
+
+    if (hardware->by_models)
+        return 1;
+    if (hardware->software.fsdp && hardware->fsdp.matmul_efficiency > 0)
+        return 0;
+    if (kind == KERNEL_PRODUCT)
+        return coded ? s->coded_products : s->products;
+    if (kind == KERNEL_EXPERTS)
+        return coded ? s->coded_experts : s->experts;
+    return kind == KERNEL_PREFILL ? s->attention : 0;
+}
+
+/* The lower of a device's peaks and the measured device's peaks, with the measured units. */
 static struct kernel_peaks no_larger(struct kernel_peaks peaks, const struct kernel_peaks *measured)
 {
     return (struct kernel_peaks){
@@ -129,9 +147,10 @@ static double least_of_devices(struct kernel_parts *parts, const struct hardware
 {
     const struct kernel_models *of = hardware->models;
     struct kernel_peaks peaks = kernel_work_peaks(hardware, model->type);
-    double least;
+    double sustained = sustained_of(hardware, model->kernel, model->type), least;
 
     peaks.units = of->peaks[model->type].units;
+    peaks.flops_per_s *= sustained;
     least = kernel_model_seconds(model, sizes, &peaks, parts);
     while ((of = of->no_slower_than) != NULL) {
         const struct kernel_model *other = *model->name
@@ -142,6 +161,7 @@ static double least_of_devices(struct kernel_parts *parts, const struct hardware
 
         if (other) {
             peaks = no_larger(kernel_work_peaks(hardware, other->type), &of->peaks[other->type]);
+            peaks.flops_per_s *= sustained;
             seconds = kernel_model_seconds(other, sizes, &peaks, &its);
         }
         if (seconds >= least)
@@ -227,10 +247,10 @@ const struct kernel_model *kernel_work_model(struct kernel_sizes *out,
 {
     enum kernel_kind kind;
 
-    if (!hardware->by_models || !hardware->models)
+    if (!hardware->models)
         return NULL;
     kind = set_sizes(out, work);
-    if (kind == KERNEL_NKERNELS)
+    if (kind == KERNEL_NKERNELS || !(sustained_of(hardware, kind, work->type) > 0))
         return NULL;
     return kernel_work_find(hardware, kind, kind == KERNEL_COPY ? KERNEL_ANY_TYPE : work->type);
 }

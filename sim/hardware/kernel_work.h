@@ -16,8 +16,8 @@ struct kernel_peaks kernel_work_peaks(const struct hardware *hardware, enum kern
 void kernel_work_set_product(struct kernel_sizes *out, enum kernel_type type, double groups,
                              double m, double n, double k);
 
-/* The same of experts' products.  What was measured is all three of an expert together, so that those
- * into its inner dimension and that out of it count as alike: k is the larger dimension. */
+/* kernel_work_set_product() for experts' matmuls. An expert's three matmuls were measured together,
+ * and so count alike: k is the larger dimension. */
 void kernel_work_set_experts(struct kernel_sizes *out, enum kernel_type type, double experts,
                              double m, double n, double k);
 

@@ -32,15 +32,15 @@ const char *key_expected(enum key_type type)
     case KEY_TEXT:
         return "a text";
     case KEY_SIZE:
-        return "a size above 0 such as 80GiB";
+        return "a size above 0, for example 80GiB";
     case KEY_BYTES:
-        return "a size such as 80GiB";
+        return "a size, for example 80GiB";
     case KEY_RATE:
-        return "a rate above 0 such as 300GB/s";
+        return "a rate above 0, for example 300GB/s";
     case KEY_FLOPS:
-        return "a rate above 0 such as 312TFLOP/s";
+        return "a rate above 0, for example 312TFLOP/s";
     case KEY_SECONDS:
-        return "a time such as 4us";
+        return "a time, for example 4us";
     case KEY_SHARE:
         return "a number above 0 and at most 1";
     case KEY_FACTOR:

@@ -14,7 +14,7 @@
 /* The key of a name in a table; NULL: none. */
 const struct key *key_find(const struct key *keys, const char *name);
 
-/* A description of valid values for messages: "a rate above 0 such as 300GB/s". */
+/* A description of valid values for messages: "a rate above 0, for example 300GB/s". */
 const char *key_expected(enum key_type type);
 
 /* Parse a quantity with a unit; false: it is none. */

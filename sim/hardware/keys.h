@@ -38,7 +38,7 @@ struct key {
 extern const struct key hardware_keys[], memory_keys[];
 /* Keys stored in struct hardware_kernels, _tier, _software, _validation and _near. */
 extern const struct key kernel_keys[], tier_keys[], software_keys[], validation_keys[], near_keys[];
-/* Keys stored in struct hardware_host, _fsdp and _serving. */
-extern const struct key host_keys[], fsdp_keys[], serving_keys[];
+/* Keys stored in struct hardware_host, _fsdp, _serving and _sustained. */
+extern const struct key host_keys[], fsdp_keys[], serving_keys[], sustained_keys[];
 
 #endif /* HARDWARE_KEYS_H */

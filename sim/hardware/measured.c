@@ -32,7 +32,7 @@ bool hardware_validates_serving(const struct hardware_validation *v)
     return v->traits & (UINT32_C(1) << TRAIT_PREFILL | UINT32_C(1) << TRAIT_DECODE);
 }
 
-/* Those that learn, as all that is told here. */
+/* Number of measured training steps. */
 static int64_t measured_steps(const struct hardware *hardware)
 {
     int64_t rows = 0;

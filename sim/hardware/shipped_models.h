@@ -11,8 +11,8 @@
 
 #include "hardware/hardware.h"
 
-/* Give a cluster the models of the shipped clusters that its file names, unless it has them: its
- * own, and those that its kernels are no slower than.  SHD_ENOMEM. */
+/* Add the kernel models of the shipped clusters that the cluster's file names, by measured_kernels
+ * or by no_slower_than, unless already added. SHD_ENOMEM. */
 SHD_MUST_CHECK int shipped_models_bind(struct hardware *hardware);
 
 #endif /* HARDWARE_SHIPPED_MODELS_H */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Bytes of the bucket in which gradients of one module travel with those of its neighbours. */
+/* Bucket size of gradient reduction, in bytes. */
 #define FSDP_BUCKET 1e9
 #define MEGATRON_BUCKET 1e8
 

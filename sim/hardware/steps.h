@@ -21,7 +21,7 @@
 #include "coll/coll.h"
 #include "hardware/hardware.h"
 
-/* What does not depend on the size, and what grows with it. */
+/* A collective's time as a function of its size: constant part and part per byte. */
 struct hardware_steps {
     double start_s;    /* before the first step */
     double latency_s;  /* of all steps */

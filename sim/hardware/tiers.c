@@ -58,13 +58,12 @@ static bool find_shape(int64_t *shape, const int64_t *most, int64_t devices)
  * boxes count as one of 16 x 16 x 32. */
 static bool find_slice(int64_t *shape, const struct hardware_tier *pod, int64_t devices)
 {
-    int64_t most[HARDWARE_TORUS_MAX] = {1, 1, 1}, all = product(pod->dims, pod->ndims);
+    int64_t most[HARDWARE_TORUS_MAX] = {1, 1, 1}, all = product(pod->pod, pod->ndims);
     int64_t found[HARDWARE_TORUS_MAX];
 
     if (devices > all)
         return false;
-    memcpy(most + HARDWARE_TORUS_MAX - pod->ndims, pod->dims,
-           (size_t)pod->ndims * sizeof *pod->dims);
+    memcpy(most + HARDWARE_TORUS_MAX - pod->ndims, pod->pod, (size_t)pod->ndims * sizeof *pod->pod);
     if (!find_shape(found, most, devices)) {
         for (int d = HARDWARE_TORUS_MAX - pod->ndims; d < HARDWARE_TORUS_MAX; d++)
             most[d] = 2 * larger(most[d], 1);
@@ -78,7 +77,7 @@ static bool find_slice(int64_t *shape, const struct hardware_tier *pod, int64_t 
 static bool fits(const struct hardware_tier *pod, const int64_t *shape, int64_t devices)
 {
     for (int d = 0; d < pod->ndims; d++)
-        if (shape[d] < 1 || shape[d] > pod->dims[d])
+        if (shape[d] < 1 || shape[d] > pod->pod[d])
             return false;
     return product(shape, pod->ndims) == devices;
 }
@@ -94,15 +93,17 @@ int hardware_lay_out(struct hardware *hardware, int64_t devices, int64_t slices,
                              (long long)devices, (long long)slices);
     if (!pod->torus)
         return SHD_OK;
+    if (pod->pod[0] == 0)
+        memcpy(pod->pod, pod->dims, sizeof pod->pod);
     devices /= slices;
     if (shape && fits(pod, shape, devices))
         memcpy(dims, shape, (size_t)pod->ndims * sizeof *shape);
     else if (!find_slice(dims, pod, devices))
         return shd_error_set(err, SHD_EINVAL,
                              "%s has no slice of %lld devices in its pod of %lld; expected more "
-                             "slices, or a number that is a product of lengths",
+                             "slices, or a product of axis lengths",
                              hardware->name, (long long)devices,
-                             (long long)product(pod->dims, pod->ndims));
+                             (long long)product(pod->pod, pod->ndims));
     for (int d = 0; d < pod->ndims; d++) {
         pod->dims[d] = dims[d];
         pod->wrap[d] = pod->wrap_multiple > 0 && dims[d] % pod->wrap_multiple == 0;

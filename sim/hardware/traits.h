@@ -33,7 +33,7 @@ enum hardware_trait {
     TRAIT_FROZEN,        /* parameters that are not trained */
     TRAIT_PREFILL,       /* of serving: prompts are taken in, */
     TRAIT_DECODE,        /* or a token of each sequence beside a cache */
-    TRAIT_CODED_WEIGHTS, /* of which products make numbers while they read them */
+    TRAIT_CODED_WEIGHTS, /* quantized weights, dequantized inside the matmul */
     TRAIT_CODED_CACHE,
     TRAIT_CACHE4,
     TRAIT_NFILE, /* the following are no words of files, but follow from their ranges */

@@ -172,7 +172,7 @@ static void add_term(const struct attention_error *run, struct query_sums *sums,
     }
 }
 
-/* Add the result so far as one term, with the weight exp(lse so far). */
+/* Add the partial result as another term, with the weight exp(lse so far). */
 static void add_so_far(const struct attention_error *run, struct query_sums *sums, int64_t row,
                        const double *o, double lse)
 {

@@ -51,7 +51,7 @@ struct kern_cut_nest {
         struct kern_cut_array *array;
     } sides[KERN_MAP_INPUTS_MAX + 1];
     uint32_t whole; /* bit mask of dimensions that must not be cut, ... */
-    uint32_t apart; /* ... and of those that must not be merged with others */
+    uint32_t apart; /* ... and dimensions that must not be merged */
 };
 
 /* Append an array. */

@@ -123,7 +123,7 @@ static uint64_t make_row(void *arg, int64_t n)
     int64_t width = width_of(k);
     size_t size = kern_size(k->dtype);
     double values[BLOCK], scale = 0;
-    int64_t of = -1; /* the index of that scale, which neighbours share */
+    int64_t of = -1; /* index of the current scale; neighbouring elements share a scale */
 
     set_row(&r, n);
     for (int64_t i = 0; i < width; i++) {

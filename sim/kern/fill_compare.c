@@ -202,7 +202,7 @@ void kern_stored_values(const struct stored_array *stored, int64_t first, int64_
                       stored->memory ? (const uint8_t *)stored->memory + at
                                      : (const uint8_t *)bytes,
                       (int64_t)width, some, values);
-        for (size_t k = 0; k < some; k++) /* nothing is added to -0, which keeps its sign */
+        for (size_t k = 0; k < some; k++) /* adding nothing to -0 keeps the sign */
             out[i + k] = stored->is_unsigned && values[k] < 0 ? values[k] + whole : values[k];
     }
 }

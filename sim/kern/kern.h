@@ -122,7 +122,7 @@ enum kern_fn {
     KERN_SHIFT_RIGHT,          /* zeros follow; by 32 and more, or by less than 0, it is 0 */
     KERN_SELECT,               /* a where c is not 0, else b */
     KERN_NSAME,                /* all functions above have operands and result of one type */
-    KERN_CONVERT = KERN_NSAME, /* a copy whose type differs from its operand's */
+    KERN_CONVERT = KERN_NSAME, /* type conversion of the operand */
     KERN_NFNS
 };
 

@@ -192,7 +192,7 @@ static double turned(double a, double da, double b, double db)
     return (da + db) / near;
 }
 
-/* Of `and`, one operand that is surely false decides; of `or`, one that is surely true. */
+/* A surely false operand decides `and`, a surely true operand decides `or`. */
 static double joined(enum kern_fn fn, double a, double da, double b, double db)
 {
     bool decided = fn == KERN_AND  ? surely_false(a, da) || surely_false(b, db)

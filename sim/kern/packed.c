@@ -32,7 +32,7 @@ struct packed_run {
 struct block {
     struct packed_room *room;
     size_t nrows, ncols, depth;
-    uint64_t flops; /* of this block and those before it */
+    uint64_t flops; /* of all blocks up to this block */
 };
 
 /* The destination of a tile of c. */

@@ -15,7 +15,7 @@
 #define PACKED_COLS 1024      /* of a block of b */
 #define PACKED_ROW_BYTES 2048 /* of one row's or column's elements in a block: the block's depth */
 
-/* The memory that one thread works in. */
+/* Scratch memory of a thread. */
 struct packed_room {
     _Alignas(64) char a[PACKED_ROWS * PACKED_ROW_BYTES];
     _Alignas(64) char b[PACKED_COLS * PACKED_ROW_BYTES];

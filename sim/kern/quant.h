@@ -46,7 +46,7 @@ double kern_quant_scale(double exponent);
 unsigned kern_quant_code(enum kern_quant_type type, double value, double scale);
 double kern_quant_step(enum kern_quant_type type, unsigned code);
 
-/* The arrays that stand for a quantized one. */
+/* The parts of a quantized array. */
 enum kern_quant_part {
     KERN_QUANT_CODES,
     KERN_QUANT_SCALES,      /* in a type of floats, of MXFP4 exponents, or instead ... */

@@ -107,7 +107,7 @@ struct rounding {
     bool lost;  /* ... or any */
 };
 
-/* The larger of two variances; of one that is unknown, that. */
+/* The larger of two variances; NaN means unknown and is ignored. */
 static double larger(double a, double b)
 {
     return a != a || b <= a ? a : b;

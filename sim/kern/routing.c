@@ -186,7 +186,7 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* A step that visits all of 0..n-1, another one for another `which`. */
+/* A stride coprime to n, which visits all of 0..n-1; varies with `which`. */
 static uint32_t step_through(uint32_t n, uint32_t which)
 {
     uint32_t step = 1 + which % (n > 1 ? n - 1 : 1);

@@ -71,8 +71,7 @@ struct kern_sight {
     struct kern_order order;
     bool causal;
     int64_t window; /* number of latest positions that a query sees, including its own; 0: all */
-    int64_t chunk;  /* positions that see each other only: those of a query are the same multiple of
-                       so many; 0: all */
+    int64_t chunk;  /* chunk size: a position sees only its own chunk; 0: no chunks */
     int64_t rows;   /* rows with documents of their own (row b of the batch has those of b modulo
                        rows); 0: no documents */
     const int32_t *first, *last; /* [rows][extent], by position: begin and end of the position's

@@ -24,8 +24,8 @@ struct topk_run {
     double *room; /* [tasks][classes + groups]: scores of a token, and of groups */
 };
 
-/* What is chosen by its size.  NaN is above infinity, as in PyTorch and JAX, whose largest scores
- * begin with it and whose sorted ones end so. */
+/* Sort key of a score. NaN sorts above infinity, as in PyTorch and JAX: first among the largest,
+ * last among the smallest. */
 static double comparable(double score, bool smallest)
 {
     double size = isnan(score)       ? INFINITY

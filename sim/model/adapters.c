@@ -137,8 +137,8 @@ static void check_readers(const struct adapting *ad, const struct graph *graph)
                 adapter_shape(graph, reader, &graph->nodes[from], 0).a_rank > 0)
                 continue;
             diag_error(ad->diag, scenario_place(ad->scenario, "lora.targets"),
-                       "'%s' cannot have an adapter: '%s' reads it, which is no product that sums "
-                       "over some of its dimensions and keeps others",
+                       "'%s' cannot have an adapter: '%s' reads it, and is not a matmul with "
+                       "contracted and kept dimensions of the weight",
                        graph->nodes[from].name, reader->name);
             ad->target[from] = false;
         }
@@ -296,9 +296,9 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
                      graph->err.text);
 }
 
-/* Mark the operands of products that no pattern excepts.  A kernel that something else reads, or
- * products that sum over other dimensions of it, stays as it is: its blocks lie along what is
- * summed over. */
+/* Mark the weights of matmuls without an exception. A weight with another reader, or contracted
+ * along other dimensions by some matmul, stays unquantized: blocks lie along the contracted
+ * dimension. */
 static bool find_kept(struct adapting *ad, const struct graph *graph, struct diag *diag)
 {
     const struct scenario_patterns *patterns = &ad->scenario->products.except;

@@ -38,7 +38,7 @@ bool call_args(struct lines *l, const struct expr *call, const struct expr_dims 
 /* Whether a dim is among `count` dims. */
 bool call_lists(const uint32_t *dims, uint32_t count, uint32_t dim);
 
-/* Transpose x so that `dim` is its last dimension, or its first, as ops of the graph require. */
+/* Transpose x to have `dim` last, or first, as the graph's ops require. */
 uint32_t call_with_dim(struct lines *l, uint32_t x, uint32_t dim, bool last);
 
 #endif /* MODEL_CALL_ARGS_H */

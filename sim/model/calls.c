@@ -47,8 +47,8 @@ static bool check_target(struct lines *l, const struct expr *call, const struct 
         if (found)
             continue;
         lines_error(l, call->at,
-                    "no factor of this einsum has dim '%s'; expected the dims of its result "
-                    "behind it, as in einsum(a, b)[i,j]",
+                    "no factor of this einsum has dim '%s'; expected the result's dims after the "
+                    "call, as in einsum(a, b)[i,j]",
                     target->names[d]);
         return false;
     }
@@ -68,8 +68,8 @@ static uint32_t build_einsum(struct lines *l, const struct expr *call,
     }
     if (!target || !target->given)
         return lines_error(l, call->at,
-                           "the dims of this einsum's result are not known; expected them behind "
-                           "it, as in einsum(a, b)[i,j]");
+                           "the dims of this einsum's result are unknown; expected dims after the "
+                           "call, as in einsum(a, b)[i,j]");
     if (!good || !lines_dims(l, target, dims) || !check_target(l, call, target, dims, factors))
         return GRAPH_NONE;
     if (call->nargs == 1) /* lines_conform() transposes the result */
@@ -98,8 +98,8 @@ static uint32_t build_reduce(struct lines *l, const struct expr *call,
 
     if (!target || !target->given)
         return lines_error(l, call->at,
-                           "the dims that this %s keeps are not known; expected them behind it, as "
-                           "in %s(x)[i,j]",
+                           "the dims that this %s keeps are unknown; expected dims after the call, "
+                           "as in %s(x)[i,j]",
                            call->name, call->name);
     if (x == GRAPH_NONE || !lines_dims(l, target, dims))
         return GRAPH_NONE;
@@ -108,8 +108,8 @@ static uint32_t build_reduce(struct lines *l, const struct expr *call,
             keep[nkeep++] = l->graph->nodes[x].dims[d];
     if (nkeep < target->count || nkeep == l->graph->nodes[x].rank)
         return lines_error(l, call->at,
-                           "%s of %s does not give [%s%s]; expected the dims that it keeps behind "
-                           "it, as in %s(x)[i,j]",
+                           "%s of %s does not give [%s%s]; expected the kept dims after the call, "
+                           "as in %s(x)[i,j]",
                            call->name, lines_print_dims(l, x),
                            target->count ? target->names[0] : "", target->count > 1 ? ",..." : "",
                            call->name);
@@ -251,15 +251,14 @@ static uint32_t build_attention_grad(struct lines *l, const struct expr *call,
     dy = &l->graph->nodes[args[1]];
     if (y->op != GRAPH_ATTENTION)
         return lines_error(l, call_positional(call, 0)->at,
-                           "what is no attention; expected the name of a line attention(q, k, v)");
+                           "not an attention; expected the name of a line attention(q, k, v)");
     if (dy->dtype != y->dtype || dy->rank != 4 ||
         memcmp(dy->dims, y->dims, 4 * sizeof *y->dims) != 0)
         return lines_error(l, call_positional(call, 1)->at,
-                           "the gradient has not the type or not the dims, in their order, of the "
-                           "attention: %s",
+                           "the gradient's type or dims differ from the attention's: %s",
                            lines_print_dims(l, args[0]));
     if (!operand[0] || operand[1] || !strchr("qkv", operand[0]))
-        return lines_error(l, of->at, "of is neither q, k nor v");
+        return lines_error(l, of->at, "expected of: q, k or v");
     dq = attention_way_back(l, args[0], args[1]);
     if (dq == GRAPH_NONE || operand[0] == 'q')
         return dq;
@@ -304,92 +303,93 @@ static uint32_t build_stop_gradient(struct lines *l, const struct expr *call,
 }
 
 const struct lines_function lines_functions[] = {
-    {"einsum", 1, EXPR_ARGS_MAX, "a, b, ...", "product, summed over what the result lacks",
+    {"einsum", 1, EXPR_ARGS_MAX, "a, b, ...", "product, summed over dims not in the result",
      build_einsum},
-    {"sum", 1, 1, "x", "over what the result lacks", build_reduce},
-    {"mean", 1, 1, "x", "over what the result lacks", build_reduce},
-    {"max", 1, 1, "x", "over what the result lacks; of two arrays, the larger of each",
+    {"sum", 1, 1, "x", "over dims not in the result", build_reduce},
+    {"mean", 1, 1, "x", "over dims not in the result", build_reduce},
+    {"max", 1, 1, "x", "maximum over dims not in the result; of two arrays, elementwise",
      build_reduce},
-    {"min", 1, 1, "x", "over what the result lacks; of two arrays, the smaller of each",
+    {"min", 1, 1, "x", "minimum over dims not in the result; of two arrays, elementwise",
      build_reduce},
     {"select", 3, 3, "condition, a, b", "a where the condition is not 0, else b",
      lines_build_select},
-    {"greater", 2, 2, "a, b", "1 where a > b, else 0; as less", lines_build_swapped},
+    {"greater", 2, 2, "a, b", "1 where a > b, else 0; also less", lines_build_swapped},
     {"greater_equal", 2, 2, "a, b", "1 where a >= b, else 0", lines_build_swapped},
     {"clamp", 3, 3, "x, low, high", "min(max(x, low), high)", lines_build_clamp},
-    {"convert", 2, 2, "x, type", "in another type: float32, float64, bfloat16, float16 or int32",
+    {"convert", 2, 2, "x, type", "convert to float32, float64, bfloat16, float16 or int32",
      lines_build_convert},
-    {"iota", 1, 1, "dim", "the whole numbers from 0 along a dim", lines_build_iota},
-    {"one_hot", 2, 2, "ids, dim", "1 where the place along a dim is the id, else 0",
+    {"iota", 1, 1, "dim", "the integers from 0 along a dim", lines_build_iota},
+    {"one_hot", 2, 2, "ids, dim", "1 where the index along a dim equals the id, else 0",
      lines_build_one_hot},
-    {"argmax", 2, 2, "x, dim", "the first place of the largest along a dim", lines_build_place},
-    {"argmin", 2, 2, "x, dim", "the first place of the smallest along a dim", lines_build_place},
+    {"argmax", 2, 2, "x, dim", "the first index of the largest element along a dim",
+     lines_build_place},
+    {"argmin", 2, 2, "x, dim", "the first index of the smallest element along a dim",
+     lines_build_place},
     {"logsumexp", 2, 2, "x, dim", "log of the sum of exp along a dim", lines_build_log_sum_exp},
     {"softmax", 2, 2, "x, dim", "over one dim", build_softmax},
     {"rms_norm", 2, 3, "x, dim, scale, eps=1e-6", "x / sqrt(mean(x^2) + eps) * scale", build_norm},
     {"layer_norm", 2, 4, "x, dim, scale, bias, eps=1e-5",
      "(x - mean) / sqrt(var + eps) * scale + bias", build_norm},
     {"rope", 3, 3, "x, position, pair, theta=10000, interleaved=false",
-     "rotary embedding: pairs along one dim turn with the position along another", build_rope},
+     "rotary embedding: rotates pairs along one dim by the position along another", build_rope},
     {"attention", 3, 3, "q, k, v, causal=false, scale=1/sqrt(width)",
      "of [batch, seq, heads, width]; k and v may have fewer heads", build_attention},
     {"attention_grad", 2, 2, "y, dy, of=q",
-     "the way back: the gradient by q, k or v of a line y = attention(q, k, v), where dy is that "
-     "of y",
+     "backward: the gradient of q, k or v of a line y = attention(q, k, v); dy is the gradient of "
+     "y",
      build_attention_grad},
     {"causal_mask", 3, 3, "x, query, key", "-1e30 where the key is after the query",
      build_causal_mask},
-    {"transpose", 1, 1, "x", "into the order of the result's dims", lines_build_transpose},
-    {"repeat", 3, 3, "x, from, to", "each element along a dim several times, as a larger dim",
+    {"transpose", 1, 1, "x", "transpose to the order of the result's dims", lines_build_transpose},
+    {"repeat", 3, 3, "x, from, to", "repeat each element along a dim, into a larger dim",
      lines_build_repeat},
-    {"rename", 3, 3, "x, from, to", "another name for a dim", lines_build_repeat},
-    {"full", 1, 1, "number", "an array of one number, in the result's dims", lines_build_full},
-    {"reshape", 1, 1, "x", "the same elements in order, as the result's dims", lines_build_reshape},
+    {"rename", 3, 3, "x, from, to", "rename a dim", lines_build_repeat},
+    {"full", 1, 1, "number", "a constant array with the result's dims", lines_build_full},
+    {"reshape", 1, 1, "x", "reshape to the result's dims, in row-major order", lines_build_reshape},
     {"slice", 4, 4, "x, from, to, start, stride=1",
-     "a part of a dim, or each so-and-so-many-th element, as a smaller dim", lines_build_slice},
-    {"reverse", 2, 2, "x, dim", "elements along a dim from the last to the first",
-     lines_build_reverse},
+     "a slice of a dim, optionally strided, as a smaller dim", lines_build_slice},
+    {"reverse", 2, 2, "x, dim", "reverse a dim", lines_build_reverse},
     {"pad", 4, 4, "x, from, to, low, fill=0, between=0",
-     "elements of a dim in a longer one from place `low` on, with places between them; a negative "
-     "low leaves out the first",
+     "pad a dim: elements start at `low` of a longer dim, optionally dilated; a negative low drops "
+     "the first elements",
      lines_build_pad},
-    {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
+    {"concat", 5, 5, "a, a_dim, b, b_dim, to", "concatenate arrays along a larger dim",
      lines_build_concat},
     {"windows", 4, 4, "x, from, to, taps, stride=1, dilation=1, low=0, high=0, fill=0",
-     "windows of a dim, as `to`, and the taps of each: tap t of window w is the element w * stride "
-     "+ t * dilation - low, or fill; with einsum a convolution, with max or mean a pooling. Where "
-     "`from` is sharded, devices get their neighbours' elements; the result is stored, as large as "
-     "all taps",
+     "windows of a dim, as `to`, and the taps of each (im2col): tap t of window w is the element w "
+     "* stride + t * dilation - low, or fill; einsum makes them a convolution, max or mean "
+     "makes them a pooling. If `from` is sharded, devices exchange halos; the result is stored in "
+     "full",
      lines_build_windows},
     {"windows_add", 4, 4, "x, windows, taps, to, stride=1, dilation=1, low=0",
-     "the way back: the taps of all windows added up at their elements", lines_build_windows_add},
+     "backward: adds each window's taps to their elements", lines_build_windows_add},
     {"cumsum", 2, 2, "x, dim, reverse=false",
-     "each element and all before it along a dim added up, or all behind it; a sharded dim passes "
-     "on "
-     "the last sums only",
+     "cumulative sum along a dim, or from the end; shards of a sharded dim exchange only their "
+     "totals",
      lines_build_scan},
-    {"cumprod", 2, 2, "x, dim, reverse=false", "the same with products", lines_build_scan},
-    {"cummax", 2, 2, "x, dim, reverse=false", "the same with the largest; without a gradient",
+    {"cumprod", 2, 2, "x, dim, reverse=false", "cumulative product", lines_build_scan},
+    {"cummax", 2, 2, "x, dim, reverse=false", "cumulative maximum; without a gradient",
      lines_build_scan},
-    {"cummin", 2, 2, "x, dim, reverse=false", "the same with the smallest; without a gradient",
+    {"cummin", 2, 2, "x, dim, reverse=false", "cumulative minimum; without a gradient",
      lines_build_scan},
     {"recurrence", 3, 3, "a, b, dim, reverse=false",
-     "h = a * h + b along a dim, with the h before, from 0 on", lines_build_scan},
-    {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", lines_build_shift},
-    {"embed", 2, 3, "table, ids, dim", "rows of a table, along its first dim or the one named",
-     lines_build_embed},
-    {"embed_add", 3, 3, "x, ids, dim", "the way back: rows added up at their ids along a new dim",
+     "linear recurrence h = a * h + b along a dim, from h = 0", lines_build_scan},
+    {"shift", 3, 3, "x, dim, by", "roll: shift elements along a dim, cyclically",
+     lines_build_shift},
+    {"embed", 2, 3, "table, ids, dim",
+     "embedding lookup: rows of a table, along its first dim or a named dim", lines_build_embed},
+    {"embed_add", 3, 3, "x, ids, dim", "backward: adds rows at their ids along a new dim",
      lines_build_embed_add},
     {"pick", 3, 3, "x, ids, dim", "one element along a dim", lines_build_pick},
     {"pick_add", 3, 3, "x, ids, dim",
-     "the way back: elements added up at their ids along a new dim; dims of ids that the result "
-     "lacks number several elements of a place",
+     "backward: adds elements at their ids along a new dim; dims of ids not in the result are "
+     "summed over",
      lines_build_pick_add},
     {"topk", 3, 3, "x, dim, choice, smallest=false",
-     "ids of the largest along a dim, the first of equals first and NaN before all numbers; or of "
-     "the smallest, with NaN behind all",
+     "ids of the largest elements along a dim, ties in order, NaN first; or of the smallest, NaN "
+     "last",
      lines_build_topk},
-    {"constraint", 2, 2, "name, x", "a place where a sharding may be asked for", build_constraint},
-    {"stop_gradient", 1, 1, "x", "no gradient passes", build_stop_gradient},
+    {"constraint", 2, 2, "name, x", "a named point for a sharding constraint", build_constraint},
+    {"stop_gradient", 1, 1, "x", "stops the gradient", build_stop_gradient},
     {NULL, 0, 0, NULL, NULL, NULL},
 };

@@ -20,11 +20,11 @@ uint32_t lines_build_convert(struct lines *l, const struct expr *call,
     struct shd_error err;
 
     if (type->kind != EXPR_NAME || type->dims.given)
-        return lines_error(l, type->at, "an expression; expected a type, as float32");
+        return lines_error(l, type->at, "an expression; expected a type such as float32");
     if (shd_dtype_parse(&dtype, type->name, &err) != SHD_OK)
         return lines_failure(l, type->at, &err);
     if (dtype >= SHD_NCOMPUTE_DTYPES)
-        return lines_error(l, type->at, "%s is not computed with", type->name);
+        return lines_error(l, type->at, "type %s is not supported in computations", type->name);
     return x == GRAPH_NONE ? x : graph_convert(l->graph, lines_node_name(l, "convert"), dtype, x);
 }
 
@@ -46,7 +46,7 @@ uint32_t lines_build_one_hot(struct lines *l, const struct expr *call,
     if (ids == GRAPH_NONE || dim == GRAPH_NONE)
         return GRAPH_NONE;
     if (l->graph->nodes[ids].dtype != SHD_I32)
-        return lines_error(l, call->args[0]->at, "an array of fractions; expected whole numbers");
+        return lines_error(l, call->args[0]->at, "a floating-point array; expected integers");
     ids = graph_map(l->graph, name, KERN_EQUAL, ids, layer_numbers(l->graph, dim), 0);
     return graph_convert(l->graph, name, l->dtype, ids);
 }
@@ -117,7 +117,7 @@ static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim
         return GRAPH_NONE;
     n = &l->graph->nodes[ids];
     if (n->dtype != SHD_I32)
-        return lines_error(l, e->at, "an array of fractions; expected an input with below: %s",
+        return lines_error(l, e->at, "a floating-point array; expected an input with below: %s",
                            l->graph->dims[dim].name);
     if ((int64_t)n->source.modulus > l->graph->dims[dim].size)
         return lines_error(l, e->at, "'%s' goes up to %u, but dim '%s' has %lld elements", n->name,

@@ -41,10 +41,10 @@ static bool read_target(struct lines *l, const struct expr *call, const struct e
 {
     if (target && target->given)
         return lines_dims(l, target, dims);
-    lines_error(l, call->at,
-                "the dims that this %s makes are not known; expected them behind it, as in "
-                "%s(x)[i,j]",
-                call->name, call->name);
+    lines_error(
+        l, call->at,
+        "the dims that this %s makes are unknown; expected dims after the call, as in %s(x)[i,j]",
+        call->name, call->name);
     return false;
 }
 
@@ -108,9 +108,9 @@ uint32_t lines_build_slice(struct lines *l, const struct expr *call, const struc
                            (long long)p.from_step);
     if (p.from < 0 ||
         (double)p.from + (double)(to->size - 1) * (double)p.from_step >= (double)from->size)
-        return lines_error(
-            l, call_positional(call, 3)->at, "%lld elements from %lld on are not in '%s' of %lld",
-            (long long)to->size, (long long)p.from, from->name, (long long)from->size);
+        return lines_error(l, call_positional(call, 3)->at,
+                           "%lld elements from index %lld exceed '%s' of %lld", (long long)to->size,
+                           (long long)p.from, from->name, (long long)from->size);
     return graph_placed(l->graph, lines_node_name(l, "slice"), args[0], args[1], args[2], &p);
 }
 
@@ -139,7 +139,7 @@ uint32_t lines_build_pad(struct lines *l, const struct expr *call, const struct 
         !call_number_key(l, call, "fill", &p.fill))
         return GRAPH_NONE;
     if (between < 0)
-        return lines_error(l, call_key(call, "between")->at, "%lld places; expected 0 or more",
+        return lines_error(l, call_key(call, "between")->at, "%lld positions; expected 0 or more",
                            (long long)between);
     p.to_step = between + 1;
     p.from = low < 0 ? (-low + between) / p.to_step : 0;
@@ -195,7 +195,7 @@ uint32_t lines_build_windows(struct lines *l, const struct expr *call,
                          args[3], &how);
 }
 
-/* Transpose x so that `taps` follows `windows`. */
+/* Transpose x: `taps` right after `windows`. */
 static uint32_t with_taps_behind(struct lines *l, uint32_t x, uint32_t windows, uint32_t taps)
 {
     const struct graph_node *n = &l->graph->nodes[x];

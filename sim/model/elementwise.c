@@ -22,7 +22,8 @@ static struct lines_value as_node(struct lines *l, const struct expr *call, uint
     return (struct lines_value){LINES_NODE, 0, node};
 }
 
-/* The value of numbers that are finite (`given`), or of which one was written as inf. */
+/* The value of a call with numbers only: an infinite result of finite numbers (`given`) is an
+ * error. */
 static struct lines_value as_number(struct lines *l, const struct expr *call, bool given,
                                     double number)
 {
@@ -51,7 +52,8 @@ static struct lines_value fold(struct lines *l, const struct expr *call, enum ke
     case KERN_NEG:
         return as_number(l, call, given, -a);
     default:
-        lines_error(l, call->at, "%s of numbers alone; expected an array in it", call->name);
+        lines_error(l, call->at, "%s of numbers only; expected an array among the arguments",
+                    call->name);
         return nothing();
     }
 }
@@ -211,7 +213,8 @@ static struct expr renamed(const struct expr *call, const char *name, const stru
 static uint32_t node_of(struct lines *l, const struct expr *call, struct lines_value value)
 {
     if (value.is == LINES_NUMBER)
-        return lines_error(l, call->at, "%s of numbers alone; expected an array in it", call->name);
+        return lines_error(l, call->at, "%s of numbers only; expected an array among the arguments",
+                           call->name);
     return value.is == LINES_NODE ? value.node : GRAPH_NONE;
 }
 

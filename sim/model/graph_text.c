@@ -60,8 +60,7 @@ static bool check_new(struct lines *l, const char *name)
     else if (graph_find_dim(l->graph, name) != GRAPH_NONE)
         lines_error(l, 0, "'%s' is a dim; expected another name for an array", name);
     else if (!strcmp(name, "ct"))
-        lines_error(l, 0,
-                    "'ct' is what the loss multiplies the result with; expected another name");
+        lines_error(l, 0, "'ct' is reserved for the loss's cotangent; expected another name");
     else
         return true;
     return false;
@@ -107,13 +106,13 @@ static bool array_source(struct lines *l, const struct scenario *s, const struct
         if (below == GRAPH_NONE)
             return false;
         if (!whole) {
-            lines_error(l, 0, "'%s' is %s, and below is for whole numbers", a->name,
+            lines_error(l, 0, "'%s' is %s, but below needs integers", a->name,
                         shd_dtype_name(a->dtype));
             return false;
         }
     }
     if (whole && param) {
-        lines_error(l, 0, "parameter '%s' of whole numbers; expected an input", a->name);
+        lines_error(l, 0, "parameter '%s' of integers; expected an input", a->name);
         return false;
     }
     if (whole)

@@ -78,7 +78,7 @@ uint32_t lines_dim(struct lines *l, const char *name, size_t at)
     nearest_init(&near, name);
     for (uint32_t d = 0; d < l->graph->ndims; d++)
         nearest_add(&near, l->graph->dims[d].name);
-    return lines_error(l, at, "there is no dim '%.60s'%s", name, nearest_hint(&near).text);
+    return lines_error(l, at, "unknown dim '%.60s'%s", name, nearest_hint(&near).text);
 }
 
 bool lines_dims(struct lines *l, const struct expr_dims *dims, uint32_t *out)
@@ -124,7 +124,7 @@ uint32_t lines_conform(struct lines *l, uint32_t node, const struct expr_dims *d
             return lines_error(l, dims->at[d], "dim '%s' is not one of the value's %s",
                                dims->names[d], lines_print_dims(l, node));
     if (dims->count < n->rank)
-        return lines_error(l, at, "the value is %s; expected a sum over what is left out",
+        return lines_error(l, at, "the value is %s; expected a sum over the dims to drop",
                            lines_print_dims(l, node));
     if (!memcmp(n->dims, want, n->rank * sizeof want[0]))
         return node;
@@ -141,7 +141,7 @@ static uint32_t report_unknown_array(struct lines *l, const struct expr *e)
     nearest_init(&near, e->name);
     for (uint32_t n = 0; n < l->nnames; n++)
         nearest_add(&near, l->names[n].name);
-    return lines_error(l, e->at, "there is no array '%.60s' so far%s", e->name,
+    return lines_error(l, e->at, "no array '%.60s' before this line%s", e->name,
                        nearest_hint(&near).text);
 }
 
@@ -173,9 +173,9 @@ static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
         nearest_add(&near, kern_fns[f].name);
     for (int f = 0; lines_functions[f].name; f++)
         nearest_add(&near, lines_functions[f].name);
-    return lines_error(l, e->at, "there is no function '%.60s'%s", e->name,
+    return lines_error(l, e->at, "unknown function '%.60s'%s", e->name,
                        near.best ? nearest_hint(&near).text
-                                 : "; 'shardsim show functions' lists those that are");
+                                 : "; 'shardsim show functions' lists all");
 }
 
 /* Whether a key is among the arguments, as in "x, dim, eps=1e-6". */
@@ -266,7 +266,7 @@ uint32_t lines_eval_any(struct lines *l, const struct expr *e, const struct expr
 uint32_t lines_refuse_whole(struct lines *l, size_t at, uint32_t node)
 {
     return lines_error(l, at,
-                       "'%s' holds whole numbers; expected fractions, as convert(x, float32) makes",
+                       "'%s' holds integers; expected floating point, as from convert(x, float32)",
                        l->graph->nodes[node].name);
 }
 

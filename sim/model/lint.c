@@ -47,11 +47,11 @@ static int find_shadowed(struct lint *l, const struct scenario_rule *rules, size
     }
     for (size_t r = 0; status == SHD_OK && r < nrules; r++)
         if (m.found[r] && !m.won[r] && !is_rest(rules, nrules, r))
-            diag_error(l->findings, rules[r].place,
-                       "%s '%s' is shadowed: earlier ones take all that it matches, as '%s' takes "
-                       "'%s'",
-                       params ? "rule" : "constraint", rules[r].pattern, rules[m.winner[r]].pattern,
-                       m.name[r]);
+            diag_error(
+                l->findings, rules[r].place,
+                "%s '%s' never applies: earlier rules match first, for example '%s' matches '%s'",
+                params ? "rule" : "constraint", rules[r].pattern, rules[m.winner[r]].pattern,
+                m.name[r]);
     match_fini(&m);
     return status;
 }
@@ -110,7 +110,7 @@ static void report_undone(struct lint *l, uint32_t before, uint32_t after)
     text_add_any_layer(&second, l->graph->nodes[after].name);
     l->findings->no_memory |= first.failed || second.failed;
     diag_error(l->findings, s->rules[after]->place,
-               "constraint '%s' undoes '%s': %s is sharded as %s, and right after it %s as %s",
+               "constraint '%s' undoes '%s': %s is sharded as %s, then %s as %s",
                s->rules[after]->pattern, s->rules[before]->pattern, text_get(&first), from,
                text_get(&second), to);
     text_fini(&first);
@@ -151,5 +151,5 @@ void model_lint_idle_axis(struct diag *findings, const struct scenario *scenario
                           int32_t times)
 {
     diag_error(findings, scenario_place(scenario, "mesh"),
-               "axis '%s' shards nothing: all work is done %d times", axis, (int)times);
+               "axis '%s' shards nothing: all work is replicated %d times", axis, (int)times);
 }

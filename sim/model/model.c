@@ -59,7 +59,7 @@ static uint32_t add_loss(struct graph *g, uint64_t seed)
                                noutputs > 1 ? graph_text(g, "ct/%s", g->outputs[o].name) : "ct",
                                g->outputs[o].node);
     if (loss == GRAPH_NONE)
-        return graph_fail(g, SHD_EINVAL, "all outputs are whole numbers, which have no gradient");
+        return graph_fail(g, SHD_EINVAL, "all outputs are integers, without a gradient");
     graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     return loss;
 }
@@ -292,7 +292,7 @@ static void describe_serving(struct text *out, const struct scenario *s)
         text_addf(out, "; decode of %lld token%s", (long long)s->decode.tokens,
                   s->decode.tokens == 1 ? "" : "s");
     if (s->step.decode && s->decode.draft > 0)
-        text_addf(out, ", %lld proposed and %g of them right a step,", (long long)s->decode.draft,
+        text_addf(out, ", %lld draft tokens, %g accepted a step,", (long long)s->decode.draft,
                   s->decode.accepted);
     text_addf(out, " behind %lld", (long long)scenario_kept_tokens(s));
 }

@@ -132,7 +132,7 @@ int model_offload(bool **out, const struct graph *graph, const struct scenario *
         marks[n] |= graph->nodes[n].op == GRAPH_PARAM;
     if (offload->optimizer > 0 && mark_state(marks, graph, offload->optimizer, diag) == 0)
         diag_error(diag, scenario_place(scenario, "offload.optimizer"),
-                   "offload of an optimizer without state; expected adamw, momentum, or master "
+                   "offload.optimizer needs optimizer state; expected adamw, momentum, or master "
                    "parameters");
     if (diag->nerrors > before)
         free(marks);

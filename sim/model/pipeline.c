@@ -101,7 +101,7 @@ struct staging {
     uint32_t nlayers;
     uint32_t nasked; /* number of layers queried so far */
     const int64_t *counts; /* layers of each stage; NULL: as even as possible */
-    int64_t *weighed;      /* those counts, if they were found here */
+    int64_t *weighed;      /* owned storage of `counts`, if computed here */
 };
 
 static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
@@ -214,7 +214,8 @@ static bool compile_places(struct staging *s, struct graph *graph)
         if (status != SHD_OK)
             graph_fail(graph, status, "%s", err.text);
         else
-            graph_fail(graph, SHD_ERANGE, "'%.60s' is placed in stage %lld; there are %u, from 0",
+            graph_fail(graph, SHD_ERANGE,
+                       "'%.60s' is placed in stage %lld of %u stages, numbered from 0",
                        place->pattern, (long long)place->stage, s->nstages);
         return false;
     }
@@ -229,13 +230,13 @@ static bool check_counts(const struct staging *s, struct graph *graph)
         sum += s->pipeline->layers[i];
     if (s->pipeline->layers && (s->pipeline->nlayers != s->nstages || sum != s->nlayers))
         graph_fail(graph, SHD_EINVAL,
-                   "%zu stages of %lld layers in total are asked for; there are %u stages, and the "
-                   "model has %u layers",
+                   "pipeline.layers has %zu stages with %lld layers in total; expected %u stages "
+                   "and %u layers",
                    s->pipeline->nlayers, (long long)sum, s->nstages, s->nlayers);
     else if (!s->pipeline->layers && !s->pipeline->weighed && s->pipeline->nplaces == 0 &&
              s->nlayers < s->nstages)
         graph_fail(graph, SHD_EINVAL, "%u layers do not fill %u stages%s", s->nlayers, s->nstages,
-                   s->nlayers ? "" : "; pipeline.place says by name what is in which");
+                   s->nlayers ? "" : "; pipeline.place assigns arrays to stages by name");
     return graph->err.status == SHD_OK;
 }
 
@@ -244,8 +245,7 @@ static void check_found(const struct staging *s, struct graph *graph)
     for (size_t i = 0; i < s->pipeline->nplaces && graph->err.status == SHD_OK; i++)
         if (!s->found[i])
             graph_fail(graph, SHD_EINVAL,
-                       "'%.60s' places nothing: no value of the model has it in its name that is "
-                       "not placed already",
+                       "'%.60s' places nothing: no unplaced array of the model matches",
                        s->pipeline->places[i].pattern);
 }
 
@@ -283,9 +283,7 @@ static void split_units(struct staging *s, struct graph *graph, struct units *un
     uint32_t first = units->front ? 0 : 1, nunits = s->nlayers + (units->back ? 2 : 1) - first;
 
     if (nunits < s->nstages) {
-        graph_fail(graph, SHD_EINVAL,
-                   "%u layers, with what is before and behind them, do not fill "
-                   "%u stages",
+        graph_fail(graph, SHD_EINVAL, "%u layers, with embedding and head, do not fill %u stages",
                    s->nlayers, s->nstages);
         return;
     }

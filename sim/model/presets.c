@@ -334,7 +334,7 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
     if (m->shared_d_ff > 0)
         text_addf(out, " of %lld together", (long long)m->shared_d_ff);
     text_addf(out, "%s%s%s%s%s", m->shared_gate ? ", shared gate" : "",
-              m->after ? ", softmax behind the choice" : "", m->router_bias ? ", router bias" : "",
+              m->after ? ", softmax after top-k" : "", m->router_bias ? ", router bias" : "",
               m->expert_bias ? ", expert biases" : "", m->gates_input ? ", gates on inputs" : "");
     if (m->capacity > 0)
         text_addf(out, ", capacity %g by %s", m->capacity, scenario_drop_name(m->drop));
@@ -362,8 +362,8 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
 {
     static const char *const places[] = {"", ", norms behind", ", norms on both sides"};
     static const char *const weights[] = {"", ", norms without bias", ", norms without weights"};
-    static const char *const residuals[] = {"", ", attention beside mlp",
-                                            ", attention beside mlp with two norms"};
+    static const char *const residuals[] = {"", ", parallel attention and mlp",
+                                            ", parallel attention and mlp with two norms"};
 
     text_add(out, places[m->norm_place]);
     if (m->norm == SCENARIO_LAYER_NORM || m->norm_weights == SCENARIO_NORM_BARE)
@@ -394,7 +394,7 @@ static bool has_experts_only(const struct scenario_model *m)
     return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
 }
 
-/* ", WHAT SIZE in N layers" of those that have it, unless all do. */
+/* Append ", WHAT SIZE in N layers"; without the number if all layers have WHAT. */
 static void describe_some(struct text *out, const struct scenario_model *m, const char *what,
                           int64_t size, int64_t n)
 {

@@ -94,8 +94,7 @@ static bool refuse(const struct graph *g, uint32_t node, const struct scenario *
 
     if (n->dtype == SHD_F64)
         diag_error(diag, place,
-                   "'%s' multiplies in float64; expected a model.dtype of at most 32 bits",
-                   n->name);
+                   "'%s' is a float64 matmul; expected a model.dtype of at most 32 bits", n->name);
     return n->dtype == SHD_F64;
 }
 
@@ -252,7 +251,7 @@ void model_check_except(const struct match *except, struct diag *diag)
                 return;
         if (!known)
             diag_error(diag, rule->place,
-                       "products.except: '%.60s' matches no product of this model; 'shardsim show "
+                       "products.except: '%.60s' matches no matmul of this model; 'shardsim show "
                        "names' lists names",
                        rule->pattern);
     }
@@ -306,10 +305,10 @@ void model_describe_products(struct text *out, const struct scenario *scenario)
     const struct products_opts opts = opts_of(scenario);
 
     if (scenario->products.weights != SCENARIO_BASE_COMPUTE)
-        text_addf(out, "; weights kept in %s", scenario_base_name(scenario->products.weights));
+        text_addf(out, "; weights quantized to %s", scenario_base_name(scenario->products.weights));
     if (scenario->products.recipe == SCENARIO_NO_RECIPE)
         return;
-    text_addf(out, "; products rounded to %s", shd_dtype_name(opts.code));
+    text_addf(out, "; matmuls quantized to %s", shd_dtype_name(opts.code));
     if (scenario->step.backward && opts.gradients != opts.code)
         text_addf(out, " (gradients to %s)", shd_dtype_name(opts.gradients));
     text_addf(out, " with %s", scales[scenario->products.recipe]);

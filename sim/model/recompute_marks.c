@@ -51,9 +51,8 @@ static bool is_dense_product(const struct graph *graph, const struct graph_node 
     return of_param && (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }
 
-/* Mesh axes that shard a dimension which is one of a node's, or none of them, as rules shard
- * `leaf`. A weight that is unpacked or rounded has dimensions as many as its parameter, in the same
- * order.
+/* Mesh axes by which the rules for `leaf` shard dimensions shared with a node (`shared`), or not
+ * shared. An unpacked or quantized weight has the dimensions of its parameter, in the same order.
  */
 static uint32_t axes_of(const struct model_shardings *shardings, const struct graph *graph,
                         uint32_t of, uint32_t leaf, const struct graph_node *node, bool shared)

@@ -20,18 +20,10 @@ static double or_else(double value, double standard)
     return value > 0 ? value : standard;
 }
 
-static int64_t axis_size(const struct scenario *s, const char *axis)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (!strcmp(s->mesh[i].name, axis))
-            return s->mesh[i].size;
-    return 1;
-}
-
 /* Numbers of shards that tokens and experts are cut into. */
 struct cut {
     int64_t experts; /* by the rules for experts' kernels and rows */
-    int64_t groups;  /* shards of the batch along axes that do not cut experts */
+    int64_t groups;  /* shards of the batch, and of the sequence, along axes that cut no experts */
     int64_t sources; /* shards of the batch within each group */
 };
 
@@ -70,32 +62,101 @@ static void find_places(struct places *out, const struct scenario *s)
     out->specs[1] = find_spec(&out->constraints, s->constraints, s->nconstraints, name);
 }
 
+static void places_fini(struct places *places)
+{
+    match_fini(&places->params);
+    match_fini(&places->constraints);
+}
+
+static bool cuts(const struct shd_spec *spec, size_t entry, const char *axis)
+{
+    for (size_t a = 0; spec && entry < shd_spec_nentries(spec) && a < shd_spec_naxes(spec, entry);
+         a++)
+        if (!strcmp(shd_spec_axis(spec, entry, a), axis))
+            return true;
+    return false;
+}
+
 static bool cuts_experts(const struct places *places, const char *axis)
 {
-    for (size_t i = 0; i < 2; i++)
-        for (size_t a = 0; places->specs[i] && a < shd_spec_naxes(places->specs[i], 0); a++)
-            if (!strcmp(shd_spec_axis(places->specs[i], 0, a), axis))
-                return true;
-    return false;
+    return cuts(places->specs[0], 0, axis) || cuts(places->specs[1], 0, axis);
+}
+
+/* The widths of an expert are the last dimension of its first kernel. */
+static bool cuts_widths(const struct places *places, const char *axis)
+{
+    return cuts(places->specs[0], 2, axis);
+}
+
+/* Append the axes of a logical axis that do not cut experts; those of the sequence may not cut
+ * their widths either. */
+static void add_slots(struct routed_rows *out, const struct scenario *s,
+                      const struct places *places, const char *logical)
+{
+    const struct scenario_logical *l = scenario_find_logical(s, logical);
+    bool of_tokens = !strcmp(logical, "seq");
+
+    for (size_t a = 0; l && a < l->naxes && out->nslots < SHD_MESH_AXES_MAX; a++)
+        if (!cuts_experts(places, l->axes[a]) && !(of_tokens && cuts_widths(places, l->axes[a])))
+            out->slots[out->nslots++] = l->axes[a];
+}
+
+static struct routed_rows rows_of(const struct scenario *s, const struct places *places)
+{
+    struct routed_rows rows = {.nexperts = 0};
+    const struct shd_spec *spec = places->specs[0];
+
+    for (size_t a = 0; spec && a < shd_spec_naxes(spec, 0) && a < SHD_MESH_AXES_MAX; a++)
+        rows.experts[rows.nexperts++] = shd_spec_axis(spec, 0, a);
+    add_slots(&rows, s, places, "batch");
+    rows.nbatch = rows.nslots;
+    if (s->rules != SCENARIO_RULES_AUTO)
+        add_slots(&rows, s, places, "seq");
+    return rows;
+}
+
+struct routed_rows routed_rows_of(const struct scenario *scenario)
+{
+    struct routed_rows rows;
+    struct places places;
+
+    find_places(&places, scenario);
+    rows = rows_of(scenario, &places);
+    places_fini(&places);
+    return rows;
+}
+
+static int64_t axis_size(const struct scenario *s, const char *axis)
+{
+    for (size_t i = 0; i < s->nmesh; i++)
+        if (!strcmp(s->mesh[i].name, axis))
+            return s->mesh[i].size;
+    return 1;
 }
 
 static struct cut find_cut(const struct graph *g, const struct scenario *s, uint32_t batch)
 {
     const struct scenario_logical *logical = scenario_find_logical(s, "batch");
     struct cut cut = {1, 1, 1};
+    struct routed_rows rows;
     struct places places;
+    int64_t tokens = 1;
 
     find_places(&places, s);
+    rows = rows_of(s, &places);
     for (size_t i = 0; i < s->nmesh; i++)
         if (cuts_experts(&places, s->mesh[i].name))
             cut.experts *= s->mesh[i].size;
     for (size_t a = 0; logical && a < logical->naxes; a++)
-        *(cuts_experts(&places, logical->axes[a]) ? &cut.sources : &cut.groups) *=
-            axis_size(s, logical->axes[a]);
-    match_fini(&places.params);
-    match_fini(&places.constraints);
+        if (cuts_experts(&places, logical->axes[a]))
+            cut.sources *= axis_size(s, logical->axes[a]);
+    for (size_t a = 0; a < rows.nslots; a++)
+        *(a < rows.nbatch ? &cut.groups : &tokens) *= axis_size(s, rows.slots[a]);
+    places_fini(&places);
     if (g->dims[batch].size % cut.groups != 0)
         cut.groups = 1;
+    if (g->dims[batch].size / cut.groups % tokens == 0)
+        cut.groups *= tokens;
     if (g->dims[batch].size / cut.groups % cut.sources != 0)
         cut.sources = 1;
     return cut;
@@ -194,8 +255,8 @@ static void add_copies(struct routed *out, struct graph *g, const struct scenari
         return;
     }
     graph_fail(g, SHD_EINDIVISIBLE,
-               "%lld experts and %lld %s beside them do not divide over %lld devices; expected "
-               "copies with which they do",
+               "%lld experts and %lld %s beside them do not divide over %lld devices; expected a "
+               "number of copies that makes them divide",
                (long long)m->experts, (long long)m->redundant,
                m->redundant == 1 ? "copy" : "copies", (long long)cut->experts);
     diag_failure(diag, scenario_place(s, "moe.redundant"), SHD_EINDIVISIBLE, "%s", g->err.text);

@@ -9,6 +9,8 @@
 #ifndef MODEL_ROUTED_H
 #define MODEL_ROUTED_H
 
+#include <shd/mesh.h>
+
 #include "base/diag.h"
 #include "graph/graph.h"
 #include "graph/layers/block.h"
@@ -23,6 +25,19 @@ struct routed {
     int64_t groups; /* token groups, each with its own slots */
     uint32_t loss;  /* sum over layers; GRAPH_NONE until the first one */
 };
+
+/* The mesh axes that rows of experts are sharded over where tokens are sharded over more than the
+ * batch's axes (context parallelism): each token's expert work is done on one device.  Names are
+ * the scenario's. */
+struct routed_rows {
+    size_t nexperts, nbatch, nslots;
+    const char *experts[SHD_MESH_AXES_MAX];
+    const char *slots[SHD_MESH_AXES_MAX]; /* that shard no experts: `nbatch` axes of the batch, then
+                                             those of the sequence */
+};
+
+/* The axes of a scenario; with rules by shape, which name no experts, none of the sequence. */
+struct routed_rows routed_rows_of(const struct scenario *scenario);
 
 /* Set up the routing of a scenario with experts; errors stay in the graph, and copies that do not
  * divide over the devices are reported, too. */

@@ -20,7 +20,7 @@ struct match {
     bool *found;          /* by rule: its pattern matched some name */
     bool *won;            /* by rule: it was the first to match some name */
     const char **name;    /* by rule: the first name that it matched, and ... */
-    size_t *winner;       /* ... the first rule that matched the same name */
+    size_t *winner;       /* ... the first rule to match this name */
 };
 
 #define MATCH_INIT {NULL, 0, NULL, NULL, NULL, NULL, NULL}

@@ -17,8 +17,8 @@
 #include "model/token_order.h"
 #include "scenario/scenario.h"
 
-/* What layers keep, by what they see, as struct context_sights; NULL for types that no layer has.
- * Those that see a window or a chunk keep what is in it. */
+/* The KV caches of layers, by layer type (full, window, chunk); NULL for types without a layer. A
+ * layer with a window or chunks keeps only the tokens inside. */
 struct serving_caches {
     const struct attention_cache *of[SCENARIO_LAYER_FULL_PLAIN];
 };

@@ -21,6 +21,7 @@
 #include "graph/pad.h"
 #include "model/rule_match.h"
 #include "model/model.h"
+#include "model/routed.h"
 #include "model/zero.h"
 
 /* An extent that does not divide is padded to a multiple of at most this number. */
@@ -45,8 +46,8 @@ static const char *microbatch_of(char *buf, size_t size, const struct binding *b
     buf[0] = '\0';
     if (err->status == SHD_EINDIVISIBLE && node->op == GRAPH_INPUT && b->graph->microbatches > 1)
         snprintf(buf, size,
-                 "; each of %u microbatches has %" PRId64 " of %" PRId64
-                 " sequences: fewer of them have more",
+                 "; each of %u microbatches has %" PRId64 " of %" PRId64 " sequences: with fewer "
+                 "microbatches each has more",
                  b->graph->microbatches, b->scenario->batch.size / b->graph->microbatches,
                  b->scenario->batch.size);
     return buf;
@@ -168,6 +169,18 @@ static void bind_auto(struct binding *b, uint32_t node)
     shd_spec_destroy(spec);
 }
 
+/* Append mesh axes to those of a dimension, without those that the array is sharded over. */
+static void add_axes(const struct binding *b, struct shd_sharding *s, uint32_t d,
+                     const char *const *names, size_t n)
+{
+    for (size_t a = 0; a < n; a++) {
+        int axis = shd_mesh_find_axis(b->mesh, names[a]);
+
+        if (axis >= 0 && !(shd_sharding_axes(s) >> axis & 1))
+            s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
+    }
+}
+
 /* Shard an input: each dimension by its logical axis, without mesh axes that an earlier dimension
  * uses. */
 static void bind_logical(struct binding *b, uint32_t node)
@@ -181,16 +194,33 @@ static void bind_logical(struct binding *b, uint32_t node)
         const struct scenario_logical *l =
             scenario_find_logical(b->scenario, b->graph->dims[n->dims[d]].name);
 
-        for (size_t a = 0; l && a < l->naxes; a++) {
-            int axis = shd_mesh_find_axis(b->mesh, l->axes[a]);
-
-            if (axis >= 0 && !(shd_sharding_axes(s) >> axis & 1))
-                s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
-        }
+        if (l)
+            add_axes(b, s, d, (const char *const *)l->axes, l->naxes);
         if (l && check_division(b, node, &err) != SHD_OK)
             report_binding(b, l->place, n, &err);
     }
     b->out->nodes[node] = s;
+}
+
+/* Shard experts' rows over the axes of the sequence, too, where groups of tokens divide over them:
+ * else each of these devices would do the expert work of all. */
+static void bind_rows(struct binding *b, uint32_t node)
+{
+    const struct graph_node *n = &b->graph->nodes[node];
+    const struct graph_node *dispatch = &b->graph->nodes[n->inputs[0]];
+    struct shd_sharding *s = &b->out->storage[node];
+    struct routed_rows rows;
+
+    if (!scenario_find_logical(b->scenario, "seq"))
+        return;
+    rows = routed_rows_of(b->scenario);
+    if (rows.nslots == rows.nbatch)
+        return;
+    shd_sharding_init(s, b->mesh, n->rank);
+    add_axes(b, s, 0, rows.experts, rows.nexperts);
+    add_axes(b, s, 1, rows.slots, rows.nslots);
+    if (dispatch->attr.experts.groups % shd_sharding_nshards(s, 1) == 0)
+        b->out->nodes[node] = s;
 }
 
 /* The parameter that an adapter belongs to, made shortly before it. */
@@ -248,12 +278,8 @@ static void bind_pools(const struct binding *b, struct shd_sharding *s)
 {
     const struct scenario_logical *l = scenario_find_logical(b->scenario, "batch");
 
-    for (size_t a = 0; l && a < l->naxes; a++) {
-        int axis = shd_mesh_find_axis(b->mesh, l->axes[a]);
-
-        if (axis >= 0 && !(shd_sharding_axes(s) >> axis & 1))
-            s->dims[0].axes[s->dims[0].naxes++] = (uint8_t)axis;
-    }
+    if (l)
+        add_axes(b, s, 0, (const char *const *)l->axes, l->naxes);
 }
 
 /* Shard a cache: along the batch and the tokens as inputs are, the tokens over context.axis as
@@ -316,8 +342,8 @@ static bool is_state(const struct graph_node *n)
 static struct zero_axes zero_axes_of(const struct binding *b)
 {
     const struct scenario_axis_list *list = &b->scenario->zero.axes;
-    struct zero_axes axes = {
-        .layout = b->scenario->zero.layout == SCENARIO_PAD ? ZERO_PAD : ZERO_FLAT};
+    struct zero_axes axes = {.layout =
+                                 b->scenario->zero.layout == SCENARIO_PAD ? ZERO_PAD : ZERO_FLAT};
 
     for (size_t i = 0; i < list->n; i++) {
         int axis = shd_mesh_find_axis(b->mesh, list->names[i]);
@@ -391,8 +417,7 @@ static void report_unmatched(const struct binding *b, const char *first, size_t 
     if (nunmatched > 0)
         diag_error(
             b->diag, scenario_place(b->scenario, "params"),
-            "no rule matches parameter '%s'%s; end the list with [.*, []] to replicate what is "
-            "left",
+            "no rule matches parameter '%s'%s; end the list with [.*, []] to replicate the rest",
             first, more);
 }
 
@@ -441,6 +466,8 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
             bind_state(b, node);
         else if (n->op == GRAPH_INPUT)
             bind_logical(b, node);
+        else if (n->op == GRAPH_CONSTRAINT && b->graph->nodes[n->inputs[0]].op == GRAPH_DISPATCH)
+            bind_rows(b, node);
         if (n->op == GRAPH_INPUT && !is_state(n))
             note_batch_axes(b, node);
         if (n->op == GRAPH_PARAM)

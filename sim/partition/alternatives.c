@@ -35,7 +35,7 @@ struct surroundings {
 
 enum { SEEN_FUSING = 1, SEEN_VALUE = 2 };
 
-/* What alternatives_of() is asked, and its answer. */
+/* Question and answer of alternatives_of(). */
 struct asking {
     const char *name;
     uint8_t phase;

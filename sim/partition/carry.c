@@ -91,7 +91,7 @@ int carry_emit(struct emit *e, uint32_t node, const struct halo *h, struct progr
                union kern_desc *desc)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    const char *why = program_text(e->program, "%s continues the shards of %s before, or behind",
+    const char *why = program_text(e->program, "%s continues from the neighbouring shard of %s",
                                    n->name, e->graph->dims[n->attr.scan.dim].name);
     struct program_op carry = emit_op_at(PROGRAM_KERNEL, n->name, emit_spot_of(e, node)), factors;
     uint32_t last = PROGRAM_NONE;

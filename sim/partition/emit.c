@@ -46,7 +46,7 @@ static const char *why_shifted(struct emit *e, uint32_t node)
     const char *reader = reader_of_shift(e, node);
 
     if (!strcmp(reader, name))
-        return program_text(e->program, "the sum %s moves on with the block that it is of", name);
+        return program_text(e->program, "the sum %s moves with its block", name);
     return program_text(e->program, "%s needs the next block of %s", reader, name);
 }
 

@@ -16,22 +16,23 @@ static const char *why(struct emit *e, const struct program_op *op, uint32_t nod
     program_axes_print(e->program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
     if (op->rows.way == PROGRAM_ROWS_BETWEEN && op->rows.combines)
         return program_text(e->program,
-                            "%s needs the sums of its tokens' rows, one of each node that has "
-                            "experts of a token; %s numbers the nodes",
+                            "%s needs its tokens' row sums, one from each node with experts of a "
+                            "token; %s numbers the nodes",
                             op->name, axes);
     if (op->rows.way == PROGRAM_ROWS_BETWEEN)
         return program_text(e->program,
-                            "%s needs the tokens that name experts of its node, each once; the "
-                            "tokens (%s) are sharded over %s, which numbers the nodes",
+                            "%s needs each token routed to experts of its node once; the tokens "
+                            "(%s) are sharded over %s, the node axis",
                             op->name, from, axes);
-    return op->rows.combines ? program_text(e->program,
-                                            "%s needs the rows of its tokens; the experts that "
-                                            "have them (%s) are sharded over %s",
-                                            op->name, from, axes)
-                             : program_text(e->program,
-                                            "%s needs the tokens that name its experts; the "
-                                            "tokens (%s) are sharded over %s",
-                                            op->name, from, axes);
+    return op->rows.combines
+               ? program_text(
+                     e->program,
+                     "%s needs the rows of its tokens; the experts (%s) are sharded over %s",
+                     op->name, from, axes)
+               : program_text(e->program,
+                              "%s needs the tokens routed to its experts; the tokens (%s) are "
+                              "sharded over %s",
+                              op->name, from, axes);
 }
 
 /* Complete an op whose buffers and way are set, and add it. */
@@ -49,7 +50,7 @@ static int add(struct emit *e, uint32_t node, struct program_op *op)
 
 /* ---- two ops ---- */
 
-/* The axes of the program's mesh that number nodes, as far as there are several. */
+/* The node axes of the program's mesh, of size 2 or more. */
 static uint32_t node_axes(const struct emit *e)
 {
     const uint8_t *asked = e->placement->request->node_axis;

@@ -43,7 +43,7 @@ double halo_cost(const struct placement *p, uint32_t node);
 SHD_MUST_CHECK int halo_add_buffer(struct emit *e, uint32_t node, const struct halo *halo,
                                    int64_t extent, uint32_t *buffer);
 
-/* Emit one reach: *buffer has what it reads, and gets what it makes. */
+/* Emit a reach: reads *buffer, and stores its result's buffer there. */
 SHD_MUST_CHECK int halo_add_reach(struct emit *e, uint32_t node, const struct halo *halo,
                                   uint32_t piece, const char *why, uint32_t *buffer);
 

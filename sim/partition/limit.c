@@ -12,8 +12,8 @@ const char *limit_text(enum limit limit)
         [LIMIT_SHARES] = "rounds of moving readers together after the 4th that still improved",
         [LIMIT_COMBINATIONS] = "ways to shard one op beyond 4096",
         [LIMIT_VERSIONS] = "shardings of one value beyond 64",
-        [LIMIT_TOGETHER] = "values with more than 16 readers, which were not moved together",
-        [LIMIT_AFFECTED] = "costs of values beyond 256 around one that was moved",
+        [LIMIT_TOGETHER] = "values with more than 16 readers, not moved together",
+        [LIMIT_AFFECTED] = "costs of values beyond 256 around a moved value",
     };
 
     return limit < LIMIT_COUNT ? texts[limit] : NULL;

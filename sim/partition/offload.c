@@ -23,7 +23,7 @@ struct offload {
     uint32_t nbuffers;          /* as they were */
     struct program_op *ops;     /* as they were */
     uint32_t nops;
-    uint32_t *made;    /* [op as they were]: the first of the results that it makes, or ... */
+    uint32_t *made;    /* [old op]: the op's first result, or ... */
     uint32_t *another; /* ... [result]: the next of these; PROGRAM_NONE: no more */
     struct shd_error *err;
 };

@@ -169,7 +169,7 @@ static void find_later(struct overlap *p)
 
 /* ---- moving ---- */
 
-#define PLACES 3 /* places of a group: before its ops, among them, behind them */
+#define PLACES 3 /* positions in a group: before, among, or after the group's ops */
 
 /* Sort key of an op: moved ops come before or behind the ops of their new group. */
 static uint32_t place_of(const struct overlap *p, uint32_t i)

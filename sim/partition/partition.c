@@ -25,7 +25,7 @@ struct target {
     struct program_stages stages;
     struct refined refined; /* its mesh is NULL if no axis is split */
     uint32_t outer_axes; /* of the mesh built on: the axes between groups of neighbours */
-    struct program *program, *smaller; /* the result, and one that may replace it */
+    struct program *program, *smaller; /* the result, and a smaller candidate */
 };
 
 /* Keep the asked mesh in the program, so that texts name the user's axes. */

@@ -48,7 +48,7 @@ static void cut_followers(struct cuts *cuts, const struct rule *rule, const stru
         }
 }
 
-/* Find all cuts; returns whether there is one. */
+/* Find all cuts; false if none. */
 static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct shd_mesh *mesh,
                       const struct placement *placed)
 {

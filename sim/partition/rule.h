@@ -28,8 +28,8 @@ struct rule_factor {
     bool whole;     /* no axis may cut it */
     bool as_it_lies; /* an operand is taken with its home's cut: rows, or elements of a slice, are
                         pulled from wherever they are */
-    int8_t follows; /* another factor whose axes also cut this factor, as far as they divide its
-                       size; or RULE_FREE */
+    int8_t follows;  /* another factor: its axes also shard this factor, as far as they divide the
+                        size; or RULE_FREE */
 };
 
 struct rule {

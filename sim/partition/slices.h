@@ -26,7 +26,7 @@ struct slices {
     int64_t count[2];
 };
 
-/* Whether an op is one of these, and placed so that its dimension is cut somewhere. */
+/* Whether an op is a slice with a sharded slice dimension. */
 bool slices_find(struct slices *out, const struct placement *p, uint32_t node);
 
 /* Cost of bringing the elements of an operand. */

@@ -261,7 +261,7 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
 
 /* ---- states of a value ---- */
 
-/* Lower bound for one reader: its cheapest way. */
+/* Lower bound for a reader: the cost of the cheapest source. */
 static double bound_of_reader(const struct supply_reader *r, uint32_t home, const double *costs)
 {
     uint32_t nways = nways_of(r), at = r->by_home ? home * nways : 0;

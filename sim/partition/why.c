@@ -79,7 +79,7 @@ static uint32_t summer_of(char *names, size_t size, const struct emit *e, uint32
     }
 }
 
-/* What an op does over the dimensions that its result lacks. */
+/* The verb for an op's reduction over dimensions not in the result. */
 static const char *verb_of(const struct emit *e, uint32_t node)
 {
     switch (e->placement->nodes[node].rule.reduce) {

@@ -17,7 +17,7 @@
 
 #include "program/program.h"
 
-/* A set of ops that move the same bytes on every device, such as those of equal layers. */
+/* A set of ops with equal traffic on every device, such as ops of equal layers. */
 struct program_moves {
     uint32_t op;    /* the first op of the set */
     uint64_t times; /* executions in a step, summed over the set */

@@ -19,8 +19,8 @@ struct program_descs {
     struct map numbers; /* by hash of all bytes */
 };
 
-/* The kept description whose bytes, those of padding too, are those of `desc`: added if there is
- * none.  It lives as long as the set.  NULL: no memory. */
+/* Find or add a description with the same bytes, padding included, as `desc`. Lives as long as the
+ * set. NULL: no memory. */
 SHD_MUST_CHECK const union kern_desc *program_descs_keep(struct program_descs *set,
                                                          const union kern_desc *desc);
 

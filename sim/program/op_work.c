@@ -72,6 +72,16 @@ static void work_along(struct program_work_axis *out, const struct program *prog
     out->repeated = all > 0 ? repeated / all : 0;
 }
 
+/* Causal attention as one kernel; unfused attention is matmuls over all scores. */
+static bool is_causal_attention(const struct program_op *op)
+{
+    if (op->kind != PROGRAM_KERNEL ||
+        (op->kernel != &kern_kernel_attention && op->kernel != &kern_kernel_attention_grad))
+        return false;
+    return op->desc->attention.sight ? op->desc->attention.sight->causal
+                                     : op->desc->attention.causal;
+}
+
 void program_work(struct program_work *out, const struct program *program)
 {
     *out = (struct program_work){.unsharded_flops = 0};
@@ -81,6 +91,8 @@ void program_work(struct program_work *out, const struct program *program)
         out->unsharded_flops += (uint128)op->unsharded_flops * op->times;
         *(op->again ? &out->again_flops : &out->model_flops) +=
             (uint128)op->model_flops * op->times;
+        if (!op->again && is_causal_attention(op))
+            out->causal_flops += (uint128)op->model_flops * op->times;
     }
     for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
         work_along(&out->axes[a], program, (uint8_t)a);

@@ -12,7 +12,7 @@
 
 /* ---- sorting ---- */
 
-/* Segments are sorted so that a value's maker precedes its readers. */
+/* Segments are sorted: a value's producer precedes its readers. */
 static uint64_t place_of(const struct program *program, const struct program_op *op)
 {
     uint32_t stage = op->part == PROGRAM_FORWARD ? op->stage : program->nstages - 1 - op->stage;
@@ -348,7 +348,8 @@ static int set_frame(struct program *program, uint32_t buffer, struct shd_error 
         return SHD_OK;
     return shd_error_set(
         err, SHD_EUNSUPPORTED,
-        "batch.microbatches: '%.100s' of one microbatch is needed after all are done", b->name);
+        "batch.microbatches: '%.100s' of one microbatch is needed after the last microbatch",
+        b->name);
 }
 
 static int set_frames(struct program *program, struct shd_error *err)

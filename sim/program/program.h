@@ -72,7 +72,7 @@ struct program_buffer {
     uint64_t room_bytes;        /* spare bytes after the elements: for the padding of the pieces
                                    that make up the shard (reshard.h), or for a copy with padded
                                    chunks */
-    uint32_t first_op, last_op; /* the op that writes it, and the op after which it is freed;
+    uint32_t first_op, last_op; /* the writing op, and the op after which the buffer is freed;
                                    `nops`: never freed */
     bool argument;              /* filled before the step begins */
     bool frozen;                /* a parameter that no step changes */
@@ -97,7 +97,7 @@ static inline uint64_t program_buffer_filled(const struct program_buffer *buffer
     return buffer->bytes - buffer->room_bytes;
 }
 
-/* Bytes that a buffer takes of the memory in which it lies. */
+/* Memory that a buffer occupies, in bytes; 0 inside another buffer. */
 static inline uint64_t program_buffer_taken(const struct program_buffer *buffer)
 {
     if (buffer->inside)
@@ -181,7 +181,7 @@ struct program_offset {
 /* Between which arrays rows move; see rows.h. */
 enum program_rows_way {
     PROGRAM_ROWS_DIRECT,  /* between tokens and experts */
-    PROGRAM_ROWS_IN_NODE, /* the same, only between devices of one node */
+    PROGRAM_ROWS_IN_NODE, /* between tokens and experts of one node */
     PROGRAM_ROWS_BETWEEN  /* between tokens and what their nodes have of them */
 };
 
@@ -212,7 +212,7 @@ struct program_op {
     const char *name; /* the model's op, or the op that needed this reshard step */
     const char *why;  /* for communication: the reason, a sentence; else NULL */
     uint32_t ninputs, noutputs, noffsets;
-    bool holds;                          /* ... a buffer that it does not read: */
+    bool holds;                          /* ... a buffer that the op keeps alive without reading: */
     uint32_t held;                       /* not freed before the op is done */
     uint32_t inputs[PROGRAM_INPUTS_MAX]; /* buffers */
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
@@ -290,7 +290,8 @@ struct program {
     uint32_t microbatches; /* in a step, at least 1 */
     uint32_t first_op;     /* first op after the arguments */
     uint32_t update_op;    /* first op of the update, after all microbatches */
-    int stage_axis;        /* axis whose coordinate is the rank; -1: one rank and one stage */
+    int stage_axis; /* pipeline axis: a device's coordinate is its rank; -1: one rank and one stage
+                     */
     uint32_t nstages, nranks;
     uint32_t *rank_of_stage; /* NULL: all stages on rank 0 */
     struct program_segment *segments;
@@ -519,6 +520,7 @@ struct program_work {
     uint128 unsharded_flops;
     uint128 model_flops; /* without skipping by a mask, and without recomputation: the flops of
                             MFU */
+    uint128 causal_flops; /* of these, causal attention's: of fused kernels; Megatron-LM counts half */
     uint128 again_flops; /* recomputation, counted alike: the flops of HFU are model_flops plus
                             these */
     struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* [axis of asked_mesh] */

@@ -12,7 +12,7 @@
 
 #define NOT_SENT (-1.0)
 
-/* Progress of one rank through its turns. */
+/* Progress of a rank through its turns. */
 struct clock {
     uint32_t turn, microbatch; /* next to do */
     double now, busy;          /* flops */

@@ -139,8 +139,8 @@ static int check_size(const struct record *r, bool times, struct shd_error *err)
         return SHD_OK;
     return shd_error_set(
         err, SHD_ENOMEM,
-        "a record of %" PRId32 " devices and %" PRIu32 " ops has %s, and there are "
-        "%s of memory here",
+        "a record of %" PRId32 " devices and %" PRIu32 " ops takes %s, but this machine has %s of "
+        "memory",
         r->ndevices, r->program->nops, units_print_bytes(needed).text, units_print_bytes(has).text);
 }
 

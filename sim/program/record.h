@@ -126,7 +126,7 @@ enum record_bound {
 
 struct hardware;
 
-/* One device that is slower than the others. */
+/* The straggler: a slow device. */
 struct record_straggler {
     int32_t device;     /* its position; -1: none */
     double compute;     /* slowdown factor of the computations, and ... */

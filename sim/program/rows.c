@@ -427,7 +427,7 @@ int program_rows_set(struct program *program, struct program_op *op, struct shd_
     if (!c) {
         c = make_counts(&key, &a);
         if (!c)
-            return shd_error_set(err, SHD_ENOMEM, "no memory for the rows that go where in '%.80s'",
+            return shd_error_set(err, SHD_ENOMEM, "no memory for the routing of rows in '%.80s'",
                                  op->name);
         c->next = program->rows_counts;
         program->rows_counts = c;

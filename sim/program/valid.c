@@ -43,16 +43,17 @@ static int check_buffer(const struct checked *c, uint32_t i)
     if (!shd_mesh_equal(b->sharding.mesh, c->program->mesh))
         return wrong_buffer(c, i, "is sharded over another mesh");
     if (axes_of(&b->sharding) & ~c->known)
-        return wrong_buffer(c, i, "is sharded over the axis of the stages, or none of the mesh");
+        return wrong_buffer(c, i,
+                            "is sharded over the pipeline axis, or over an axis not in the mesh");
     shd_sharding_shard_shape(&b->sharding, b->shape, local);
     if (memcmp(local, b->local, b->rank * sizeof *local) != 0 ||
         shd_shape_bytes(&bytes, local, b->rank, b->dtype, NULL) != SHD_OK ||
         bytes != program_buffer_filled(b))
-        return wrong_buffer(c, i, "has other extents or bytes than its sharding says");
+        return wrong_buffer(c, i, "has extents or bytes that differ from its sharding");
     if (b->over != PROGRAM_NONE &&
         (b->over >= c->program->nbuffers || !c->program->buffers[b->over].argument ||
          c->program->buffers[b->over].bytes < b->bytes))
-        return wrong_buffer(c, i, "overwrites what has no room for it");
+        return wrong_buffer(c, i, "overwrites a buffer too small for it");
     return SHD_OK;
 }
 
@@ -79,13 +80,13 @@ static int check_read(const struct checked *c, uint32_t i, uint32_t buffer)
     const struct program_op *op = &program->ops[i];
 
     if (buffer >= program->nbuffers)
-        return wrong_op(c, i, "reads an array that there is not");
+        return wrong_op(c, i, "reads an array that does not exist");
     if (b->first_op >= i || !writes(&program->ops[b->first_op], buffer))
-        return wrong_op(c, i, "reads an array that no op wrote before");
+        return wrong_op(c, i, "reads an array before any op writes it");
     if (b->last_op < i)
-        return wrong_op(c, i, "reads an array that was freed");
+        return wrong_op(c, i, "reads a freed array");
     if (rank_of(program, &program->ops[b->first_op]) != rank_of(program, op))
-        return wrong_op(c, i, "reads an array that another rank of the pipeline has");
+        return wrong_op(c, i, "reads an array of another pipeline rank");
     return SHD_OK;
 }
 
@@ -101,7 +102,7 @@ static int check_arrays(const struct checked *c, uint32_t i)
     for (uint32_t k = 0; k < op->noutputs && status == SHD_OK; k++)
         if (op->outputs[k] >= c->program->nbuffers ||
             c->program->buffers[op->outputs[k]].first_op != i)
-            status = wrong_op(c, i, "writes an array that is another op's, or none");
+            status = wrong_op(c, i, "writes another op's array, or none");
     return status;
 }
 
@@ -126,12 +127,12 @@ static int check_reshard(const struct checked *c, uint32_t i)
     for (uint8_t a = 0; a < step->naxes; a++)
         axes |= UINT32_C(1) << step->axes[a];
     if (axes & ~c->known)
-        return wrong_op(c, i, "goes along the axis of the stages, or none of the mesh");
+        return wrong_op(c, i, "communicates along the pipeline axis, or an axis not in the mesh");
     if (op->ninputs == 0 || op->ninputs != op->noutputs)
-        return wrong_op(c, i, "has not as many operands as results");
+        return wrong_op(c, i, "has unequal numbers of operands and results");
     if (op->ninputs == 1 && (!is_sharded_as(&c->program->buffers[op->inputs[0]], &step->from) ||
                              !is_sharded_as(&c->program->buffers[op->outputs[0]], &step->to)))
-        return wrong_op(c, i, "has other shards than its step");
+        return wrong_op(c, i, "has shards unlike its reshard step");
     return SHD_OK;
 }
 
@@ -143,12 +144,12 @@ static int check_rows(const struct checked *c, uint32_t i)
     for (uint8_t a = 0; a < rows->naxes; a++)
         axes |= UINT32_C(1) << rows->axes[a];
     return axes & ~c->known
-               ? wrong_op(c, i, "moves rows along the axis of the stages, or none of the mesh")
+               ? wrong_op(c, i, "moves rows along the pipeline axis, or an axis not in the mesh")
                : SHD_OK;
 }
 
-/* A send and its receive have one channel and shards of one kind.  They are on one rank where it
- * has both stages. */
+/* A send and its receive share a channel and a kind of shards, and one rank if the rank has both
+ * stages. */
 static int check_channel(const struct checked *c, uint32_t i)
 {
     const struct program *program = c->program;
@@ -156,15 +157,15 @@ static int check_channel(const struct checked *c, uint32_t i)
     const struct program_op *send, *recv;
 
     if (op->channel >= program->nchannels)
-        return wrong_op(c, i, "has a channel that there is not");
+        return wrong_op(c, i, "has a channel that does not exist");
     send = &program->ops[program->channels[op->channel].send];
     recv = &program->ops[program->channels[op->channel].recv];
     if (send->kind != PROGRAM_SEND || recv->kind != PROGRAM_RECV || (op != send && op != recv))
-        return wrong_op(c, i, "lacks its other end");
+        return wrong_op(c, i, "has a channel without the other end");
     if (program->buffers[send->inputs[0]].dtype != program->buffers[recv->outputs[0]].dtype ||
         !shd_sharding_equal(&program->buffers[send->inputs[0]].sharding,
                             &program->buffers[recv->outputs[0]].sharding))
-        return wrong_op(c, i, "sends other shards than are received");
+        return wrong_op(c, i, "sends shards that differ from the received shards");
     return SHD_OK;
 }
 
@@ -173,15 +174,15 @@ static int check_op(const struct checked *c, uint32_t i)
     const struct program *program = c->program;
     const struct program_op *op = &program->ops[i];
     int status = op->stage < program->nstages ? check_arrays(c, i)
-                                              : wrong_op(c, i, "is of a stage that there is not");
+                                              : wrong_op(c, i, "is of a stage that does not exist");
 
     if (status != SHD_OK)
         return status;
     if (op->cut_axes & ~c->known)
-        return wrong_op(c, i, "is cut by the axis of the stages, or none of the mesh");
+        return wrong_op(c, i, "is sharded by the pipeline axis, or an axis not in the mesh");
     if (i >= program->first_op &&
         op->times != program_part_times((enum program_part)op->part, program->microbatches))
-        return wrong_op(c, i, "does not run once for each microbatch, or once");
+        return wrong_op(c, i, "runs neither once per microbatch nor once per step");
     switch (op->kind) {
     case PROGRAM_RESHARD:
         return check_reshard(c, i);
@@ -292,7 +293,7 @@ static int check_results(const struct checked *c)
         if (b->last_op != program->nops || b->sharding.partial)
             return wrong_buffer(c, result->buffer, "is a result, and freed or a partial sum");
         if (of && (of->dtype != b->dtype || !shd_sharding_equal(&of->sharding, &b->sharding)))
-            return wrong_buffer(c, result->buffer, "does not fit the argument that it replaces");
+            return wrong_buffer(c, result->buffer, "does not match the argument to replace");
     }
     return SHD_OK;
 }

@@ -25,8 +25,8 @@ static void add_sentence(const struct attention_row *row, const struct record *r
         text_addf(out, ", in each of the ring's %u steps, too", row->nsteps);
     else if (row->nsteps > 1)
         text_addf(out,
-                  "; if all wait for the slowest in each of the ring's %u steps, %.0f %% of their "
-                  "time is work",
+                  "; if all wait for the slowest device in each of the ring's %u steps, %.0f %% of "
+                  "their time is work",
                   row->nsteps, 100 * row->lockstep);
 }
 

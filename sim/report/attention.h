@@ -50,7 +50,7 @@ SHD_MUST_CHECK int attention_init(struct attention *out, const struct record *re
                                   struct shd_error *err);
 void attention_fini(struct attention *attention);
 
-#define ATTENTION_EVEN 1.05 /* most / mean below which attention counts as even */
+#define ATTENTION_EVEN 1.05 /* attention is balanced if most / mean is below */
 
 /* Whether all devices have about the same number of pairs (ATTENTION_EVEN). */
 bool attention_is_even(const struct attention_row *row);

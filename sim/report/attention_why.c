@@ -21,7 +21,7 @@ struct viewed {
     const struct attention_row *row;
     const struct program_op *op;
     struct kern_sight sight;
-    int64_t query, nqueries; /* the device's queries, as they lie in memory */
+    int64_t query, nqueries; /* the device's queries, in memory order */
     int64_t batch;           /* the first row of the batch */
 };
 
@@ -236,7 +236,7 @@ static void add_better_order(const struct viewed *v, struct text *out)
     if (which >= 0)
         text_addf(out, "; order %s would give %sthe slowest %.0f %% less",
                   kern_order_name((enum kern_order_kind)which),
-                  best.times < EVEN ? "all nearly as much, and " : "", 100 * (1 - least));
+                  best.times < EVEN ? "all nearly equal work, and " : "", 100 * (1 - least));
 }
 
 /* ---- the sentence ---- */
@@ -249,13 +249,14 @@ static void add_reason(const struct viewed *v, struct text *out)
     if (s->rows > 0)
         add_document(v, out);
     else if (in_place && s->window == 0 && v->query + v->nqueries == s->order.extent)
-        text_add(out, "it has the last tokens of each sequence, which see most");
+        text_add(out, "it has the last tokens of each sequence, which attend to the most keys");
     else if (in_place && s->window > 0 && v->query + 1 >= s->window)
         text_addf(out,
-                  "each of its tokens sees %" PRId64 ", those at the beginning of a sequence fewer",
+                  "each of its tokens attends to %" PRId64
+                  ", tokens at the beginning of a sequence to fewer",
                   s->window);
     else
-        text_add(out, "more of its tiles of scores hold a pair to see");
+        text_add(out, "more of its tiles of scores have an unmasked pair");
 }
 
 void attention_why(const struct attention_row *row, const struct record *record, struct text *out)
@@ -264,7 +265,7 @@ void attention_why(const struct attention_row *row, const struct record *record,
     int32_t position = record_row(record, row->doers[row->most]).first;
 
     if (attention_is_even(row)) {
-        text_add(out, "devices have nearly as much to do");
+        text_add(out, "devices have nearly equal work");
         return;
     }
     text_addf(out, "device %d has %.1fx the mean of attention: ",

@@ -195,7 +195,7 @@ static uint128 sum(const uint128 uses[PROGRAM_NUSES])
 
 /* ---- text ---- */
 
-/* From uses that last the whole step to uses that last one op. */
+/* Uses of memory, from the longest-lived (the whole step) to the shortest (one op). */
 static const enum program_use order[PROGRAM_NUSES] = {
     PROGRAM_PARAMETERS, PROGRAM_GRADIENTS, PROGRAM_OPTIMIZER,   PROGRAM_CACHE,
     PROGRAM_DATA,       PROGRAM_GATHERED,  PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
@@ -307,7 +307,7 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
     double all, room;
 
     if (!h) {
-        text_add(out, "  besides: what a runtime keeps for itself\n");
+        text_add(out, "  not included: the runtime's own memory\n");
         return;
     }
     all = (double)b->peak.peak_bytes * (1 + h->fragmentation) + h->reserved_bytes;
@@ -315,13 +315,13 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
     text_addf(&line, "%s that the runtime keeps",
               units_print_bytes((uint128)h->reserved_bytes).text);
     if (h->fragmentation > 0)
-        text_addf(&line, ", %.0f %% that fragments take", 100 * h->fragmentation);
+        text_addf(&line, ", %.0f %% fragmentation", 100 * h->fragmentation);
     kept = units_print_bytes((uint128)h->memory_bytes);
     if (all <= h->memory_bytes)
         text_addf(&line, "; left of %s: %s", kept.text,
                   units_print_bytes((uint128)(h->memory_bytes - all)).text);
     else
-        text_addf(&line, "; too much for %s", kept.text);
+        text_addf(&line, "; more than %s", kept.text);
     if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
         text_addf(&line, "; -s limits.memory=%s lists what would fit",
                   units_print_bytes_exact((uint64_t)room).text);
@@ -334,7 +334,8 @@ void breakdown_text(const struct breakdown *breakdown, const struct record *reco
     const struct program *program = breakdown->program;
     const struct program_op *op = &program->ops[breakdown->peak.op];
 
-    text_add(out, "\nbreakdown     of the memory of a device");
+    text_add(out, "\n"
+                  "breakdown     of a device's memory");
     if (program->nranks > 1)
         text_addf(out, " of rank %u", breakdown->rank);
     text_addf(out, "; %s of %s parameters\n",

@@ -59,7 +59,7 @@ void breakdown_text(const struct breakdown *breakdown, const struct record *reco
 
 /* {"rank", "op", "phase", "parameters": {"model", "device"}, "at_peak", "most", "before_update",
  * "padding", "activations_at_peak": [{"part", "bytes"}], "transfer", "runtime_bytes"}; all in bytes
- * but for the two counts of parameters; null for what is not there. */
+ * except the two counts of parameters; null: does not apply. */
 void breakdown_json(const struct breakdown *breakdown, const struct record *record,
                     struct json_out *out);
 

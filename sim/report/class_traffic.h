@@ -22,8 +22,8 @@ SHD_MUST_CHECK int class_traffic_init(struct class_traffic *out, const struct re
                                       struct shd_error *err);
 void class_traffic_fini(struct class_traffic *traffic);
 
-/* Devices in words: their coordinates along the axes that do not have all of them, and how many
- * there are; for free().  NULL: no memory. */
+/* Devices in words: their coordinates along the axes that the class does not span, and their number;
+ * for free().  NULL: no memory. */
 char *class_traffic_name(const struct program *program, const struct program_class *devices);
 
 #endif /* REPORT_CLASS_TRAFFIC_H */

@@ -91,7 +91,7 @@ int collectives_print(const struct result *result, size_t id, const struct page_
     if (t.nrows > 0)
         print_rows(&t, id, out);
     else
-        text_add(out, "<p>There are none.</p>\n");
+        text_add(out, "<p>No collectives.</p>\n");
     traffic_fini(&t);
     return SHD_OK;
 }

@@ -35,16 +35,16 @@ struct compare_skipped {
     const char *scenario, *strategy, *why;
 };
 
-/* A result of which another process has the record. */
+/* A result whose record is in another process. */
 struct compare_planned {
     struct figures *row;
-    struct text json; /* its object, where JSON is to be printed */
+    struct text json; /* its JSON object, if JSON is printed */
 };
 
 struct compare {
     const struct result *results;
     size_t nresults; /* one at least */
-    size_t base;     /* number of the result that the others are compared with */
+    size_t base;     /* number of the baseline result of the comparison */
     const struct compare_planned *planned; /* one for each result, which then has no record; or
                                               NULL */
     const struct compare_skipped *skipped;

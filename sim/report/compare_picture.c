@@ -47,15 +47,14 @@ static int choose_asked(size_t used[BARS_QUANTITIES_MAX], size_t *n,
             continue;
         if (*n == BARS_QUANTITIES_MAX)
             return shd_error_set(err, SHD_EINVAL,
-                                 "--columns: a picture has room for the bars of %d columns; "
-                                 "expected fewer",
+                                 "--columns: a picture has at most %d columns; expected fewer",
                                  BARS_QUANTITIES_MAX);
         used[(*n)++] = c;
     }
     if (*n == 0)
-        return shd_error_set(err, SHD_EINVAL,
-                             "--columns: none of these columns has numbers to draw as bars; "
-                             "expected e.g. peak_memory_bytes_most");
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "--columns: no numeric column to draw as bars; expected e.g. peak_memory_bytes_most");
     return SHD_OK;
 }
 
@@ -116,8 +115,8 @@ static void add_value(struct text *out, const struct compare_rows *rows, size_t 
 static void draw(struct text *out, const struct compare_rows *rows, struct words *w,
                  const char **names, struct bars_bar *bars, const size_t *used, size_t nused)
 {
-    const char *notes[2] = {"Bars of a column begin at 0, each column has a scale of its own. "
-                            "Framed: the best of those that are right and fit."};
+    const char *notes[2] = {"Bars begin at 0; each column has its own scale. Framed: the best "
+                            "strategy that is correct and fits."};
     const char *titles[BARS_QUANTITIES_MAX];
     double limits[BARS_QUANTITIES_MAX] = {0};
     struct bars drawing = {.names = names,

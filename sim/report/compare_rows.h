@@ -32,7 +32,7 @@ void compare_add_name(const struct compare_rows *rows, size_t row, struct text *
 /* Whether all strategies compute the same: only then one can be best. */
 bool compare_same_model(const struct compare_rows *rows);
 
-/* Say of strategies that do not by what they differ: "these differ in more than the layout
+/* If strategies do not compute the same, add the difference: "these differ in more than the layout
  * (float32, bfloat16)". */
 void compare_add_different(const struct compare_rows *rows, struct text *out);
 

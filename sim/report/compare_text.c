@@ -103,7 +103,7 @@ static const enum figure_id first_columns[] = {FIGURE_DEVICES,
                                                FIGURE_MODELLED_STEP,
                                                FIGURE_MODELLED_DEVICE_TOKENS,
                                                FIGURE_SEQUENCES,
-                                               FIGURE_MODELLED_MFU,
+                                               FIGURE_MODELLED_MFU_CAUSAL_HALF,
                                                FIGURE_REPLAYED_STEP,
                                                FIGURE_REPLAYED_SPREAD,
                                                FIGURE_VERIFIED,
@@ -398,7 +398,7 @@ static void print_skipped(const struct compare *c, struct text *out)
     size_t from = out->length;
 
     if (c->nskipped)
-        text_add(out, "skipped, as sizes do not divide:");
+        text_add(out, "skipped, sizes not divisible:");
     for (size_t i = 0; i < c->nskipped && !out->failed; i++) {
         if (table_width(text_get(out) + from) + 2 + strlen(c->skipped[i].strategy) >
             LEGEND_COLUMNS) {
@@ -420,7 +420,7 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
 
     text_add(&line, "warning: ");
     compare_add_different(rows, &line);
-    text_add(&line, "; compare only the like:");
+    text_add(&line, "; compare only equal ones:");
     wrap_add(out, LEGEND_COLUMNS, 0, 2, text_get(&line));
     for (size_t i = 0; i < c->nresults; i++) {
         bool known = false;
@@ -488,27 +488,30 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
     if (best)
         text_add(out, "* the best of its column\n");
     if (shown[FIGURE_FLOPS_BALANCE] || shown[FIGURE_PEAK_BALANCE])
-        text_add(out, "balance: mean / max over devices, 1 is even\n");
+        text_add(out, "balance: mean / max over devices; 1 is even\n");
     if (shown[FIGURE_EFFICIENCY])
-        text_add(out, "efficiency: unsharded flops / flops of all devices; below 1 some are "
-                      "redundant\n");
+        text_add(
+            out,
+            "efficiency: unsharded flops / flops of all devices; below 1 work is redundant\n");
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (shown[parts[k]])
             text_addf(out, "%s: the balance of the flops of %s alone\n",
                       figure_table[parts[k]].title, figure_table[parts[k]].title);
     if (shown[FIGURE_BUBBLE])
         wrap_add(out, LEGEND_COLUMNS, 0, 2,
-                 "bubble: part of the step that ranks of a pipeline are idle, by the schedule and "
-                 "as stages are uneven; a flop is the unit of time, transfers take none");
+                 "bubble: idle part of the step of pipeline ranks, from the schedule and uneven "
+                 "stages; measured in flops, without transfers");
     if (shown[FIGURE_REPLAYED_STEP])
-        text_add(out, "replayed: had each device a core of its own; a mean over devices\n");
+        text_add(out, "replayed: with one CPU core per device; a mean over devices\n");
     if (shown[FIGURE_REPLAYED_SPREAD])
-        text_add(out, "spread: of the step; what differs by no more, or by 1 %, is within noise\n");
+        text_add(out,
+                 "spread: of the step; differences up to the spread, or 1 %, are within noise\n");
     if (shown[FIGURE_MODELLED_STEP])
-        text_add(out, "modelled: on the cluster that the scenario names\n");
+        text_add(out, "modelled: on the scenario's cluster\n");
     if (shown[FIGURE_DOMINATED])
-        text_add(out, "dominated: another has no more devices, bytes, peak memory and flops (with\n"
-                      "  what a pipeline is idle), and less of one\n");
+        text_add(out,
+                 "dominated: another strategy has less of one of devices, bytes, peak memory or\n"
+                 "  flops (with the bubble), and no more of the others\n");
 }
 
 static void print_legend(const struct compare_rows *rows, const bool *shown, struct text *out)
@@ -630,7 +633,8 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         }
         text_add(out, "|\n");
     }
-    text_add(out, "\nBold: the best of its column. Replayed: had each device a core of its own.\n");
+    text_add(out, "\n"
+                  "Bold: the best of its column. Replayed: with one CPU core per device.\n");
     text_clear(&value);
     compare_verdict(rows, &value);
     if (value.length > 0) {

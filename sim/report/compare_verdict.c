@@ -121,7 +121,7 @@ static void add_why(const struct compare_rows *rows, size_t winner, size_t secon
 }
 
 /* For a winner that no strategy beats in memory or in bytes received. */
-static const char no_price[] = ".  It needs no more memory and moves no more bytes.";
+static const char no_price[] = ". It needs no more memory and moves no more bytes.";
 
 struct price {
     enum figure_id id;
@@ -165,12 +165,12 @@ static size_t add_costs(const struct compare_rows *rows, size_t winner, size_t s
         is_told[i] = b > 0 && a > b * (1 + NOTABLE);
         if (!is_told[i])
             continue;
-        text_addf(out, "%s%.2fx the %s (", told++ ? ", and " : ".  It costs ", a / b, prices[i].is);
+        text_addf(out, "%s%.2fx the %s (", told++ ? ", and " : ". It costs ", a / b, prices[i].is);
         add_amount(rows, winner, prices[i].id, out);
         text_add(out, " a device)");
     }
     if (number(rows, winner, FIGURE_DEVICES) > number(rows, second, FIGURE_DEVICES))
-        text_addf(out, "%s%.0f devices instead of %.0f", told++ ? ", and " : ".  It costs ",
+        text_addf(out, "%s%.0f devices instead of %.0f", told++ ? ", and " : ". It costs ",
                   number(rows, winner, FIGURE_DEVICES), number(rows, second, FIGURE_DEVICES));
     return told;
 }
@@ -189,7 +189,7 @@ static void add_price(const struct compare_rows *rows, size_t winner, size_t sec
             than = least(rows, prices[i].id, SIZE_MAX);
         if (is_told[i] || number(rows, winner, prices[i].id) <= number(rows, than, prices[i].id))
             continue;
-        text_add(out, surplus++ ? ", and " : ".  It ");
+        text_add(out, surplus++ ? ", and " : ". It ");
         add_surplus(rows, winner, than, &prices[i], out);
     }
     text_add(out, told + surplus ? "." : none);
@@ -203,9 +203,7 @@ static void add_microbatches(const struct compare_rows *rows, size_t winner, siz
     double b = number(rows, second, FIGURE_MICROBATCHES);
 
     if (a < b || a > b)
-        text_addf(out,
-                  "  Their steps have %.0f and %.0f microbatches, so that it is not the layouts "
-                  "alone that differ.",
+        text_addf(out, " Their steps have %.0f and %.0f microbatches: not only the layouts differ.",
                   a, b);
 }
 
@@ -244,16 +242,14 @@ static void add_modelled_ties(const struct compare_rows *rows, size_t winner, st
     double percent = 100 * compare_modelled_error(rows, winner);
 
     add_ties(rows, FIGURE_MODELLED_STEP, winner, out);
-    text_add(out, " have the fastest steps, modelled, within the model's error of each other (");
+    text_add(out, " have the fastest modelled steps, within the model's error of each other (");
     if (is_measured(rows, winner))
         text_addf(out, "%.1f %%", percent);
     else
-        text_addf(
-            out,
-            "no such step of this cluster was measured: %.0f %%, the largest error of clusters "
-            "that were, or more",
-            percent);
-    text_add(out, "): none of them wins by time.  The shortest is ");
+        text_addf(out,
+                  "not validated on this cluster; on validated clusters errors reached %.0f %%",
+                  percent);
+    text_add(out, "): none wins by time. The shortest is ");
 }
 
 static void by_modelled(const struct compare_rows *rows, struct text *out)
@@ -267,7 +263,7 @@ static void by_modelled(const struct compare_rows *rows, struct text *out)
     if (tie)
         add_modelled_ties(rows, winner, out);
     add_name(rows, winner, out);
-    text_add(out, tie ? ": " : " is the fastest, modelled: ");
+    text_add(out, tie ? ": " : " has the fastest modelled step: ");
     add_amount(rows, winner, FIGURE_MODELLED_STEP, out);
     text_add(out, " a step, ");
     add_percent(number(rows, winner, FIGURE_MODELLED_STEP),
@@ -291,14 +287,14 @@ static void by_replayed(const struct compare_rows *rows, size_t winner, struct t
         number(rows, second, FIGURE_REPLAYED_STEP) - number(rows, winner, FIGURE_REPLAYED_STEP);
 
     add_name(rows, winner, out);
-    text_add(out, " is the fastest, replayed: ");
+    text_add(out, " has the fastest replayed step: ");
     add_amount(rows, winner, FIGURE_REPLAYED_STEP, out);
     text_add(out, " a step, ");
     add_percent(number(rows, winner, FIGURE_REPLAYED_STEP),
                 number(rows, second, FIGURE_REPLAYED_STEP), "less", out);
     text_add(out, " than ");
     add_name(rows, second, out);
-    text_add(out, ", by more than noise");
+    text_add(out, ", more than noise");
     add_why(rows, winner, second, replayed_parts, sizeof replayed_parts / sizeof replayed_parts[0],
             gap, out);
     add_price(rows, winner, second, no_price, out);
@@ -347,7 +343,7 @@ static void add_equals(const struct compare_rows *rows, const struct equals *e, 
 }
 
 /* Among strategies that receive the same bytes, name the strategies with the least of another
- * figure, unless all are equal.  If one of them lacks the figure (a step without a pipeline has no
+ * figure, unless all are equal. If one of them lacks the figure (a step without a pipeline has no
  * bubble), none is named. */
 static void add_least(const struct compare_rows *rows, const struct equals *same, enum figure_id id,
                       const char *what, struct text *out)
@@ -364,7 +360,7 @@ static void add_least(const struct compare_rows *rows, const struct equals *same
     }
     if (count_equals(rows, &best) == count_equals(rows, same))
         return;
-    text_addf(out, "  The least %s of these: ", what);
+    text_addf(out, " The least %s of these: ", what);
     add_equals(rows, &best, out);
     text_add(out, ", ");
     compare_add_value(out, rows, best.row, id);
@@ -394,7 +390,7 @@ static void tell_same(const struct compare_rows *rows, struct text *out)
     const struct equals all = {{0}, 0, 0};
 
     add_equals(rows, &all, out);
-    text_add(out, " come to the same in every figure: ");
+    text_add(out, " have equal figures: ");
     if (known(rows, 0, FIGURE_MODELLED_STEP)) {
         add_amount(rows, 0, FIGURE_MODELLED_STEP, out);
         text_add(out, " a step, modelled; ");
@@ -402,7 +398,7 @@ static void tell_same(const struct compare_rows *rows, struct text *out)
     add_amount(rows, 0, FIGURE_RECEIVED_MOST, out);
     text_add(out, " received and ");
     add_amount(rows, 0, FIGURE_PEAK_MOST, out);
-    text_add(out, " of memory a device.  They seem to be one layout.");
+    text_add(out, " of memory per device. They are probably the same layout.");
 }
 
 static void by_bytes(const struct compare_rows *rows, struct text *out)
@@ -424,7 +420,7 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
         return;
     }
     add_equals(rows, &same, out);
-    text_add(out, " receive the same, ");
+    text_add(out, " receive equal bytes, ");
     add_amount(rows, winner, FIGURE_RECEIVED_MOST, out);
     text_add(out, " a device.");
     add_least(rows, &same, FIGURE_PEAK_MOST, "peak memory", out);
@@ -435,12 +431,11 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
 static void by_noise(const struct compare_rows *rows, size_t winner, struct text *out)
 {
     add_ties(rows, FIGURE_REPLAYED_STEP, winner, out);
-    text_add(out, " have the fastest steps, within noise of each other: none of them wins by "
-                  "time.  ");
+    text_add(out, " have the fastest steps, within noise of each other: none wins by time. ");
     by_bytes(rows, out);
 }
 
-/* Nothing is right and fits: name the strategy that needs least memory.  A list of changes that
+/* Nothing is right and fits: name the strategy that needs least memory. A list of changes that
  * would make it fit tells elsewhere how far it is from fitting. */
 static void none_is_good(const struct compare_rows *rows, struct text *out)
 {
@@ -449,7 +444,7 @@ static void none_is_good(const struct compare_rows *rows, struct text *out)
     for (size_t i = 1; i < rows->compare->nresults; i++)
         if (number(rows, i, FIGURE_PEAK_MOST) < number(rows, nearest, FIGURE_PEAK_MOST))
             nearest = i;
-    text_add(out, "no strategy is right and fits; ");
+    text_add(out, "no strategy is correct and fits; ");
     add_name(rows, nearest, out);
     text_add(out, " needs the least memory, ");
     add_amount(rows, nearest, FIGURE_PEAK_MOST, out);
@@ -492,7 +487,7 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
         return;
     if (!compare_same_model(rows)) {
         compare_add_different(rows, out);
-        text_add(out, ", so that none of them wins.");
+        text_add(out, ": no winner.");
         return;
     }
     if (ngood == 0) {
@@ -501,7 +496,7 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
     }
     if (ngood == 1) {
         add_name(rows, least(rows, FIGURE_PEAK_MOST, SIZE_MAX), out);
-        text_add(out, " is the only one that is right and fits.");
+        text_add(out, " is the only strategy that is correct and fits.");
         return;
     }
     if (are_same(rows)) {

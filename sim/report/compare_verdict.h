@@ -13,7 +13,7 @@
 
 #include "report/compare_rows.h"
 
-/* Append sentences; nothing where there is one strategy only.  A lack of memory is in `out`. */
+/* Append sentences; nothing for a single strategy.  Without memory `out` has failed. */
 void compare_verdict(const struct compare_rows *rows, struct text *out);
 
 /* The column on which the verdict rests; NFIGURES: none. */

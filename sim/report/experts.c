@@ -278,7 +278,7 @@ void experts_why(const struct experts_row *row, const struct record *record, str
     const char *one = copies ? "a copy of expert" : "expert", *all = copies ? "copies" : "experts";
 
     if (row->ranks.n > 1 && experts_are_even(row))
-        text_addf(out, "devices have as many rows, within %.0f %%", 100 * (EVEN - 1));
+        text_addf(out, "devices have equal rows, within %.0f %%", 100 * (EVEN - 1));
     else if (row->ranks.n == 1)
         text_addf(out, "each device has all %s; %s %" PRIu32 " has %.1fx the mean", all, one,
                   expert, row->experts.times);
@@ -306,13 +306,13 @@ static void print_row(const struct experts_row *row, const struct record *record
                   (int)shd_mesh_device_id(record->program->mesh, (int32_t)row->received.most),
                   row->received.times, units_print_bytes((uint128)row->received.mean).text);
     if (row->links.n > 0)
-        text_addf(&t,
-                  "; at most %s go from one device to another (%d to %d), %.1fx the mean of such "
-                  "pairs",
-                  units_print_bytes(row->links.most.bytes).text,
-                  (int)shd_mesh_device_id(record->program->mesh, row->links.most.from),
-                  (int)shd_mesh_device_id(record->program->mesh, row->links.most.to),
-                  (double)row->links.most.bytes / row->links.mean_bytes);
+        text_addf(
+            &t,
+            "; at most %s go from one device to another (%d to %d), %.1fx the mean of these pairs",
+            units_print_bytes(row->links.most.bytes).text,
+            (int)shd_mesh_device_id(record->program->mesh, row->links.most.from),
+            (int)shd_mesh_device_id(record->program->mesh, row->links.most.to),
+            (double)row->links.most.bytes / row->links.mean_bytes);
     wrap_add(out, LINE_COLUMNS, VALUE_COLUMN, VALUE_COLUMN, text_get(&t));
     text_drop(out, &t);
 }

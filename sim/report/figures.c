@@ -6,6 +6,7 @@
 
 #include "report/figures.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -30,16 +31,16 @@ const struct figure_row figure_table[NFIGURES] = {
     [FIGURE_RECEIVED_MOST] = {"received_bytes_most", "received by a device", BYTES, "a device",
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 5,
         .was = "received_bytes_of_device"},
-    [FIGURE_BYTES_TIMES] = {"received_bytes_ratio", "bytes received by a device, to the base's",
+    [FIGURE_BYTES_TIMES] = {"received_bytes_ratio", "bytes received by a device / the base's",
         BASE, "bytes", .unit = FIGURE_TIMES, .origin = FIGURE_COMPARED, .less = "fewer",
         .more = "more"},
-    [FIGURE_MEMORY_TIMES] = {"peak_memory_ratio", "peak memory of a device, to the base's", BASE,
+    [FIGURE_MEMORY_TIMES] = {"peak_memory_ratio", "peak memory of a device / the base's", BASE,
         "peak memory", .unit = FIGURE_TIMES, .origin = FIGURE_COMPARED, .less = "less",
         .more = "more"},
     [FIGURE_STEP_TIMES] = {"replayed_step_ratio", "replayed step, to the base's", BASE,
         "replayed step", .unit = FIGURE_TIMES, .origin = FIGURE_COMPARED, .less = "faster",
         .more = "slower"},
-    [FIGURE_DOMINATED] = {"dominated_by", "strategy that needs no more of anything", "",
+    [FIGURE_DOMINATED] = {"dominated_by", "strategy that dominates this one", "",
         "dominated by", .unit = FIGURE_TEXT, .origin = FIGURE_COMPARED},
     [FIGURE_RECEIVED] = {"received_bytes", "total received", BYTES, "in total",
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 3, .judged = true},
@@ -55,13 +56,13 @@ const struct figure_row figure_table[NFIGURES] = {
         .origin = FIGURE_COUNTED, .better = -1, .kept = 7, .judged = true, .was = "flops_max"},
     [FIGURE_FLOPS] = {"flops", "flops of all devices", "flops", NULL, .unit = FIGURE_COUNT,
         .origin = FIGURE_COUNTED, .better = -1, .kept = 8},
-    [FIGURE_MODEL_FLOPS] = {"model_flops", "flops of the model, as MFU counts them", "flops", NULL,
+    [FIGURE_MODEL_FLOPS] = {"model_flops", "flops of the model, with causal attention counted in full", "flops", NULL,
         .unit = FIGURE_COUNT, .origin = FIGURE_COUNTED},
     [FIGURE_FLOPS_BALANCE] = {"flops_balance", "mean / most flops of the devices", "flops",
         "balance", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
-    [FIGURE_ATTENTION] = {"attention_balance", "mean / most flops of the devices in attention",
+    [FIGURE_ATTENTION] = {"attention_balance", "mean / maximum attention flops of devices",
         "flops", "attention", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
-    [FIGURE_EXPERTS] = {"expert_balance", "mean / most flops of the devices in experts", "flops",
+    [FIGURE_EXPERTS] = {"expert_balance", "mean / maximum expert flops of devices", "flops",
         "experts", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
     [FIGURE_EFFICIENCY] = {"flops_efficiency", "flops of the unsharded step / flops of all devices",
         "flops", "efficiency", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
@@ -72,31 +73,30 @@ const struct figure_row figure_table[NFIGURES] = {
         .was = "peak_memory_bytes"},
     [FIGURE_PEAK_TOTAL] = {"peak_memory_bytes_total", "peak memory of all devices", PEAK, NULL,
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 6},
-    [FIGURE_PEAK_BALANCE] = {"peak_memory_balance", "mean / most peak memory of the devices", PEAK,
+    [FIGURE_PEAK_BALANCE] = {"peak_memory_balance", "mean / maximum peak memory of devices", PEAK,
         "balance", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
     [FIGURE_OFFLOADED] = {"offloaded_bytes", "bytes copied between devices and hosts", HOST,
         "copied", .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1},
-    [FIGURE_TO_HOST_MOST] = {"to_host_bytes_most", "bytes that a device copies to its host", HOST,
+    [FIGURE_TO_HOST_MOST] = {"to_host_bytes_most", "bytes copied from a device to its host", HOST,
         NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1},
-    [FIGURE_FROM_HOST_MOST] = {"from_host_bytes_most", "bytes that a device copies from its host",
+    [FIGURE_FROM_HOST_MOST] = {"from_host_bytes_most", "bytes copied from the host to a device",
         HOST, NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1},
     [FIGURE_HOST_PEAK_MOST] = {"host_memory_bytes_most", "memory of the host for a device", HOST,
         "memory", .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1},
     [FIGURE_PEAK_WORST] = {"peak_memory_bytes_worst_routing",
-        "peak memory of a device with room for all tokens at each expert, where a plan assumes that "
-        "experts get as many each", PEAK, NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED,
+        "peak memory of a device if every expert may get all tokens; a plan assumes uniform routing", PEAK, NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED,
         .better = -1},
-    [FIGURE_CACHE_MOST] = {"cache_bytes_most", "cache of a device", "cache", "a device",
+    [FIGURE_CACHE_MOST] = {"cache_bytes_most", "KV cache of a device", "cache", "a device",
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 9, .judged = true},
-    [FIGURE_CACHE_TOTAL] = {"cache_bytes", "cache of all devices", "cache", NULL,
+    [FIGURE_CACHE_TOTAL] = {"cache_bytes", "KV cache of all devices", "cache", NULL,
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1},
     [FIGURE_CACHE_TOKEN] = {"cache_bytes_per_token",
-        "what all devices keep of a token of one sequence", "cache", "a token",
+        "KV cache of all devices per token of a sequence", "cache", "a token",
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 10, .judged = true},
     [FIGURE_SEQUENCES] = {"sequences_that_fit",
-        "sequences whose cache fits in the devices' memory, in all", "cache", "sequences",
+        "sequences whose KV cache fits in the memory of all devices", "cache", "sequences",
         .unit = FIGURE_COUNT, .origin = FIGURE_COUNTED, .better = 1},
-    [FIGURE_FITS] = {"fits", "whether it fits in memory", PEAK, "fits", .unit = FIGURE_TEXT},
+    [FIGURE_FITS] = {"fits", "whether the step fits in memory", PEAK, "fits", .unit = FIGURE_TEXT},
     [FIGURE_REPLAYED_STEP] = {"replayed_step_seconds", "replayed step", "replayed", "step",
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1},
     [FIGURE_REPLAYED_SPREAD] = {"replayed_step_spread", "spread of the replayed steps", "replayed",
@@ -115,33 +115,37 @@ const struct figure_row figure_table[NFIGURES] = {
         "communication of a device, hidden or not, replayed", "replayed", NULL,
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1},
     [FIGURE_REPLAYED_EXPOSED_HOST] = {"replayed_exposed_host_seconds",
-        "time that a device waits for its host, replayed", "replayed", NULL,
+        "exposed host transfers of a device, replayed", "replayed", NULL,
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1, .optional = true},
     [FIGURE_MODELLED_STEP] = {"modelled_step_seconds", "modelled step", "modelled", "step",
         .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .kept = 1, .judged = true,
         IN_PLAN(step_s)},
-    [FIGURE_MODELLED_MFU] = {"modelled_mfu", "modelled MFU", "modelled", "MFU",
-        .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, .better = 1, IN_PLAN(mfu)},
+    [FIGURE_MODELLED_MFU] = {"modelled_mfu", "modelled MFU, causal attention counted in full",
+        "modelled", NULL, .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, .better = 1,
+        IN_PLAN(mfu)},
+    [FIGURE_MODELLED_MFU_CAUSAL_HALF] = {"modelled_mfu_causal_half",
+        "modelled MFU, causal attention counted half, as Megatron-LM does", "modelled", "MFU",
+        .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, .better = 1, IN_PLAN(mfu_causal_half)},
     [FIGURE_MODELLED_HFU] = {"modelled_hfu", "modelled HFU", "modelled", NULL, .unit = FIGURE_SHARE,
         .origin = FIGURE_MODELLED, IN_PLAN(hfu)},
-    [FIGURE_MODELLED_TOKENS] = {"modelled_tokens_per_second", "modelled tokens a second",
+    [FIGURE_MODELLED_TOKENS] = {"modelled_tokens_per_second", "modelled tokens/s",
         "modelled", NULL, .unit = FIGURE_RATE, .origin = FIGURE_MODELLED, .better = 1,
         IN_PLAN(tokens_per_s)},
     [FIGURE_MODELLED_DEVICE_TOKENS] = {"modelled_tokens_per_second_per_device",
-        "modelled tokens a second of a device, of a step that serves", "modelled", "tokens/s/device",
+        "modelled tokens/s per device of a serving step", "modelled", "tokens/s/device",
         .unit = FIGURE_RATE, .origin = FIGURE_MODELLED, .better = 1, .optional = true},
-    [FIGURE_MODELLED_TOKEN] = {"modelled_token_seconds", "modelled time of a token of a decode",
+    [FIGURE_MODELLED_TOKEN] = {"modelled_token_seconds", "modelled time per token of a decode step",
         "modelled", "a token", .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1,
         .optional = true},
     [FIGURE_MODELLED_MBU] = {"modelled_mbu",
-        "share of the memory's bandwidth that a step which serves uses", "modelled", "MBU",
+        "share of the memory bandwidth used by a serving step", "modelled", "MBU",
         .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, .better = 1, .optional = true},
-    [FIGURE_MODELLED_BOUND] = {"modelled_bound_by", "what bounds a modelled step that serves",
+    [FIGURE_MODELLED_BOUND] = {"modelled_bound_by", "bound of a modelled serving step",
         "modelled", "bound by", .unit = FIGURE_TEXT, .origin = FIGURE_MODELLED},
     [FIGURE_MODELLED_COMPUTE] = {"modelled_compute_seconds", "modelled computations of a device",
         "modelled", NULL, .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1,
         IN_PLAN(compute_s)},
-    [FIGURE_MODELLED_MATMUL] = {"modelled_matmul_seconds", "modelled products of a device",
+    [FIGURE_MODELLED_MATMUL] = {"modelled_matmul_seconds", "modelled matmuls of a device",
         "modelled", NULL, .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1},
     [FIGURE_MODELLED_ATTENTION] = {"modelled_attention_seconds", "modelled attention of a device",
         "modelled", NULL, .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1},
@@ -154,7 +158,7 @@ const struct figure_row figure_table[NFIGURES] = {
         "modelled exposed communication", "modelled", "exposed", .unit = FIGURE_SECONDS,
         .origin = FIGURE_MODELLED, .better = -1, IN_PLAN(exposed_s)},
     [FIGURE_MODELLED_EXPOSED_HOST] = {"modelled_exposed_host_seconds",
-        "exposed host transfers, and the host's update, modelled", "modelled", "host",
+        "exposed host transfers and host update, modelled", "modelled", "host",
         .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .optional = true},
     [FIGURE_MODELLED_TO_HOST] = {"modelled_to_host_seconds",
         "copies from a device to its host, hidden or not, modelled", "modelled", NULL,
@@ -177,7 +181,7 @@ const struct figure_row figure_table[NFIGURES] = {
     [FIGURE_MODELLED_HOST_MEMORY] = {"modelled_host_memory_bytes", "memory of a node's host",
         "modelled", NULL, .unit = FIGURE_BYTES, .origin = FIGURE_MODELLED, .better = -1,
         .optional = true},
-    [FIGURE_MODELLED_ERROR] = {"modelled_expected_error", "error to expect of the modelled step",
+    [FIGURE_MODELLED_ERROR] = {"modelled_expected_error", "expected error of the modelled step",
         "modelled", NULL, .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, IN_PLAN(expected_error)},
     [FIGURE_MEASURED_STEP] = {"measured_step_seconds", "measured step", "measured", NULL,
         .unit = FIGURE_SECONDS, .origin = FIGURE_MEASURED},
@@ -189,13 +193,13 @@ const struct figure_row figure_table[NFIGURES] = {
         .unit = FIGURE_SECONDS, .origin = FIGURE_MEASURED},
     [FIGURE_VERIFIED] = {"verified", "whether the numbers are right", "", "verified",
         .unit = FIGURE_TEXT},
-    [FIGURE_LARGEST_ERROR] = {"largest_error", "largest error, as a part of its bound", "", "error",
+    [FIGURE_LARGEST_ERROR] = {"largest_error", "largest error relative to its bound", "", "error",
         .unit = FIGURE_ERROR},
     [FIGURE_BY_AXIS] = {"received_by_axis", "bytes received by axis", BYTES, "by axis",
         .unit = FIGURE_TEXT},
     [FIGURE_BY_OP] = {"received_by_op", "bytes received by op", BYTES, "by op",
         .unit = FIGURE_TEXT},
-    [FIGURE_WHY] = {"why_uneven", "why devices are loaded unevenly", "", NULL, .unit = FIGURE_TEXT},
+    [FIGURE_WHY] = {"why_uneven", "reason for uneven load of devices", "", NULL, .unit = FIGURE_TEXT},
 };
 /* clang-format on */
 
@@ -204,7 +208,8 @@ const char *figure_unit_name(enum figure_unit unit)
     static const char *const names[FIGURE_NUNITS] = {
         [FIGURE_TEXT] = "text",     [FIGURE_COUNT] = "number",    [FIGURE_BYTES] = "bytes",
         [FIGURE_RATIO] = "ratio",   [FIGURE_SECONDS] = "seconds", [FIGURE_SHARE] = "fraction",
-        [FIGURE_RATE] = "a second", [FIGURE_ERROR] = "relative",  [FIGURE_TIMES] = "ratio"};
+        [FIGURE_RATE] = "a second", [FIGURE_MEAN] = "number",     [FIGURE_ERROR] = "relative",
+        [FIGURE_TIMES] = "ratio"};
 
     return names[unit];
 }
@@ -241,9 +246,9 @@ bool figure_is_whole(enum figure_id id)
     return figure_table[id].unit == FIGURE_COUNT || figure_table[id].unit == FIGURE_BYTES;
 }
 
-void figure_add_number(struct text *out, enum figure_id id, uint128 whole, double number)
+void figure_unit_add(struct text *out, enum figure_unit unit, uint128 whole, double number)
 {
-    switch (figure_table[id].unit) {
+    switch (unit) {
     case FIGURE_BYTES:
         text_add(out, units_print_bytes(whole).text);
         break;
@@ -262,6 +267,12 @@ void figure_add_number(struct text *out, enum figure_id id, uint128 whole, doubl
     case FIGURE_RATE:
         text_addf(out, "%.0f", number);
         break;
+    case FIGURE_MEAN:
+        if (number < 1000)
+            text_addf(out, "%.3g", number);
+        else
+            text_add(out, units_print_count((uint128)llround(number)).text);
+        break;
     case FIGURE_ERROR:
         text_addf(out, "%.1e", number);
         break;
@@ -270,6 +281,18 @@ void figure_add_number(struct text *out, enum figure_id id, uint128 whole, doubl
     case FIGURE_NUNITS:
         break;
     }
+}
+
+void figure_add_number(struct text *out, enum figure_id id, uint128 whole, double number)
+{
+    figure_unit_add(out, figure_table[id].unit, whole, number);
+}
+
+void figure_add_modelled(struct text *out, enum figure_id id, const struct modelled_figures *from)
+{
+    double value = *(const double *)(const void *)((const char *)from + figure_table[id].modelled);
+
+    figure_add_number(out, id, (uint128)value, value);
 }
 
 static void write_number(struct json_out *out, const char *key, const struct figures *figures,

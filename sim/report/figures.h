@@ -3,9 +3,8 @@
  *
  * A figure has one key, one meaning, one unit and one label wherever it is printed.  A key ends in
  * "_most" if the figure is that of the device with the most of it (its label says "a device"), and
- * begins with where the figure is from if it was measured, replayed or modelled.  In JSON, figures
- * of one origin are in an object of their own ("time.modelled"), where their keys lack that
- * beginning.
+ * begins with the figure's origin if it was measured, replayed or modelled.  In JSON, figures of one
+ * origin are in an object of their own ("time.modelled"), where their keys lack the origin.
  *
  * Thread class: owned by one thread; the table is constant.
  *
@@ -31,6 +30,7 @@ enum figure_unit {
     FIGURE_SECONDS,
     FIGURE_SHARE, /* a fraction, shown in percent */
     FIGURE_RATE,  /* in a second */
+    FIGURE_MEAN,  /* of any size: shown with three digits */
     FIGURE_ERROR, /* relative */
     FIGURE_TIMES, /* this strategy's value / the base's, said in words: "1.80x fewer" */
     FIGURE_NUNITS
@@ -46,7 +46,7 @@ enum figure_origin {
     FIGURE_NORIGINS
 };
 
-/* In the order in which tables print them. */
+/* Figures, in the order of the columns of tables. */
 enum figure_id {
     FIGURE_SCENARIO,
     FIGURE_STRATEGY,
@@ -95,6 +95,7 @@ enum figure_id {
     FIGURE_REPLAYED_EXPOSED_HOST,
     FIGURE_MODELLED_STEP,
     FIGURE_MODELLED_MFU,
+    FIGURE_MODELLED_MFU_CAUSAL_HALF,
     FIGURE_MODELLED_HFU,
     FIGURE_MODELLED_TOKENS,
     FIGURE_MODELLED_DEVICE_TOKENS,
@@ -144,8 +145,8 @@ struct figure_row {
     bool judged;             /* by the verdict on a changed layout */
     bool in_plan;            /* a double of struct modelled_figures, at offset `modelled` */
     size_t modelled;
-    bool optional;   /* not told, not even as null, where it is not known */
-    const char *was; /* key that stood for this figure in former versions; NULL: none */
+    bool optional;   /* omitted if unknown, not printed as null */
+    const char *was; /* the figure's key in former versions; NULL: none */
 };
 
 extern const struct figure_row figure_table[NFIGURES];
@@ -154,19 +155,24 @@ extern const struct figure_row figure_table[NFIGURES];
 const char *figure_origin_prefix(enum figure_origin origin);
 const char *figure_short_key(enum figure_id id);
 
-/* The figure with this rank among those that baselines keep; NFIGURES: none has it. */
+/* The figure of this rank among the figures of baselines; NFIGURES: none. */
 enum figure_id figure_kept(int rank);
 
 /* Whether the figure is a whole number. */
 bool figure_is_whole(enum figure_id id);
 
-/* Add a number as its unit is shown to people: "1.16 MiB", "7.1 %". */
+/* Add a number as its unit is shown to people: "1.16 MiB", "7.1 %"; `whole` is the value of units
+ * that are whole.  figure_add_number(): of a figure. */
+void figure_unit_add(struct text *out, enum figure_unit unit, uint128 whole, double number);
 void figure_add_number(struct text *out, enum figure_id id, uint128 whole, double number);
+
+/* Add a figure whose row has `in_plan`, with its value in `from`. */
+void figure_add_modelled(struct text *out, enum figure_id id, const struct modelled_figures *from);
 
 struct figure_value {
     bool known;
     uint128 whole;    /* FIGURE_COUNT, FIGURE_BYTES */
-    double number;    /* set for these units, too, and for all others */
+    double number;    /* all units, FIGURE_COUNT and FIGURE_BYTES included */
     struct text text; /* FIGURE_TEXT */
 };
 
@@ -180,8 +186,7 @@ void figures_set_whole(struct figures *figures, enum figure_id id, uint128 value
 void figures_set_number(struct figures *figures, enum figure_id id, double value);
 void figures_set_text(struct figures *figures, enum figure_id id, const char *text);
 
-/* Set what the rows of modelled figures read from `from`; figures that are negative there are not
- * known. */
+/* Set all figures with `in_plan` from `from`; negative values are unknown. */
 void figures_set_modelled(struct figures *figures, const struct modelled_figures *from);
 
 struct result;
@@ -193,7 +198,7 @@ struct traffic;
 SHD_MUST_CHECK int figures_set(struct figures *figures, const struct result *result,
                                const struct traffic *traffic, struct shd_error *err);
 
-/* The same without traffic at hand, and with the reason. */
+/* Like figures_set(), but sums up the traffic itself, and includes the reason. */
 SHD_MUST_CHECK int figures_init(struct figures *figures, const struct result *result,
                                 struct shd_error *err);
 void figures_fini(struct figures *figures);

@@ -45,7 +45,7 @@ static void add_heads(struct table *table, const char *what)
 static void add_tried(const struct fit *fit, struct text *out)
 {
     text_addf(out, "of %u changed plan%s%s", fit->nplans, fit->nplans == 1 ? "" : "s",
-              fit->cut ? ", after which no more were made" : "");
+              fit->cut ? ", the limit of the search" : "");
 }
 
 void fit_text(const struct fit *fit, struct text *out)
@@ -80,7 +80,7 @@ void fit_sentence(const struct fit *fit, struct text *out)
         text_add(out, "none fits ");
         add_tried(fit, out);
         if (fit->least.nsets > 0) {
-            text_add(out, "; the nearest is -s ");
+            text_add(out, "; the closest is -s ");
             add_one(&fit->least, out);
         }
         return;
@@ -97,7 +97,7 @@ void fit_unit(uint64_t limit_bytes, struct text *out)
 {
     if (limit_bytes > 0 && limit_bytes < WITHOUT_UNIT)
         text_addf(out,
-                  "the limit is %" PRIu64 " bytes, as a number without a unit is; was %" PRIu64
+                  "the limit is %" PRIu64 " bytes (no unit means bytes); was %" PRIu64
                   "GiB meant?",
                   limit_bytes, limit_bytes);
 }

@@ -29,10 +29,10 @@ struct fit_change {
 struct fit {
     bool wanted;                                /* the step does not fit; else the other fields are
                                                    not set */
-    struct fit_change changes[FIT_CHANGES_MAX]; /* changes that make it fit, cheapest first */
+    struct fit_change changes[FIT_CHANGES_MAX]; /* changes that make the step fit, cheapest first */
     uint32_t nchanges;
     struct fit_change
-        least;       /* without such: the change that needs least; nsets 0: none needs less */
+        least;       /* if no change fits: the change with the least need; nsets 0: none needs less */
     uint32_t nplans; /* number of changed scenarios that were planned */
     bool cut;        /* not all changes were planned */
 };
@@ -44,7 +44,7 @@ void fit_text(const struct fit *fit, struct text *out);
  * ...". */
 void fit_sentence(const struct fit *fit, struct text *out);
 
-/* "the limit is 80 bytes, as a number without a unit is; was 80GiB meant?" if a limit in bytes is
+/* "the limit is 80 bytes (no unit means bytes); was 80GiB meant?" if a limit in bytes is
  * so small that a unit must have been forgotten; else nothing. */
 void fit_unit(uint64_t limit_bytes, struct text *out);
 

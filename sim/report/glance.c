@@ -84,7 +84,7 @@ static const char *badge_of(const struct glance *g, size_t row)
     if (g->decides == NFIGURES || (row != g->order[0] && !is_tie(g, row)))
         return "";
     if (g->decides == FIGURE_PEAK_MOST)
-        return "the only one that is right and fits";
+        return "the only strategy that is correct and fits";
     if (ties)
         return bytes ? "ties for the fewest bytes" : "ties for the fastest";
     return bytes ? "fewest bytes" : "fastest";
@@ -128,7 +128,7 @@ static void choose_columns(struct glance *g, struct text *out)
             g->columns[g->ncolumns++] = figures[k];
             continue;
         }
-        text_addf(out, "<p>All have the same %s: ", figure_table[figures[k]].label);
+        text_addf(out, "<p>Equal %s: ", figure_table[figures[k]].label);
         add_value(g, 0, figures[k], out);
         text_add(out, ".</p>\n");
     }
@@ -182,8 +182,7 @@ static void print_table(const struct glance *g, struct text *out)
     size_t n = g->rows->compare->nresults, shown = n < ROWS_SHOWN_MAX ? n : ROWS_SHOWN_MAX;
 
     text_add(out, "<div class=wide role=region aria-label=\"Strategies at a glance\" tabindex=0>\n"
-                  "<table class=glance><caption>Bars of a column begin at 0; * is the best of "
-                  "it.");
+                  "<table class=glance><caption>Bars begin at 0; * is the best of the column.");
     if (shown < n)
         text_addf(out, " The first %zu of %zu.", shown, n);
     text_add(out, "</caption>\n<thead><tr><th scope=col>strategy</th>");
@@ -207,7 +206,8 @@ size_t glance_print(const struct compare_rows *rows, struct text *out)
         out->failed = true;
     } else if (rows->compare->nresults > 1) {
         first = g.order[0];
-        text_add(out, "<section aria-labelledby=glance>\n<h2 id=glance>From the best on</h2>\n");
+        text_add(out, "<section aria-labelledby=glance>\n"
+                      "<h2 id=glance>Best first</h2>\n");
         choose_columns(&g, out);
         if (g.ncolumns > 0)
             print_table(&g, out);

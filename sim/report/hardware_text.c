@@ -71,7 +71,7 @@ static void add_compute(const struct hardware *h, struct text *out, size_t width
             continue;
         text_addf(&line, "%s: ", shd_dtype_name((enum shd_dtype)d));
         add_flops(&line, flops);
-        text_addf(&line, "; bound by memory below %.4g operations a byte", intensity);
+        text_addf(&line, "; memory-bound below %.4g operations/byte", intensity);
         text_addf(&line, " (weights: below %.4g rows",
                   intensity * (double)shd_dtype_size((enum shd_dtype)d) / 2);
         if (shd_dtype_size((enum shd_dtype)d) == 2)
@@ -92,7 +92,8 @@ static void add_tier(const struct hardware *h, const struct hardware_tier *tier,
         for (int d = 0; d < tier->ndims; d++)
             text_addf(t, "%s%" PRId64, d ? " x " : "", tier->dims[d]);
         if (tier->wrap_multiple > 0)
-            text_addf(t, " (axes of a multiple of %" PRId64 " are rings)", tier->wrap_multiple);
+            text_addf(t, " (axes that are a multiple of %" PRId64 " are rings)",
+                      tier->wrap_multiple);
     } else if (tier->devices > 0) {
         text_addf(t, " into a device, %" PRId64 " devices", tier->devices);
     } else {
@@ -102,7 +103,7 @@ static void add_tier(const struct hardware *h, const struct hardware_tier *tier,
     add_seconds(t, tier->latency_s);
     text_addf(t, ", %s ", tier->torus ? "hop" : "step");
     add_seconds(t, tier->step_s);
-    text_addf(t, "; %.4g bfloat16 operations in the time of a byte%s",
+    text_addf(t, "; %.4g bfloat16 operations per byte%s",
               hardware_flops_per_s(h, SHD_BF16) / (ways * tier->bytes_per_s),
               tier->torus ? " by a ring, both ways" : "");
 }
@@ -113,9 +114,7 @@ static void add_kernels(const struct hardware *h, struct text *t)
 
     text_add(t, "kernels: launch ");
     add_seconds(t, k->launch_s);
-    text_addf(t,
-              "; of the peak: products %.3g, attention %.3g, its gradient %.3g; of the memory's "
-              "rate %.3g",
+    text_addf(t, "; efficiency: matmuls %.3g, attention %.3g, its gradient %.3g, memory %.3g",
               k->matmul_efficiency, k->attention_efficiency, k->attention_backward_efficiency,
               k->memory_efficiency);
     if (k->units && k->tile_m && k->tile_n)
@@ -158,8 +157,8 @@ static void add_validation(const struct hardware_validation *v, struct text *t)
 {
     text_addf(t,
               "validated: %s, %" PRId64
-              " rows: step times within %.1f %% (%.1f %% cross-validated), "
-              "models of %.3g to %.3g parameters on %" PRId64 " to %" PRId64 " devices",
+              " rows: step times within %.1f %% (%.1f %% cross-validated), models of %.3g to %.3g "
+              "parameters on %" PRId64 " to %" PRId64 " devices",
               v->set, v->rows, 100 * v->mape, 100 * v->cross_validated_mape, v->parameters_least,
               v->parameters_most, v->devices_least, v->devices_most);
     text_addf(t, " and sequences of %" PRId64 " to %" PRId64, v->length_least, v->length_most);
@@ -193,7 +192,7 @@ static void add_named(const struct kernel_models *models, enum kernel_kind kind,
 /* The models of measured kernels, with the median of their errors. */
 static void add_models(const struct kernel_models *models, struct text *t)
 {
-    const char *between = "measured kernels, off by (median, of shapes not fitted to): ";
+    const char *between = "measured kernels, median error on held-out shapes: ";
 
     for (size_t i = 0; models && i < models->n; i++) {
         const struct kernel_model *m = &models->items[i];
@@ -223,9 +222,9 @@ void hardware_figures(const struct hardware *h, struct text *out, size_t width)
     add_bytes(&t, h->memory_bytes);
     text_add(&t, " at ");
     add_rate(&t, h->memory_bytes_per_s);
-    text_add(&t, ", of which the runtime keeps ");
+    text_add(&t, ", of which the runtime uses ");
     add_bytes(&t, h->reserved_bytes);
-    text_addf(&t, " and %.3g of what is in use", h->fragmentation);
+    text_addf(&t, " and %.3g of the memory in use", h->fragmentation);
     add_line(out, width, &t);
     add_kernels(h, &t);
     add_line(out, width, &t);
@@ -244,5 +243,5 @@ void hardware_figures(const struct hardware *h, struct text *out, size_t width)
         add_line(out, width, &t);
     }
     if (h->nvalidations == 0)
-        text_add(out, "validated: not against published step times\n");
+        text_add(out, "not validated against published step times\n");
 }

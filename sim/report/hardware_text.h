@@ -13,8 +13,8 @@
 /* A line: its name, flops, memory and rates. */
 void hardware_row(const struct hardware *hardware, struct text *out, size_t width);
 
-/* All figures, in lines of at most `width` columns: rates, links, constants, what bounds a product,
- * and against what it was validated. */
+/* All figures, in lines of at most `width` columns: rates, links, constants, the roofline of a
+ * matmul, and the measurements that validate the model. */
 void hardware_figures(const struct hardware *hardware, struct text *out, size_t width);
 
 #endif /* REPORT_HARDWARE_TEXT_H */

@@ -139,9 +139,10 @@ static void print_classes(const struct class_traffic *t, const struct record *re
 {
     text_addf(out,
               "<div class=wide role=region aria-label=\"Traffic of strategy %zu\" tabindex=0>\n"
-              "<table class=list data-total=%s><caption>Bytes that one device receives in a step: "
-              "a row is devices that receive and send alike, a column the axes along which the "
-              "senders are.</caption>\n<thead><tr><th scope=col>devices</th>",
+              "<table class=list data-total=%s><caption>Bytes that one device receives in a step. "
+              "A row is a class of devices with equal traffic, a column the mesh axes of the "
+              "senders.</caption>\n"
+              "<thead><tr><th scope=col>devices</th>",
               id, UINT128_DIGITS(record_received(record)));
     for (uint32_t a = 0; a < t->naxes; a++) {
         text_add(out, "<th scope=col class=n>");
@@ -184,7 +185,7 @@ static int print_matrix(const struct record *record, const uint128 *matrix, size
     if (h.total > 0)
         print_heat(&h, id, out);
     else
-        text_add(out, "<p data-total=0>Nothing goes from device to device.</p>\n");
+        text_add(out, "<p data-total=0>No traffic between devices.</p>\n");
     free(h.cells);
     return SHD_OK;
 }

@@ -30,7 +30,7 @@ struct fold {
 struct row {
     uint32_t distance; /* of the first one */
     uint32_t n;        /* senders of a device */
-    bool all;          /* all that there are along these axes */
+    bool all;          /* includes every sender along these axes */
     uint128 sum;       /* bytes that all devices receive from theirs */
 };
 
@@ -154,10 +154,10 @@ static void print_left_out(const struct fold *f, struct text *out)
         return;
     text_add(out, "<p>Differences of at most ");
     html_add_bytes(out, f->small);
-    text_add(out, " are left out, but not of totals.</p>\n");
+    text_add(out, " are omitted, but included in totals.</p>\n");
 }
 
-/* Of one row that is all other devices. */
+/* Print a matrix of a single row, which covers all other devices, in a sentence. */
 static void print_sentence(const struct fold *f, const struct row *row, struct text *out)
 {
     text_addf(out, "<p data-total=%s data-b=%s>Each of the %u devices receives ",
@@ -176,8 +176,8 @@ static void print_table(const struct fold *f, const struct row *rows, size_t n, 
 
     text_addf(out,
               "<div class=wide role=region aria-label=\"Traffic of strategy %zu\" tabindex=0>\n"
-              "<table class=list data-total=%s><caption>Every device receives alike: a row is the "
-              "devices that one receives from, by their places along the axes of the mesh; ",
+              "<table class=list data-total=%s><caption>All devices receive equal traffic. A row "
+              "is a class of senders, by their place along the mesh axes; ",
               id, UINT128_DIGITS(f->total));
     html_add_bytes(out, f->total);
     text_add(out, " in total.</caption>\n<thead><tr><th scope=col>from</th><th scope=col "

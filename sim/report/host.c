@@ -85,7 +85,9 @@ void host_text(struct text *out, const struct record *record)
 {
     if (!program_uses_host(record->program))
         return;
-    text_addf(out, "\nhost          %s of its memory at most for a device\n",
+    text_addf(out,
+              "\n"
+              "host          at most %s of its memory per device\n",
               units_print_bytes(record_balance_of(record, record->host_peak_bytes).max).text);
     print_direction(out, record, true);
     print_direction(out, record, false);
@@ -124,5 +126,5 @@ void host_modelled_text(struct text *out, const struct record *record)
         text_add(
             out,
             "              counted: these arrays, not an offload engine's gradients and buffers\n"
-            "              (DeepSpeed's estimate: 24 to 27 bytes a parameter a node)\n");
+            "              (DeepSpeed's estimate: 24 to 27 bytes per parameter and node)\n");
 }

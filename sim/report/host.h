@@ -1,4 +1,4 @@
-/* host.h - what a step has in the memory of hosts, moves to and from it, and lets it compute.
+/* host.h - offloading: a step's bytes in host memory, copies to and from the host, and host compute.
  *
  * Thread class: pure functions of the record.
  *
@@ -13,14 +13,14 @@
 /* Bytes that a record's devices copy to and from their hosts in a step. */
 uint128 host_offloaded(const struct record *record);
 
-/* Bytes of a node's memory that a modelled step needs at most, on the cluster's nodes: of the
- * device with the most as often as a node has devices; 0: nothing is offloaded. */
+/* Upper bound on the bytes of host memory that a modelled step needs on a node: those of the device
+ * with the most, times the devices of a node; 0: nothing is offloaded. */
 uint128 host_node_bytes(const struct record *record);
 
-/* Whether that is within the node's memory; true without a cluster. */
+/* Whether host_node_bytes() is within the node's memory; true without a cluster. */
 bool host_fits(const struct record *record);
 
-/* Nanoseconds of a modelled step, on its busiest device: of its link in either direction, and of
+/* Nanoseconds of a modelled step on its busiest device: of its host link in each direction, and of
  * its share of the host's cores. */
 struct host_times {
     int64_t to_host_ns, from_host_ns, kernels_ns;
@@ -28,7 +28,7 @@ struct host_times {
 };
 void host_times_of(struct host_times *out, const struct record *record);
 
-/* The block `host`, and the lines of a modelled step; nothing where nothing is offloaded. */
+/* The block `host`, and the lines of a modelled step; nothing without offloading. */
 void host_text(struct text *out, const struct record *record);
 void host_modelled_text(struct text *out, const struct record *record);
 

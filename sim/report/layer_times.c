@@ -168,8 +168,8 @@ void layer_times_text(const struct layer_times *times, size_t columns, struct te
 {
     struct table table;
 
-    text_add(out,
-             "\nlayers        of the busiest device, kernels by what bounds them, and transfers\n");
+    text_add(out, "\n"
+                  "layers        of the busiest device: kernels by their bound, and transfers\n");
     table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrRrrRrl" : "lrrrRrRrl");
     table_add(&table, "kind");
     for (int b = 0; b < times->nbounds; b++)

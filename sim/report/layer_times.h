@@ -52,7 +52,7 @@ void layer_times_fini(struct layer_times *times);
 int64_t layer_time_ns(const struct layer_time *layer);
 
 /* "compute", "memory", "launch", "tiles", "network" or "host": the limit that accounts for most of
- * its time. */
+ * the layer's time. */
 const char *layer_time_bound(const struct layer_time *layer);
 
 /* A section of the report, in lines of `columns`. */

@@ -45,8 +45,8 @@ static int draw_classes(struct figure *figure, const struct record *record, stru
         "to a device of", "from those along", t.nclasses, t.naxes, t.classes, t.axes, t.bytes};
     status = layouts_bytes(figure, &table, err);
     class_traffic_fini(&t);
-    figure_add_note(figure, "A row is a class of devices that receive and send alike, a column the "
-                            "axes along which the senders are: bytes to one device.");
+    figure_add_note(figure, "A row is a class of devices with equal traffic, a column the mesh "
+                            "axes of the senders: bytes to one device.");
     return status;
 }
 
@@ -74,8 +74,8 @@ int matrix_drawing(struct figure *figure, const struct record *record, const cha
         planned ? "planned" : "executed");
     if (many && !planned)
         return shd_error_set(err, SHD_ERANGE,
-                             "what was copied between more than %d devices has too many cells; "
-                             "the planned step is drawn by classes of devices",
+                             "a matrix of copied bytes has at most %d devices; the planned step is "
+                             "drawn by classes of devices",
                              LAYOUTS_MATRIX_MAX);
     return (many ? draw_classes : draw_devices)(figure, record, err);
 }
@@ -89,7 +89,7 @@ int matrix_json(struct text *text, const struct record *record, const char *scen
 
     if (record->ndevices > LAYOUTS_MATRIX_MAX)
         return shd_error_set(err, SHD_ERANGE,
-                             "%zu devices are too many for a matrix; --json has it for %d at most",
+                             "%zu devices are too many for a matrix; --json has at most %d",
                              (size_t)record->ndevices, LAYOUTS_MATRIX_MAX);
     own = planned ? plan_matrix(record->program) : NULL;
     if (planned && !own)

@@ -13,14 +13,14 @@
 #include "draw/figure.h"
 #include "program/record.h"
 
-/* Draw them into an initialized figure; of many devices, as a plan has them by classes of devices
- * that receive alike.  SHD_ENOMEM; SHD_ERANGE: too many for what was executed. */
+/* Draw the bytes into an initialized figure; a plan of many devices by classes of devices that
+ * receive alike.  SHD_ENOMEM; SHD_ERANGE: too many devices in an executed record. */
 SHD_MUST_CHECK int matrix_drawing(struct figure *figure, const struct record *record,
                                   const char *scenario, const char *strategy,
                                   struct shd_error *err);
 
-/* The exact figures as JSON; a drawing has them rounded.  A lack of memory for the text is in the
- * text.  SHD_ENOMEM; SHD_ERANGE: too many devices. */
+/* Print the exact bytes as JSON; a drawing rounds them.  If memory runs out, the text has failed.
+ * SHD_ENOMEM; SHD_ERANGE: too many devices. */
 SHD_MUST_CHECK int matrix_json(struct text *out, const struct record *record, const char *scenario,
                                const char *strategy, struct shd_error *err);
 

@@ -250,8 +250,8 @@ static void print_head(size_t id, struct text *out)
 {
     text_addf(out,
               "<div class=wide role=region aria-label=\"Memory of strategy %zu\" tabindex=0>\n"
-              "<table class=list><caption>What the memory of a device is for at its peak, by rank "
-              "of the pipeline.</caption>\n"
+              "<table class=list><caption>Memory of a device at its peak, by use and pipeline "
+              "rank.</caption>\n"
               "<thead><tr><th scope=col>rank</th><th scope=col class=n>most</th>",
               id);
     for (int kind = 0; kind < PROGRAM_NUSES; kind++)
@@ -274,16 +274,17 @@ static int print_rank(const struct result *result, uint32_t rank, size_t ncolumn
     return status;
 }
 
-/* Say what the pictures show and what they leave out. */
+/* Print which ranks and microbatches the memory pictures show and omit. */
 static void print_words(const struct program *program, uint32_t shown, struct text *out)
 {
-    text_add(out, "<p>From op to op of the step, not to scale in time, on paper; it is the same on "
-                  "every device");
-    text_add(out, program->nranks > 1 ? " of a rank, and all ranks have one scale." : ".");
+    text_add(
+        out,
+        "<p>From op to op of the step, not to scale in time; analytical; equal on every device");
+    text_add(out, program->nranks > 1 ? " of a rank; all ranks share one scale." : ".");
     if (shown < program->nranks)
         text_addf(out, " The first %u of %u ranks are shown.", shown, program->nranks);
     if (program_moments_are_of_two(program))
-        text_addf(out, " Of %u microbatches two are shown: the others are like the second.",
+        text_addf(out, " Two of %u microbatches are shown; the others are like the second.",
                   program->microbatches);
     text_add(out, "</p>\n");
 }

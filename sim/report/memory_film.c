@@ -207,8 +207,7 @@ static const char *title_of(struct memory_film *f, const struct memory_wish *wis
 /* Which rank is drawn of those of a pipeline, if none was asked for. */
 static const char *rank_note(struct memory_film *f)
 {
-    return figure_print(&f->texts, "Of the ranks, %u needs the most; --rank draws another.",
-                        f->rank);
+    return figure_print(&f->texts, "Rank %u needs the most memory; --rank draws another.", f->rank);
 }
 
 void memory_film_stack(struct stack *out, struct memory_film *f, const struct memory_wish *wish)
@@ -220,8 +219,8 @@ void memory_film_stack(struct stack *out, struct memory_film *f, const struct me
         .nmoments = f->moments.n,
         .spans = f->spans,
         .nspans = f->nspans,
-        .across = "From left to right: op by op, not to scale in time",
-        .marks = "F forward and B backward of the microbatch with that number, O optimizer",
+        .across = "Op by op, not to scale in time",
+        .marks = "F, B: forward, backward of the microbatch with that number; O: optimizer",
         .limit_bytes = wish->limit_bytes,
         .top_bytes = wish->max_bytes,
         .title = title_of(f, wish),
@@ -239,6 +238,6 @@ void memory_film_stack(struct stack *out, struct memory_film *f, const struct me
         f->notes[out->nnotes++] = array_note(f, &f->alikes[i]);
     if (program_moments_are_of_two(f->program))
         f->notes[out->nnotes++] = figure_print(
-            &f->texts, "Of %u microbatches two are shown: the others are like the second.",
+            &f->texts, "Two of %u microbatches are shown; the others are like the second.",
             f->program->microbatches);
 }

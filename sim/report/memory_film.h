@@ -1,4 +1,4 @@
-/* memory_film.h - what a device's memory is for, from op to op of a step, to be drawn.
+/* memory_film.h - a device's memory by use, from op to op of a step, to be drawn.
  *
  * Thread class: owned by one thread.
  *
@@ -46,11 +46,11 @@ void memory_film_fini(struct memory_film *film);
 
 struct memory_wish {
     const char *scenario, *strategy; /* of the title; "": no strategy's name */
-    bool chosen;                     /* the rank is that with the highest peak, as none was asked */
+    bool chosen;                     /* no rank was given: the rank with the highest peak is drawn */
     uint64_t limit_bytes, max_bytes; /* limits.memory; the end of the scale; 0: none */
 };
 
-/* The drawing, whose texts are the film's: `film->texts.failed` says that there was no memory. */
+/* Make the drawing; its texts belong to the film.  `film->texts.failed`: no memory. */
 void memory_film_stack(struct stack *out, struct memory_film *film, const struct memory_wish *wish);
 
 #endif /* REPORT_MEMORY_FILM_H */

@@ -17,7 +17,7 @@
 #include "report/host.h"
 #include "report/trust.h"
 
-static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "products",
+static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "matmuls",
                                                       [RECORD_ATTENTION] = "attention",
                                                       [RECORD_ELEMENTWISE] = "elementwise",
                                                       [RECORD_UPDATE] = "update"};
@@ -96,6 +96,8 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
     out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
+        out->mfu_causal_half =
+            (double)(work.model_flops - work.causal_flops / 2) / peak / out->step_s;
         out->hfu = (double)(work.model_flops + work.again_flops) / peak / out->step_s;
     }
     out->tokens_per_s = tokens > 0 && out->step_s > 0 ? (double)tokens / out->step_s : -1;
@@ -171,12 +173,12 @@ struct modelled_bound modelled_bound_of(const struct record *record)
     const struct {
         const int64_t *ns;
         const char *word, *what;
-    } parts[] = {{&kernels_ns[RECORD_BY_COMPUTE], "compute", "the devices' rate of flops"},
-                 {&kernels_ns[RECORD_BY_MEMORY], "memory", "the memory's bandwidth"},
+    } parts[] = {{&kernels_ns[RECORD_BY_COMPUTE], "compute", "compute"},
+                 {&kernels_ns[RECORD_BY_MEMORY], "memory", "memory bandwidth"},
                  {&kernels_ns[RECORD_BY_LAUNCH], "launch", "launching kernels"},
-                 {&kernels_ns[RECORD_BY_TILES], "tiles", "tiles that leave units idle"},
+                 {&kernels_ns[RECORD_BY_TILES], "tiles", "tile quantization"},
                  {&row->exposed_ns, "network", "the network"},
-                 {&row->exposed_host_ns, "host", "copies to and from the host, and its update"},
+                 {&row->exposed_host_ns, "host", "host transfers and host update"},
                  {&waiting_ns, "waiting", "waiting for other devices"}};
     size_t most = 0;
 
@@ -208,7 +210,7 @@ static void print_compute(struct text *out, const struct record *record,
                   units_print_seconds((double)m->work_ns[k] * 1e-9).text);
     text_add(out, "\n");
     if (m->again_ns > 0)
-        text_addf(out, "              of which %s to compute again\n",
+        text_addf(out, "              of which %s recomputation\n",
                   units_print_seconds((double)m->again_ns * 1e-9).text);
 }
 
@@ -273,19 +275,18 @@ static void print_memory(struct text *out, const struct record *record,
                       size = units_print_bytes((uint128)h->memory_bytes);
 
     if (!own) {
-        text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n", bytes.text,
+        text_addf(out, "  memory      %s of %s, including the runtime's: %s\n", bytes.text,
                   size.text, modelled_device_fits(record) ? "fits" : "does not fit");
         if (limit_bytes > 0)
-            text_addf(out, "              the device binds, not limits.memory, %s\n",
+            text_addf(out, "              the device is the limit, not limits.memory, %s\n",
                       units_print_bytes(limit_bytes).text);
     } else {
-        text_addf(
-            out,
-            "  memory      %s of %s: %s\n"
-            "              limits.memory binds: with the runtime's own it is %s of the device's "
-            "%s\n",
-            units_print_bytes((uint128)peak).text, units_print_bytes(limit_bytes).text,
-            peak <= (double)limit_bytes ? "fits" : "does not fit", bytes.text, size.text);
+        text_addf(out,
+                  "  memory      %s of %s: %s\n"
+                  "              limits.memory is the limit: with the runtime's it is %s of the "
+                  "device's %s\n",
+                  units_print_bytes((uint128)peak).text, units_print_bytes(limit_bytes).text,
+                  peak <= (double)limit_bytes ? "fits" : "does not fit", bytes.text, size.text);
     }
     modelled_print_full(out, h, f->memory_bytes);
 }
@@ -304,8 +305,11 @@ static void print_step(struct text *out, const struct record *record,
         return;
     }
     if (f->tokens_per_s > 0)
-        text_addf(out, ": %s tokens a second", units_print_number(f->tokens_per_s, 0).text);
-    text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f->mfu, 100 * f->hfu);
+        text_addf(out, ": %s tokens/s", units_print_number(f->tokens_per_s, 0).text);
+    text_addf(out, "; MFU %.1f %%", 100 * f->mfu_causal_half);
+    if (f->mfu_causal_half < f->mfu)
+        text_addf(out, ", causal attention counted half (in full %.1f %%)", 100 * f->mfu);
+    text_addf(out, "; HFU %.1f %%\n", 100 * f->hfu);
     text_addf(out, "  bound by    %s (%.0f %% of the step)\n", bound.what, 100 * bound.share);
 }
 
@@ -321,7 +325,8 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
     if (f.bubble_s > 0) {
         print_part(out, "waiting", f.bubble_s, f.step_s);
         text_addf(out, " for other devices%s\n",
-                  record->program->nranks > 1 ? ", with the bubble; on the busiest one" : "");
+                  record->program->nranks > 1 ? ", including the bubble; on the busiest device"
+                                              : "");
     }
     if (f.update_s > 0) {
         print_part(out, "update", f.update_s, f.step_s);

@@ -138,7 +138,7 @@ static void add_title(const struct outcome *o, struct text *out)
     text_drop(out, &title);
 }
 
-/* Notes follow the title without a directive, so that TAP readers ignore them. */
+/* Add notes after the title, without a TAP directive: TAP readers ignore notes. */
 static void add_notes(const struct outcome *o, struct text *out)
 {
     for (size_t i = 0, n = 0; i < OUTCOME_NNOTES; i++) {

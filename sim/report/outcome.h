@@ -16,7 +16,7 @@ enum outcome_kind {
     OUTCOME_SKIPPED,
     /* failures: */
     OUTCOME_CHANGED,
-    OUTCOME_TOOL_CHANGED, /* the file is as it was, the version of shardsim is not */
+    OUTCOME_TOOL_CHANGED, /* the file is unchanged, the version of shardsim is not */
     OUTCOME_NEW,          /* no baseline to compare with */
     OUTCOME_DOES_NOT_FIT, /* in the memory of a device */
     OUTCOME_WRONG,        /* numbers */
@@ -31,7 +31,7 @@ enum outcome_kind {
 /* Notes on a check that may have passed. */
 enum outcome_note {
     OUTCOME_PLANNED, /* why the strategy was not executed here */
-    OUTCOME_OLDER,   /* what the older baseline does not hold */
+    OUTCOME_OLDER,   /* what the older baseline lacks */
     OUTCOME_NNOTES
 };
 

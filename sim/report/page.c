@@ -103,7 +103,8 @@ static void print_skipped(const struct compare *c, struct text *out)
 {
     if (c->nskipped == 0)
         return;
-    text_add(out, "<p>Skipped, as sizes do not divide:</p>\n<ul>\n");
+    text_add(out, "<p>Skipped, sizes not divisible:</p>\n"
+                  "<ul>\n");
     for (size_t i = 0; i < c->nskipped; i++) {
         text_add(out, "<li>");
         html_addf(out, "%s: %s", c->skipped[i].strategy, c->skipped[i].why);
@@ -215,14 +216,13 @@ static int print_layers(const struct result *r, size_t id, struct text *out, str
     int status = layer_times_init(&times, r->record, err);
 
     if (status == SHD_OK) {
-        begin_part(out, id, "layers", "What the layers take, and what bounds them");
-        text_addf(
-            out,
-            "<div class=wide role=region aria-label=\"Layers of strategy %zu\" tabindex=0>\n"
-            "<table class=list><caption>Of the busiest device: kernels by what bounds them, "
-            "transfers that computations wait for (exposed) and others (overlapped).</caption>"
-            "\n<thead><tr><th scope=col>kind</th>",
-            id);
+        begin_part(out, id, "layers", "Layer times and their bounds");
+        text_addf(out,
+                  "<div class=wide role=region aria-label=\"Layers of strategy %zu\" tabindex=0>\n"
+                  "<table class=list><caption>Of the busiest device: kernels by their bound, "
+                  "transfers that compute waits for (exposed) and others (overlapped).</caption>\n"
+                  "<thead><tr><th scope=col>kind</th>",
+                  id);
         for (int b = 0; b < times.nbounds; b++)
             text_addf(out, "<th scope=col class=n>%s</th>", layer_time_heads[b]);
         for (int i = 0; i < 2; i++)
@@ -241,10 +241,10 @@ static const struct {
     int (*print)(const struct result *result, size_t id, const struct page_room *room,
                  struct text *out, struct shd_error *err);
 } parts[] = {
-    {"heat", "Who receives how much from whom", heat_print},
-    {"when", "Who does what when", when_print},
+    {"heat", "Traffic from device to device", heat_print},
+    {"when", "Timeline", when_print},
     {"memory", "Memory over the step", memory_print},
-    {"collectives", "Collectives, and why they are there", collectives_print},
+    {"collectives", "Collectives and their reasons", collectives_print},
     {"mesh", "The mesh", mesh_print},
 };
 
@@ -326,7 +326,7 @@ static int print_page(const struct compare_rows *rows, const struct page_room *r
     return status;
 }
 
-/* The page with as much detail as there is room for. */
+/* Print the page; while it exceeds PAGE_MAX, halve its detail, at most LEAST_DETAIL times. */
 int page_print(const struct compare *compare, struct text *out, struct shd_error *err)
 {
     struct page_room room = whole;

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-#define PARA_COLUMNS 80 /* where nobody says otherwise */
+#define PARA_COLUMNS 80 /* by default */
 
 struct para {
     struct text *out;
@@ -19,19 +19,19 @@ struct para {
     size_t indent, column; /* where a new line begins; where this one ends */
 };
 
-/* Add an item that is never broken over lines, so that a number stays with its unit. */
+/* Add an item that line breaks never split, for example a number with its unit. */
 void para_add(struct para *para, const char *item, size_t nbytes);
 
 /* Add a sentence's words after the text that fills the line up to column `indent`, and end the
  * line. `columns` as above. */
 void para_print(struct text *out, size_t columns, size_t indent, const char *sentence);
 
-/* The same behind a title, which is shorter than the indent; drops the line. */
+/* Like para_print(), after a title, which is shorter than the indent; drops the line. */
 void para_print_titled(struct text *out, size_t columns, size_t indent, const char *title,
                        struct text *line);
 
-/* Add finished lines; one of more than `columns` is continued on lines with that indent.  A number
- * stays with the word behind it, which may be its unit, and a line of JSON stays whole.  Drops the
+/* Add finished lines; a line longer than `columns` is continued on lines with the indent.  A number
+ * stays with the next word, possibly its unit, and a line of JSON stays whole.  Drops the
  * lines. */
 void para_fold(struct text *out, size_t columns, size_t indent, struct text *lines);
 

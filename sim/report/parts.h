@@ -19,7 +19,7 @@ void verdict_print(const struct compare_rows *rows, struct text *out);
 /* A row for each strategy. */
 void strategies_print(const struct compare_rows *rows, struct text *out);
 
-/* The strategies from the winner on, with bars; nothing of a single one.  Returns the first. */
+/* The strategies from the winner on, with bars; nothing for a single one.  Returns the winner. */
 size_t glance_print(const struct compare_rows *rows, struct text *out);
 
 /* How much detail a page has room for. */
@@ -36,8 +36,8 @@ struct page_room {
 SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, const struct page_room *room,
                               struct text *out, struct shd_error *err);
 
-/* The same in a sentence, or of `many` devices in a few rows, if all receive alike; else *folded is
- * false, and nothing is printed. */
+/* If all devices receive alike, print the bytes in a sentence, or for `many` devices in a few rows;
+ * else *folded is false, and nothing is printed. */
 SHD_MUST_CHECK int heat_fold(const struct shd_mesh *mesh, const uint128 *matrix, bool many,
                              size_t id, struct text *out, bool *folded, struct shd_error *err);
 

@@ -82,10 +82,11 @@ static void add_bubble(const struct program *program, struct text *out)
     double bubble;
 
     if (program_bubble(&bubble, program, NULL) == SHD_OK)
-        text_addf(out,
-                  "  idle %.1f %% of the microbatches' time on average, were a flop the unit of "
-                  "time\n  and transfers took none\n",
-                  100 * bubble);
+        text_addf(
+            out,
+            "  bubble %.1f %% of the microbatches' time on average, measured in flops, without\n"
+            "  transfers\n",
+            100 * bubble);
     else
         out->failed = true;
 }
@@ -103,7 +104,9 @@ void ranks_text(const struct program *program, size_t columns, struct text *out)
     for (uint32_t rank = 0; rank < n; rank++)
         if (n <= RANKS_TOLD_MAX || rank == 0 || rank == most || rank == n - 1)
             add_rank(&table, program, rank);
-    text_add(out, "\nranks         of the pipeline, each at its peak; alive: microbatches\n");
+    text_add(out,
+             "\n"
+             "ranks         of the pipeline, each at its peak; alive: microbatches in flight\n");
     table_print_within(&table, 2, columns, out);
     if (n > RANKS_TOLD_MAX)
         text_addf(out, "  (the first, the last, and the one with most of %u)\n", n);

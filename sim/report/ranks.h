@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "program/program.h"
 
-/* A table, a rank a row; of many the first, the last and the one with most memory; in lines of
- * `columns`. */
+/* Print a table with a row per rank; of many ranks the first, the last and the one with the most
+ * memory; in lines of `columns`. */
 void ranks_text(const struct program *program, size_t columns, struct text *out);
 
 /* [{"rank": 0, "stages": [0], "microbatches_alive": 2, "peak_bytes": 1, "by_kind": {...}}, ...] */

@@ -250,12 +250,12 @@ static void print_path(struct text *out, const struct record *record,
 
 static void print_spread(struct text *out, const struct record_replay *replay)
 {
-    text_addf(out, "  same work has one time, the least of %u repeat%s; ", replay->repeats,
+    text_addf(out, "  equal work has one time, the minimum of %u repeat%s; ", replay->repeats,
               replay->repeats == 1 ? "" : "s");
     if (replay->spread >= 0)
         text_addf(out, "spread %.1f %%\n", 100 * replay->spread);
     else
-        text_add(out, "spread not known\n");
+        text_add(out, "spread unknown\n");
 }
 
 int replayed_text(struct text *out, const struct record *record, size_t columns,
@@ -268,7 +268,8 @@ int replayed_text(struct text *out, const struct record *record, size_t columns,
     if (!shares)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     text_addf(out,
-              "\nreplayed      %s a step, had each device a core of its own\n"
+              "\n"
+              "replayed      %s a step, with one CPU core per device\n"
               "  transfers at %s, latency %s\n",
               units_print_seconds((double)replay->step_ns * 1e-9).text,
               units_print_rate((double)replay->transfers.bytes_per_s).text,

@@ -36,7 +36,7 @@ struct replayed_part {
     enum figure_id id; /* of its mean over the devices */
     const char *text;  /* NULL: not in the text */
     size_t offset;     /* of its nanoseconds in struct record_replayed */
-    bool of_host;      /* there only where something is offloaded */
+    bool of_host;      /* only with offloading */
 };
 #define REPLAYED_NPARTS 6
 extern const struct replayed_part replayed_parts[REPLAYED_NPARTS];
@@ -52,7 +52,7 @@ struct replayed_balance replayed_balance_of(const struct record *record,
                                             const struct replayed_part *part);
 
 /* Whether values of two replayed steps, in nanoseconds, differ by no more than the larger noise of
- * the steps (cost/steady.h).  A noise that is not known is larger than all. */
+ * the steps (cost/steady.h).  Unknown noise counts as infinite. */
 bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct record_replay *b,
                      double b_ns);
 

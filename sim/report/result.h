@@ -12,9 +12,9 @@
 #include "report/saving.h"
 
 /* Follows "3 elements", for results that are infinite or not a number. */
-#define RESULT_NONFINITE                                                                          \
-    "that are infinite or not a number, unsharded as well as here: the layout is not the reason; " \
-    "a lower optimizer.lr or loss_scale may keep them finite"
+#define RESULT_NONFINITE                                                                    \
+    "that are infinite or not a number, also in the unsharded step: the layout is not the " \
+    "reason; a lower optimizer.lr or loss_scale may keep them finite"
 
 struct result {
     const char *scenario, *strategy;
@@ -22,16 +22,16 @@ struct result {
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
     uint64_t tokens; /* of a step; 0: unknown */
-    bool serves, decodes; /* a step of serving; one of a decode */
-    int64_t sequences;    /* of a step that serves, */
-    int64_t kept;         /* the tokens kept of each at the end, */
-    double made;          /* and those that a step of a decode makes of each */
+    bool serves, decodes; /* a serving step; a decode step */
+    int64_t sequences;    /* of a serving step; */
+    int64_t kept;         /* tokens kept of each at the end; */
+    double made;          /* tokens that a decode step makes of each */
     int64_t sequences_that_fit; /* in the devices' memory; negative: not known */
     const struct record *record;
     struct saving saving;  /* by a search, if one was made */
     size_t columns;        /* text: width of a line; 0: 80 */
     bool verbose;          /* text: every kind of collective, however many */
-    const struct fit *fit; /* changes to make it fit; NULL: not looked for */
+    const struct fit *fit; /* changes that make the step fit; NULL: not searched for */
 };
 
 /* One object of schema shardsim.result/2.  SHD_ENOMEM. */

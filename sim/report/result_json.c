@@ -148,6 +148,7 @@ static void write_work(struct json_out *out, const struct record *r)
     json_out_key_uint(out, "unsharded_flops", work.unsharded_flops);
     json_out_key_double(out, "efficiency", record_efficiency(r, &work));
     json_out_key_uint(out, "model_flops", work.model_flops);
+    json_out_key_uint(out, "model_flops_causal_half", work.model_flops - work.causal_flops / 2);
     json_out_key_array(out, "axes");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
         json_out_begin_object(out);

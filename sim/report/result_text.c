@@ -71,16 +71,16 @@ static void print_head(const struct result *result, struct text *out)
     print_learned(result, out);
 }
 
-/* Warn of an axis that shards nothing: its devices all do the same work, which is rarely meant. */
+/* Warn of an axis that shards nothing: its devices duplicate work, which is rarely intended. */
 static void print_idle_axis(const struct result *result, const char *name, int times,
                             struct text *out)
 {
     struct text line = TEXT_INIT;
 
     text_addf(&line,
-              "axis %s shards no computation: each of its %d devices does the same work; shard the "
-              "batch over it for data parallelism, as axes: {batch: %s} does, or parameters for "
-              "tensor parallelism (params)",
+              "axis %s shards no computation: the work is replicated on its %d devices; shard the "
+              "batch over it for data parallelism (axes: {batch: %s}), or parameters for tensor "
+              "parallelism (params)",
               name, times, name);
     text_addf(out, "  %-*s", VALUE_COLUMN - 4, "redundant");
     para_print(out, result->columns, VALUE_COLUMN - 2, text_get(&line));
@@ -177,8 +177,7 @@ static void print_worst(const struct record *r, size_t columns, struct text *out
     struct text line = TEXT_INIT;
 
     text_addf(&line,
-              "%s with room for all tokens at each expert, as an execution has (moe.routing: "
-              "learned)",
+              "%s if every expert may get all tokens, as in an execution (moe.routing: learned)",
               r->worst_unknown ? "unknown" : units_print_bytes(r->worst_peak_bytes).text);
     text_addf(out, "%*s", USES_COLUMN, "");
     para_print(out, columns, USES_COLUMN, text_get(&line));
@@ -187,7 +186,8 @@ static void print_worst(const struct record *r, size_t columns, struct text *out
 
 static void print_balances(const struct record *r, size_t columns, struct text *out)
 {
-    text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
+    text_add(out, "\n"
+                  "balance       mean / max over devices; 1 is even\n");
     print_balance("flops", r, r->flops, false, out);
     if (record_balance_of(r, r->uneven_flops[KERN_BY_SIGHT]).max > 0)
         print_balance("attention", r, r->uneven_flops[KERN_BY_SIGHT], false, out);
@@ -210,9 +210,9 @@ static void print_axis(const char *name, const struct program_work_axis *axis, s
         return;
     text_addf(out, "  axis %-7s", name);
     if (axis->idle)
-        text_addf(out, "shards nothing: all work is done %d times\n", (int)axis->times);
+        text_addf(out, "shards nothing: all work is repeated %d times\n", (int)axis->times);
     else
-        text_addf(out, "does not shard %.1f %% of the work, which is done %d times\n",
+        text_addf(out, "does not shard %.1f %% of the work, which is repeated %d times\n",
                   axis->repeated * 100, (int)axis->times);
 }
 
@@ -226,9 +226,12 @@ static void print_work(const struct record *r, struct text *out)
               units_print_count(record_flops(r)).text, units_print_count(work.unsharded_flops).text,
               record_efficiency(r, &work));
     if (record_efficiency(r, &work) > 1)
-        text_add(out, "  (above 1, as smaller shards pass over more of the causal mask)\n");
-    text_addf(out, "  model flops %s, as MFU counts%s\n", units_print_count(work.model_flops).text,
-              work.model_flops > work.unsharded_flops ? ": the causal mask's squares whole" : "");
+        text_add(out, "  (above 1, because smaller shards skip more of the causal mask)\n");
+    text_addf(out, "  model flops %s", units_print_count(work.model_flops).text);
+    if (work.causal_flops > 0)
+        text_addf(out, "; with causal attention counted half %s",
+                  units_print_count(work.model_flops - work.causal_flops / 2).text);
+    text_add(out, "\n");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         print_axis(shd_mesh_axis_name(mesh, a), &work.axes[a], out);
 }
@@ -248,7 +251,10 @@ static void print_memory(const struct result *result, struct text *out)
         return;
     limit = units_print_bytes(result->memory_limit_bytes);
     if (result->record->modelled) /* the modelled section has the verdict */
-        text_addf(out, "\nmemory        what would fit limits.memory, %s\n", limit.text);
+        text_addf(out,
+                  "\n"
+                  "memory        changes that fit limits.memory, %s\n",
+                  limit.text);
     else
         text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(b.max).text, limit.text,
                   b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
@@ -338,8 +344,8 @@ static bool is_only_nonfinite(const struct record *r, const struct record_check 
            record_check_ok(r, check) == ok;
 }
 
-/* Print one line for all arrays that are not finite: they are usually many, with one reason.  `ok`:
- * for outputs, which are right with it. */
+/* Print one line for all non-finite arrays, because many usually have one reason.  `ok` selects the
+ * outputs that pass; else those that fail. */
 static void print_nonfinite(const struct record *r, bool ok, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -354,7 +360,7 @@ static void print_nonfinite(const struct record *r, bool ok, size_t columns, str
     if (narrays > 1)
         text_addf(&line, " and %u other array%s", narrays - 1, narrays == 2 ? "" : "s");
     text_addf(&line, " %s elements %s", narrays > 1 ? "have" : "has",
-              ok ? "that are not a number, at the same places as unsharded" : RESULT_NONFINITE);
+              ok ? "that are infinite or NaN, exactly as in the unsharded step" : RESULT_NONFINITE);
     if (narrays > 0) {
         text_addf(out, "  %-*s", VALUE_COLUMN - 2, "not finite");
         para_print(out, columns, VALUE_COLUMN, text_get(&line));
@@ -416,11 +422,11 @@ static void print_zeros(const struct record *r, struct text *out)
         }
     if (r->tolerance == 0 || nzeros == 0)
         return;
-    text_addf(out, "; the tolerance is not asked of %s%.200s",
-              kind_name(r->checks[last].kind), r->checks[last].name);
+    text_addf(out, "; the tolerance does not apply to %s%.200s", kind_name(r->checks[last].kind),
+              r->checks[last].name);
     if (nzeros > 1)
         text_addf(out, " and %u more", nzeros - 1);
-    text_addf(out, ", 0 but for rounding, where %.1e is allowed", r->checks[last].widest);
+    text_addf(out, ", 0 in exact arithmetic, where %.1e is allowed", r->checks[last].widest);
 }
 
 /* 16-bit arrays are off without sharding, too: of the array that is off most, both. */
@@ -431,8 +437,8 @@ static void print_beside_unsharded(const struct record *r, struct text *out)
     if (!r->beside_unsharded)
         return;
     text_addf(out,
-              "; %s%.200s is off by %.1e of its largest element, unsharded in the same types "
-              "by %.1e",
+              "; %s%.200s is off by %.1e of its largest element, the unsharded step in the same "
+              "types by %.1e",
               kind_name(r->checks[most].kind), r->checks[most].name, r->checks[most].relative,
               r->checks[most].unsharded);
 }
@@ -477,7 +483,7 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
               verdict_of(r), r->nchecks, r->nchecks == 1 ? "" : "s");
     if (r->training.nsteps > 1)
         text_addf(&line, "after the first of %u steps and after the last, ", r->training.nsteps);
-    text_addf(&line, "%u steps each against what it was given; largest error %.2g of its bound (",
+    text_addf(&line, "%u ops, each checked on its own inputs; largest error %.2g of its bound (",
               r->nsteps, r->checks[worst].error);
     print_result_place(&line, r, worst);
     text_add_char(&line, ')');
@@ -517,7 +523,7 @@ static void print_training(const struct record_training *t, size_t columns, stru
     text_drop(out, &line);
 }
 
-/* Print what a decode received from its prefill. */
+/* Print the KV cache transfer from the prefill to the decode. */
 static void print_handoff(const struct record_handoff *h, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -525,13 +531,13 @@ static void print_handoff(const struct record_handoff *h, size_t columns, struct
     if (!h->used)
         return;
     if (h->bytes == 0)
-        text_addf(&line, "nothing: all lies where the prefill left it");
+        text_addf(&line, "nothing: the KV cache already has the layout of the decode");
     else
-        text_addf(&line, "%s in all from the %d %s of the prefill, at most %s to a device",
+        text_addf(&line, "%s in total from the %d %s of the prefill, at most %s to a device",
                   units_print_bytes(h->bytes).text, (int)h->ndevices,
                   h->apart ? "other devices" : "devices", units_print_bytes(h->most).text);
     if (h->seconds > 0)
-        text_addf(&line, "; modelled %s behind the prefill", units_print_seconds(h->seconds).text);
+        text_addf(&line, "; modelled %s after the prefill", units_print_seconds(h->seconds).text);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "taken over");
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
     text_drop(out, &line);
@@ -541,7 +547,9 @@ static void print_measured(const struct record *r, size_t columns, struct text *
 {
     struct text lines = TEXT_INIT;
 
-    text_addf(&lines, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
+    text_addf(&lines,
+              "\n"
+              "measured      %s a step on this machine, whose cores all devices share\n",
               units_print_seconds((double)r->step_ns * 1e-9).text);
     if (r->repeats > 1)
         text_addf(&lines, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",

@@ -1,5 +1,5 @@
-/* saving.h - one line: the saving and the price of a layout that a search for the fewest bytes
- * finds.
+/* saving.h - one line on the layout with the fewest bytes, found by a search: its saving, and its
+ * price.
  *
  * Thread class: pure functions.
  *

@@ -55,15 +55,15 @@ static void print_times(const struct result *result, const struct serving *s, st
     struct units_text step = units_print_seconds(s->token_s);
 
     if (result->decodes)
-        text_addf(&line, "a token takes %s", step.text);
+        text_addf(&line, "%s per token", step.text);
     else
         text_addf(&line, "%" PRId64 " prompt%s take%s %s", result->sequences,
                   result->sequences == 1 ? "" : "s", result->sequences == 1 ? "s" : "", step.text);
-    text_addf(&line, ": %s tokens a second", units_print_number(s->tokens_per_s, 0).text);
+    text_addf(&line, ": %s tokens/s", units_print_number(s->tokens_per_s, 0).text);
     if (result->decodes)
         text_addf(&line, " of %" PRId64 " sequence%s", result->sequences,
                   result->sequences == 1 ? "" : "s");
-    text_addf(&line, ", %s of each device", units_print_number(s->device_tokens_per_s, 1).text);
+    text_addf(&line, ", %s per device", units_print_number(s->device_tokens_per_s, 1).text);
     para_print_titled(out, result->columns, VALUE_COLUMN, "serving", &line);
     text_addf(&line, "%s (%.0f %% of the step); MBU %.0f %%", s->bound.what, 100 * s->bound.share,
               100 * s->mbu);
@@ -78,11 +78,12 @@ static void print_sequences(const struct result *result, struct text *out)
         return;
     if (result->sequences_that_fit == 0)
         text_addf(&line,
-                  "not one of %" PRId64 " tokens fits in the devices' memory with the weights",
+                  "no sequence of %" PRId64
+                  " tokens fits in the devices' memory beside the weights",
                   result->kept);
     else
         text_addf(&line,
-                  "%" PRId64 " of %" PRId64 " tokens fit in the devices' memory with the weights",
+                  "%" PRId64 " of %" PRId64 " tokens fit in the devices' memory beside the weights",
                   result->sequences_that_fit, result->kept);
     para_print_titled(out, result->columns, VALUE_COLUMN, "  sequences", &line);
 }
@@ -93,7 +94,7 @@ static void print_untimed(const struct result *result, struct text *out)
 
     text_addf(&line,
               "%" PRId64
-              " sequence%s; 'shardsim plan -s hardware=h100-sxm' tells what a token takes",
+              " sequence%s; 'shardsim plan -s hardware=h100-sxm' models the time per token",
               result->sequences, result->sequences == 1 ? "" : "s");
     para_print_titled(out, result->columns, VALUE_COLUMN, "serving", &line);
 }

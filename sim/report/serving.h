@@ -1,8 +1,8 @@
-/* serving.h - what a step of serving is judged by: how long a token takes, tokens a second, and the
- * cache of keys and values.
+/* serving.h - figures of a serving step: the time of a token (TPOT), tokens a second, and the KV
+ * cache.
  *
- * The cache's bytes are those of its arrays, with the tokens that the step adds, on every device
- * that holds them: a key head on two devices is twice in the total and in the bytes of a token.
+ * The cache's bytes are those of its arrays, including the step's new tokens, on every device.  A
+ * key head on two devices counts twice in the total and in the bytes of a token.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +15,10 @@
 struct serving {
     uint128 cache_bytes_most, cache_bytes; /* of the device with the most, and of all */
     uint128 token_bytes;                   /* of all devices, for one token of one sequence */
-    /* Of the modelled step of a result that serves; else not set. */
-    double token_s; /* of a decode; of a prefill the step's */
+    /* Of the modelled step of a serving result; else not set. */
+    double token_s; /* of a decode; for a prefill the whole step */
     double tokens_per_s, device_tokens_per_s;
-    double mbu; /* bytes that kernels move, as a fraction of what the memory could in the step */
+    double mbu; /* memory bandwidth utilization: bytes moved by kernels / (bandwidth x step) */
     struct modelled_bound bound;
 };
 

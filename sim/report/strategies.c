@@ -84,8 +84,8 @@ void strategies_print(const struct compare_rows *rows, struct text *out)
     size_t columns[NFIGURES], ncolumns = choose_columns(columns, rows);
 
     text_add(out, "<div class=wide role=region aria-label=\"Table of strategies\" tabindex=0>\n"
-                  "<table class=\"list sorts\" id=table><caption>Each row is a strategy; * is the "
-                  "best of a column. A column's name sorts by it.</caption>\n");
+                  "<table class=\"list sorts\" id=table><caption>One row per strategy; * is the "
+                  "best of a column. Click a heading to sort.</caption>\n");
     print_head(columns, ncolumns, out);
     text_add(out, "<tbody>\n");
     for (size_t i = 0; i < rows->compare->nresults; i++) {

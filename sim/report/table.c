@@ -148,7 +148,7 @@ static void print_row(const struct table *table, const struct fit *fit, char *co
     text_add_char(out, '\n');
 }
 
-/* Say which columns are not there, and on which screen they are. */
+/* Name the omitted columns, and the terminal width that shows them all. */
 static void print_left_out(const struct table *table, const struct fit *fit, struct text *out)
 {
     struct fit whole = *fit;

@@ -13,8 +13,8 @@
 
 #define TABLE_COLUMNS_MAX 24 /* above the number of compare's columns, the widest table */
 
-/* `columns` holds one character a column: 'l' left- or 'r' right-aligned; a capital says that the
- * column may be left out where the screen has no room. */
+/* `columns` has one character per column: 'l' left- or 'r' right-aligned; a capital letter: the
+ * column may be omitted on a narrow screen. */
 struct table {
     const char *columns;
     size_t ncolumns;
@@ -38,9 +38,9 @@ size_t table_width(const char *cell);
 /* Print all rows, each indented by `indent` spaces, columns two spaces apart. */
 void table_print(const struct table *table, size_t indent, struct text *out);
 
-/* The same on a screen of `columns`.  Where there is no room, columns are one space apart; then
- * those with capitals are left out, the last first, and a line says which, by the heads in the
- * first row; then each row is continued on further lines. */
+/* Like table_print(), on a screen of `columns`.  If the table is too wide, columns are one space
+ * apart; then columns with capitals are omitted, the last first, and a line names their heads, from
+ * the first row; then each row is continued on further lines. */
 void table_print_within(const struct table *table, size_t indent, size_t columns, struct text *out);
 
 #endif /* REPORT_TABLE_H */

@@ -169,10 +169,10 @@ static void note_formula(struct text *out, const struct timetable_walked *w)
     const struct timetable_bubble *b = &w->schedule->bubble;
 
     if (b->holds(&w->sizes, &w->times))
-        text_addf(out, "Idle at most, by formula: %s = %.6g", b->formula,
+        text_addf(out, "Bubble, by formula: at most %s = %.6g", b->formula,
                   b->idle(&w->sizes, &w->times));
     else
-        text_addf(out, "Idle at most, by formula: %s, which is for %s", b->formula, b->where);
+        text_addf(out, "Bubble, by formula: at most %s, which holds for %s", b->formula, b->where);
     text_addf(out, " (%s)", w->schedule->source);
 }
 
@@ -202,7 +202,7 @@ static void note_live(struct text *out, const struct timetable_walked *w)
 
     for (uint32_t r = 0; r < n; r++)
         same &= walk->live_until_input[r] == walk->live_until_weight[r];
-    text_add(out, "Alive at the peak, by rank: microbatches");
+    text_add(out, "Microbatches in flight at the peak, by rank:");
     if (w->sizes.stages_per_rank > 1)
         text_add(out, " (counted for each of its stages)");
     if (!same)
@@ -307,7 +307,7 @@ int timetable_lanes_init_many(struct timetable_lanes *out, const struct timetabl
                              nactions_of(walked, n), LANES_BARS_MAX);
     figure_init(&l.texts);
     l.lanes.title = figure_print(
-        &l.texts, "%zu schedules of p = %u ranks, m = %u microbatches, on one scale of time", n,
+        &l.texts, "%zu schedules of p = %u ranks, m = %u microbatches, on one time scale", n,
         (unsigned)walked->sizes.nranks, (unsigned)walked->sizes.nmicrobatches);
     for (size_t w = 0; w < n; w++) {
         add_head(&l, &walked[w], (uint32_t)w * walked[w].sizes.nranks);

@@ -90,12 +90,11 @@ int timetable_table(struct text *out, const struct timetable_sizes *sizes,
         table_print(&table, 0, out);
         text_add(out, "\n");
         text_join(out, &others);
-        wrap_add(
-            out, width, 0, 0,
-            "Times are those of all stages of a rank, so that all schedules have the same work;"
-            " formulas are in those of one stage (p ranks), and have no figure where they do "
-            "not hold.  Alive: most microbatches on a rank until their weight gradient, each "
-            "counted by the part of the rank's stages that holds it.");
+        wrap_add(out, width, 0, 0,
+                 "Times are for all stages of a rank, so that schedules have equal work. Formulas "
+                 "use the times of one stage (p ranks), and are left out where their conditions do "
+                 "not hold. Alive: maximum of microbatches in flight on a rank until their weight "
+                 "gradient, each weighted by the fraction of the rank's stages that holds it.");
     }
     table_fini(&table);
     text_fini(&others);

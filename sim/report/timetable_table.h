@@ -1,4 +1,4 @@
-/* timetable_table.h - all schedules of pipelines beside each other, on one amount of work.
+/* timetable_table.h - all pipeline schedules side by side, for the same work.
  *
  * Thread class: pure functions.
  *
@@ -10,16 +10,15 @@
 #include "base/text.h"
 #include "report/timetable_lanes.h"
 
-/* The sizes that were asked for; where stages of a rank were not (0), as many as the schedule is
- * made for. */
+/* The given sizes; if stages_per_rank is not given (0), with the schedule's own number. */
 struct timetable_sizes timetable_sizes_for(const struct timetable_sizes *asked,
                                            const struct timetable_schedule *schedule);
 
-/* The times of a stage where those of all stages of a rank are `times`, and there are `n`. */
+/* The times of one stage, given the times of all `n` stages of a rank together. */
 struct timetable_times timetable_divided(const struct timetable_times *times, double n);
 
-/* A row for each schedule that takes the sizes: its time, its idle time and that by its formula,
- * microbatches alive; and a sentence for each that does not take them.  SHD_ENOMEM. */
+/* Print a row for each schedule that accepts the sizes: its time, its bubble as walked and by the
+ * formula, and microbatches alive; and a sentence for each other schedule.  SHD_ENOMEM. */
 SHD_MUST_CHECK int timetable_table(struct text *out, const struct timetable_sizes *sizes,
                                    const struct timetable_times *times, size_t width,
                                    struct shd_error *err);

@@ -1,7 +1,7 @@
-/* traffic.h - the communication of a step, summed up: one row for steps that are alike.
+/* traffic.h - the communication of a step, summed up: one row for equal collectives.
  *
- * Steps are alike when they are the same collective over the same axes on equal shards, in the same
- * phase, asked for at the same place of some layer ("layers/0/mlp/out" and "layers/1/mlp/out" are
+ * Two are equal if they are the same collective over the same axes on equal shards, in the same
+ * phase, requested at the same place of some layer ("layers/0/mlp/out" and "layers/1/mlp/out" are
  * the same place: "layers/N/mlp/out" with any number).
  *
  * Thread class: owned by one thread.
@@ -26,8 +26,8 @@ struct traffic_row {
     const char *algorithm;                /* NULL: fetched box by box */
     uint64_t operand_bytes, result_bytes; /* of one device and step */
     uint128 received_bytes;               /* all devices, all `count` */
-    char *where;                          /* op that asked for it; '*' for the number of a layer */
-    char *why;                            /* the reason of the first of them, with '*' as well */
+    char *where;                          /* op that requested it; '*' for the number of a layer */
+    char *why;                            /* the first one's reason, also with '*' */
 };
 
 /* Bytes under a name: an axis (or several, "dp,tp"), a collective, a phase. */

@@ -32,13 +32,11 @@ static void print_unmeasured(struct text *out, const struct record *record)
     const char *measured = hardware_measured_like(record->modelled->hardware, &out->failed);
 
     if (program_serves(record->program))
-        text_add(out, "  trust       not validated: no measured step of serving on this cluster is "
-                      "known\n");
+        text_add(out, "  trust       not validated: no measured serving steps on this cluster\n");
     else if (measured)
-        text_addf(out, "  trust       not validated; %s has such devices, and was measured\n",
-                  measured);
+        text_addf(out, "  trust       not validated; measured steps of this GPU: %s\n", measured);
     else
-        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
+        text_add(out, "  trust       not validated: no measured steps of this cluster\n");
 }
 
 static void print_extrapolated(struct text *out, const struct trust *trust)
@@ -47,26 +45,26 @@ static void print_extrapolated(struct text *out, const struct trust *trust)
 
     text_add(&sentence, "extrapolated: ");
     trust_print_beyond(&sentence, trust->beyond);
-    text_add(&sentence, "; no error is claimed");
+    text_add(&sentence, "; accuracy unknown");
     text_add(out, "  trust       ");
     wrap_join(out, 80, 14, 14, &sentence);
 }
 
 /* ---- its kernels ---- */
 
-/* A part's share of the time and its errors: "products 62 %: 3.8 % (15 %)"; the first part says
+/* A part's share of the time and its errors: "matmuls 62 %: 3.8 % (15 %)"; the first part says
  * which is what. */
 static void print_kernels_part(struct text *out, int kind, const struct kernel_trust_part *part)
 {
     bool first = out->length == 0;
 
-    text_addf(out, "%s %.0f %%%s: %.1f %%%s (%s%.0f %%)", kernel_trust_names[kind],
+    text_addf(out, "%s %.0f %%%s: %.1f %%%s (%s%.0f %%)",
+              kind == KERNEL_TRUST_PRODUCTS ? "matmuls" : kernel_trust_names[kind],
               100 * part->share, first ? " of the time" : "", 100 * part->median,
-              first ? " off, as measured ones like these" : "", first ? "nine of ten within " : "",
-              100 * part->p90);
+              first ? " error, as for similar measured kernels" : "",
+              first ? "nine of ten within " : "", 100 * part->p90);
     if (part->beyond > NOTABLE)
-        text_addf(out, ", but %.0f %% of it is of sizes that were not measured",
-                  100 * part->beyond);
+        text_addf(out, ", but %.0f %% of it is at sizes not measured", 100 * part->beyond);
     text_add(out, "; ");
 }
 
@@ -85,7 +83,7 @@ static void print_kernels(struct text *out, const struct record *record)
     for (int k = 0; k < KERNEL_TRUST_NKINDS; k++)
         if (trust.parts[k].share > NOTABLE)
             print_kernels_part(&sentence, k, &trust.parts[k]);
-    text_addf(&sentence, "the host and kernels that were not measured %.0f %%", 100 * trust.rest);
+    text_addf(&sentence, "host and unmeasured kernels %.0f %%", 100 * trust.rest);
     text_add(out, "  kernels     ");
     wrap_join(out, 80, 14, 14, &sentence);
 }
@@ -126,13 +124,14 @@ void trust_text(struct text *out, const struct record *record)
         print_unmeasured(out, record);
     } else if (trust.claim >= 0) {
         text_addf(out,
-                  "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
-                  " measured\n              steps of '%s' are like it, cross-validated\n",
+                  "  trust       expected error at most %.1f %%, in nine of ten cases: %" PRId64
+                  " similar\n"
+                  "              measured steps of '%s', cross-validated\n",
                   100 * trust.claim, trust.rows, trust.set->set);
     } else if (trust.beyond == 0) {
         text_addf(out,
-                  "  trust       no error is claimed: only %" PRId64
-                  " measured step%s of '%s' like it, off by %.1f %%\n",
+                  "  trust       accuracy unknown: only %" PRId64
+                  " similar measured step%s of '%s', %.1f %% error\n",
                   trust.set->rows, trust.set->rows == 1 ? "" : "s", trust.set->set,
                   100 * trust.set->mape);
     } else {
@@ -165,19 +164,19 @@ void trust_text_of_all(struct text *out, const struct trust_of_all *trust)
 {
     text_add(out, "Against measured steps: ");
     if (!trust->measured) {
-        text_add(out, "not validated, as no measured step of serving on this cluster is known.");
+        text_add(out, "not validated: no measured serving steps on this cluster.");
     } else if (trust->claim >= 0) {
         text_addf(out,
-                  "expect steps to be off by %.1f %% at most, nine times of ten, as at least "
-                  "%" PRId64 " measured ones are like each, cross-validated.",
+                  "expected error of steps at most %.1f %%, in nine of ten cases: at least %" PRId64
+                  " similar measured steps for each, cross-validated.",
                   100 * trust->claim, trust->rows);
     } else if (trust->beyond == 0) {
-        text_addf(out, "no error is claimed, as only %" PRId64 " measured steps are like some.",
+        text_addf(out, "accuracy unknown: some have only %" PRId64 " similar measured steps.",
                   trust->rows);
     } else {
         text_add(out, "extrapolated in ");
         trust_print_beyond(out, trust->beyond);
-        text_add(out, "; no error is claimed.");
+        text_add(out, "; accuracy unknown.");
     }
 }
 

@@ -1,5 +1,5 @@
-/* trust.h - how far modelled steps may be off: against measured steps that are like them
- * (cost/traits.h), or in what they are extrapolated.
+/* trust.h - the expected error of modelled steps: from similar measured steps (cost/traits.h), or
+ * the traits in which a step is extrapolated.
  *
  * Thread class: pure functions.
  *
@@ -13,7 +13,7 @@
 #include "cost/traits.h"
 #include "program/record.h"
 
-/* What is known of the error of a record's modelled step. */
+/* The known error of a record's modelled step. */
 struct trust modelled_trust(const struct record *record);
 
 /* The line `trust` of a step, and its keys in an object. */

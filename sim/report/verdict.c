@@ -90,6 +90,6 @@ void verdict_print(const struct compare_rows *rows, struct text *out)
     }
     add_named(rows, FIGURE_FITS, "NO", "Does not fit its memory limit: ", out);
     add_named(rows, FIGURE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
-    add_named(rows, FIGURE_VERIFIED, "not finite", "Not finite, unsharded as well: ", out);
+    add_named(rows, FIGURE_VERIFIED, "not finite", "Not finite, also unsharded: ", out);
     add_named(rows, FIGURE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
 }

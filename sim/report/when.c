@@ -210,13 +210,12 @@ static void print_table(const struct when *w, size_t id, struct text *out)
     static const char *const heads[] = {"busy", "communication", "exposed communication", "waiting",
                                         "idle at end"};
 
-    text_addf(
-        out,
-        "<div class=wide role=region aria-label=\"Times of strategy %zu\" tabindex=0>\n"
-        "<table class=\"list sorts\"><caption>How each device spends the step; exposed: bytes "
-        "arrive and there is nothing else to do.</caption>\n"
-        "<thead><tr><th scope=col><button type=button>devices</button></th>",
-        id);
+    text_addf(out,
+              "<div class=wide role=region aria-label=\"Times of strategy %zu\" tabindex=0>\n"
+              "<table class=\"list sorts\"><caption>Time of each device in the step; exposed: it "
+              "waits for bytes with no other work.</caption>\n"
+              "<thead><tr><th scope=col><button type=button>devices</button></th>",
+              id);
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         text_addf(out, "<th scope=col class=n><button type=button>%s</button></th>", heads[i]);
     text_add(out, "</tr></thead>\n<tbody>\n");
@@ -242,8 +241,8 @@ static void print_lanes(const struct when *w, size_t id, struct text *out)
 
     text_addf(out, "<p>The step takes ");
     add_seconds(out, t->step_ns);
-    text_add(out, t->modelled ? ", modelled on the cluster that the scenario names."
-                              : ", replayed: as if each device had a core of its own.");
+    text_add(out, t->modelled ? ", modelled on the scenario's cluster."
+                              : ", replayed with one CPU core per device.");
     if (t->nleft_out > 0)
         text_addf(out, " The first %u of %u kinds of devices are shown.", t->nlanes,
                   t->nlanes + t->nleft_out);
@@ -265,8 +264,9 @@ int when_print(const struct result *result, size_t id, const struct page_room *r
     int status;
 
     if (!timeline_is_known(w.record)) {
-        text_add(out, "<p>A plan has no times of its own: name a cluster, as in "
-                      "<code>-s hardware=h100-sxm</code>.</p>\n");
+        text_add(
+            out,
+            "<p>The times of a plan need a cluster, e.g. <code>-s hardware=h100-sxm</code>.</p>\n");
         return SHD_OK;
     }
     status = timeline_create(&w.timeline, w.record, LANES_SHOWN_MAX, err);

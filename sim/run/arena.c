@@ -109,8 +109,8 @@ static int out_of_memory(const struct arena *arena, uint64_t bytes, const char *
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s'%s' %" PRIu64,
                                    i == 0 ? "; largest: " : ", ", uses[i].label, uses[i].bytes);
     return shd_error_set(err, SHD_EDEVMEM,
-                         "device %" PRId32 " is out of memory%s%s: asked %" PRIu64
-                         " bytes for '%s' with %" PRIu64 " of %" PRIu64 " live%s",
+                         "device %" PRId32 " is out of memory%s%s: cannot allocate %" PRIu64
+                         " bytes for '%s': %" PRIu64 " of %" PRIu64 " in use%s",
                          arena->device, arena->op ? " in " : "", arena->op ? arena->op : "", bytes,
                          label ? label : "unnamed", arena->live_bytes, arena->limit_bytes, text);
 }

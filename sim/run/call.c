@@ -76,7 +76,7 @@ static int check_args(const struct shd_compiled *fn, const struct shd_store *sto
     int status = SHD_OK;
 
     if (!shd_mesh_equal(store->mesh, fn->fn->context.mesh))
-        return shd_error_set(err, SHD_EINVAL, "the store's mesh is not the function's");
+        return shd_error_set(err, SHD_EINVAL, "the store and the function have different meshes");
     for (size_t i = 0; !status && i < side->count; i++)
         status = check_arg(fn, store, args, i, err);
     for (size_t i = 0; !status && i < side->count; i++)

@@ -93,7 +93,7 @@ static int copy_out(struct shd_device *dev, int32_t from, const struct message *
     if (m->bytes != bytes)
         return shd_error_set(err, SHD_EMISMATCH,
                              "device %" PRId32 " sent %" PRIu64 " bytes to device %" PRId32
-                             ", which wants %" PRIu64,
+                             ", which expected %" PRIu64,
                              from, m->bytes, dev->position, bytes);
     memcpy(out, m->data, bytes);
     if (from != dev->position) {

@@ -39,7 +39,7 @@ static int choose_algo(const struct shd_device *dev, struct coll_call *call, str
         call->algo = dev->run->algos[call->kind];
     if (!coll_serves(call->algo, nmembers))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "algorithm %s of %s does not serve groups of %" PRIu32 " devices",
+                             "algorithm %s of %s does not support groups of %" PRIu32 " devices",
                              call->algo->name, coll_kind_name(call->kind), nmembers);
     if (call->algo->reduces && call->dtype >= SHD_NCOMPUTE_DTYPES)
         return shd_error_set(err, SHD_EUNSUPPORTED, "%s cannot reduce %s",
@@ -52,17 +52,17 @@ static int check_permute(const struct coll_call *call, struct shd_error *err)
     uint32_t nmembers = call->seat.group->nmembers;
 
     if (!call->source)
-        return shd_error_set(err, SHD_EINVAL, "permute without sources");
+        return shd_error_set(err, SHD_EINVAL, "permute has no sources");
     for (uint32_t m = 0; m < nmembers; m++) {
         if (call->source[m] >= nmembers && call->source[m] != COLL_NOBODY)
             return shd_error_set(err, SHD_EINVAL,
-                                 "permute from member %" PRIu32 " in a group of %" PRIu32,
+                                 "permute names member %" PRIu32 " in a group of %" PRIu32,
                                  call->source[m], nmembers);
     }
     return SHD_OK;
 }
 
-/* Check that the member has memory for its operand and its result. */
+/* Check that a member's operand and result have memory. */
 static int check_memory(const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
@@ -88,7 +88,7 @@ static int check_call(const struct coll_call *call, struct shd_error *err)
                              coll_kind_name(call->kind), call->count);
     if (call->root >= nmembers)
         return shd_error_set(err, SHD_EINVAL,
-                             "%s with root %" PRIu32 " in a group of %" PRIu32 " devices",
+                             "%s has root %" PRIu32 " in a group of %" PRIu32 " devices",
                              coll_kind_name(call->kind), call->root, nmembers);
     status = check_memory(call, err);
     if (status != SHD_OK)
@@ -231,7 +231,7 @@ int run_give_up(struct shd_device *dev, const struct coll_call *call, struct shd
     if (verdict == RUN_STOP_REQUESTED)
         return shd_error_set(err, dev->gave_up, "stopped by request");
     if (!missing)
-        return shd_error_set(err, dev->gave_up, "device %" PRId32 " waits in vain in %s",
+        return shd_error_set(err, dev->gave_up, "device %" PRId32 " waits forever in %s",
                              dev->position, dev->waits_in);
     return shd_error_set(
         err, dev->gave_up, "device %" PRId32 " waits in %s for device %" PRId32 ", which has %s",

@@ -11,7 +11,7 @@
 /* The member that reduces an element of the operand. */
 struct owner {
     uint32_t member;
-    uint64_t left; /* further elements of the operand that it owns, from this one on */
+    uint64_t left; /* number of further elements owned by the member, from here on */
 };
 
 /* Elements past the last chunk are astray, and are attributed to the first member. */

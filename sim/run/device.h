@@ -41,7 +41,7 @@ struct shd_device {
     int32_t position;
     bool here; /* of a device that is away only its state is known (away.h) */
     struct arena arena;
-    struct arena host; /* the host's memory, as far as this device uses it; never lent */
+    struct arena host;      /* host memory in use by this device; never lent */
     struct arena registers; /* what only exists inside fused kernels; never lent */
     struct wait_record record;
     uint64_t *matrix_row;  /* bytes received by source position; NULL in large runs */

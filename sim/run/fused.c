@@ -25,7 +25,7 @@
 #define STREAM_BLOCK_BYTES 32768
 /* A slice reads and writes at most this much, so that the tasks of a large call stay short. */
 #define SLICE_BYTES_MAX (1 << 20)
-/* Tasks for each thread: several, so that a thread that lost its core delays the others little. */
+/* Several tasks per thread: a thread that lost its core then delays the others little. */
 #define TASKS_PER_THREAD 8
 /* Calls that read and write more than this bypass the caches, which would not keep the data anyway:
  * the third-level caches of servers hold some tens of MiB. */

@@ -35,7 +35,7 @@ struct fused_job {
     uint64_t npieces;
     uint64_t slice;    /* elements of a piece done at a time */
     uint64_t nslices;  /* of the longest piece */
-    uint64_t per_task; /* slices, of one piece or several consecutive ones */
+    uint64_t per_task; /* slices per task, of one or several consecutive pieces */
     uint32_t ntasks;
     uint32_t nthreads; /* threads worth waking; 1: the last member to arrive does all */
     bool stream;       /* stores bypass the caches */

@@ -28,8 +28,7 @@ struct device_seat {
     struct run_seat seat;
 };
 
-/* A group indexed by its axes, so that only the first member that requests it has to list the
- * others. */
+/* Index of groups by axes: only the first member to request a group lists the others. */
 struct axes_group {
     uint64_t packed; /* as in a seat */
     uint32_t naxes;
@@ -187,18 +186,17 @@ static int check_list(const struct shd_device *dev, const int32_t *members, uint
 
         if (position < 0 || position >= ndevices)
             status = shd_error_set(err, SHD_EINVAL,
-                                   "a group with device %" PRId32 " in a mesh of %" PRId32,
-                                   position, ndevices);
+                                   "a group has device %" PRId32 " in a mesh of %" PRId32, position,
+                                   ndevices);
         else if (seen[position]++)
             status =
-                shd_error_set(err, SHD_EINVAL, "a group with device %" PRId32 " twice", position);
+                shd_error_set(err, SHD_EINVAL, "a group has device %" PRId32 " twice", position);
         else if (position == dev->position)
             *member = m;
     }
     if (status == SHD_OK && !seen[dev->position])
-        status =
-            shd_error_set(err, SHD_EINVAL, "device %" PRId32 " asks for a group that it is not in",
-                          dev->position);
+        status = shd_error_set(
+            err, SHD_EINVAL, "device %" PRId32 " is not in the group it asked for", dev->position);
     free(seen);
     return status;
 }

@@ -364,7 +364,7 @@ int measure_run(struct measure *out, const struct measure_opts *opts, struct shd
 
     if (!coll_serves(opts->algo, opts->ndevices))
         return shd_error_set(err, SHD_EINVAL,
-                             "algorithm %s of %s does not serve groups of %" PRIu32 " devices",
+                             "algorithm %s of %s does not support groups of %" PRIu32 " devices",
                              opts->algo->name, coll_kind_name(opts->algo->kind), opts->ndevices);
     if (allocate(&b))
         status = run_bench(out, &b, err);

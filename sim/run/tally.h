@@ -27,7 +27,7 @@ struct shd_device;
 struct tally {
     const struct run_group *group;
     bool alone;
-    bool here_only;       /* what members that are away receive is counted there */
+    bool here_only;       /* bytes received by members on other ranks are counted by those ranks */
     uint64_t *by_member;  /* the same bytes, by receiver; NULL: not needed */
     uint64_t used; /* bit i: pairs[i] is in use */
     struct tally_pair {

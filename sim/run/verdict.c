@@ -174,7 +174,7 @@ int verdict_build(const struct run *run, int32_t *error_device, struct shd_error
         return SHD_OK;
     endings = calloc((size_t)run->ndevices, sizeof *endings);
     if (!endings)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to tell how devices ended");
+        return shd_error_set(err, SHD_ENOMEM, "no memory to report how devices ended");
     fill(endings, run);
     status = judge(run, endings, error_device, err);
     free(endings);

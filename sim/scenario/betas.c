@@ -35,7 +35,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
 }
 
 const struct value_type value_betas = {
-    .expected = "two numbers from 0 up to below 1, such as [0.9, 0.999]",
+    .expected = "two numbers from 0 to below 1, for example [0.9, 0.999]",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(

@@ -33,7 +33,8 @@ static void read_entry(struct reader *r, const struct option *option, const stru
         if (yaml_read_int(node, &value) && value >= 1 && value <= INT32_MAX)
             d->mean = value;
         else
-            diag_error(r->diag, node->place, "mean is %s; expected a number of tokens, at least 1",
+            diag_error(r->diag, node->place,
+                       "mean is %s; expected the mean length in tokens, at least 1",
                        yaml_describe(node).text);
     } else if (strcmp(key->text, "seed") == 0) {
         if (yaml_read_int(node, &value) && value >= 0 && value <= INT32_MAX)
@@ -76,7 +77,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
             read_entry(r, option, node->keys[i], node->items[i]);
         if (!yaml_find(node, "mean"))
             diag_error(r->diag, node->place,
-                       "documents have no mean; expected a number of tokens, at least 1");
+                       "documents have no mean; expected the mean length in tokens, at least 1");
     } else {
         value_error(r, option, node);
     }
@@ -98,8 +99,8 @@ static void print(const struct scenario *scenario, const struct option *option, 
 }
 
 const struct value_type value_documents = {
-    .expected = "null, a map of mean and seed such as {mean: 64, seed: 1}, or a list of lengths "
-                "such as [100, 28]",
+    .expected =
+        "null, a map of mean and seed such as {mean: 64, seed: 1}, or a list of lengths: [100, 28]",
     .read = read,
     .read_entry = read_entry,
     .print = print,

@@ -28,9 +28,9 @@ struct draft {
     enum draft_style style;  /* of sections, but for: */
     bool block;              /* the open section, or the next one, is a block */
     const char *indent;      /* of all lines; NULL: none */
-    const char *section;     /* the open one: its first bytes; NULL: none, ... */
+    const char *section;     /* start of the open section's name; NULL: none, ... */
     size_t length;           /* ... as many; 0: an option of no section */
-    struct text line, lines; /* its options in braces, and below one another */
+    struct text line, lines; /* options of the section: inside braces, and one per line */
     const char *remark;      /* for the end of the line; NULL: none */
 };
 

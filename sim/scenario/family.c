@@ -18,20 +18,16 @@
 
 /* ---- the family ---- */
 
-static bool admits(const struct family_row *row, enum family_door door)
-{
-    return door == FAMILY_BLOCKS || row->arrays != FAMILY_UNNAMED;
-}
-
-void family_print_types(enum family_door door, struct text *out)
+/* Print the values of model_type, as "llama, mistral and t5". */
+static void print_types(struct text *out)
 {
     size_t left = 0, n = 0;
 
     for (size_t f = 0; f < family_count; f++)
         for (size_t t = 0; family_table[f].types[t]; t++)
-            left += admits(&family_table[f], door);
+            left++;
     for (size_t f = 0; f < family_count; f++)
-        for (size_t t = 0; admits(&family_table[f], door) && family_table[f].types[t]; t++, n++)
+        for (size_t t = 0; family_table[f].types[t]; t++, n++)
             text_addf(out, "%s%s",
                       n == 0        ? ""
                       : --left == 1 ? " and "
@@ -48,7 +44,7 @@ static const char *find_refusal(const char *type)
     return NULL;
 }
 
-static const struct family_row *find_family(const struct yaml_node *root, enum family_door door,
+static const struct family_row *find_family(const char **out, const struct yaml_node *root,
                                             struct diag *diag)
 {
     const struct yaml_node *type = yaml_find(root, "model_type");
@@ -56,17 +52,17 @@ static const struct family_row *find_family(const struct yaml_node *root, enum f
     struct text known = TEXT_INIT;
 
     for (size_t f = 0; f < family_count; f++)
-        for (size_t t = 0; admits(&family_table[f], door) && family_table[f].types[t]; t++)
-            if (!strcmp(family_table[f].types[t], word))
+        for (size_t t = 0; family_table[f].types[t]; t++)
+            if (!strcmp(family_table[f].types[t], word)) {
+                *out = family_table[f].types[t];
                 return &family_table[f];
-    why = door == FAMILY_BLOCKS && *word ? find_refusal(word) : NULL;
-    family_print_types(door, &known);
-    diag_error(diag, type ? type->place : root->place, "model_type is %s%s%s; %s are %s",
+            }
+    why = *word ? find_refusal(word) : NULL;
+    print_types(&known);
+    diag_error(diag, type ? type->place : root->place,
+               "model_type is %s%s%s; supported types are %s",
                type ? yaml_describe(type).text : "missing", why ? ", which is not modelled: " : "",
-               why ? why : "",
-               door == FAMILY_BLOCKS ? "models that can be planned"
-                                     : "models whose arrays have known names",
-               text_get(&known));
+               why ? why : "", text_get(&known));
     text_fini(&known);
     return NULL;
 }
@@ -191,7 +187,8 @@ static bool read_prefix(struct reader *r, const struct family_reader *c,
             n = -1;
     if (node->kind != YAML_LIST || n < 0) {
         diag_error(c->diag, node->place,
-                   "%s: expected a list of the first layers, as [0, 1]: others are not modelled",
+                   "%s: expected the first layers, such as [0, 1]; dense layers elsewhere are not "
+                   "modelled",
                    key->key);
         return false;
     }
@@ -214,8 +211,8 @@ static bool read_dense(struct reader *r, const struct family_reader *c,
             dense++;
         } else if (is_dense || word->kind != YAML_TEXT || strcmp(word->text, "sparse") != 0) {
             diag_error(c->diag, word->place,
-                       "%s has %s; expected dense of the first layers, then sparse: others are "
-                       "not modelled",
+                       "%s has %s; expected dense layers first, then sparse layers; other orders "
+                       "are not modelled",
                        key->key, yaml_describe(word).text);
             return false;
         }
@@ -360,14 +357,14 @@ static bool check_experts(const struct family_reader *c)
     const struct scenario_moe *moe = &c->model->moe;
 
     if (moe->top_k > moe->experts)
-        return fault(c, "moe.top_k", "expected at most as many as there are experts");
+        return fault(c, "moe.top_k", "expected at most the number of experts");
     if (moe->experts % moe->groups != 0)
-        return fault(c, "moe.groups", "expected groups that divide the experts");
+        return fault(c, "moe.groups", "expected a divisor of the number of experts");
     if (moe->kept > moe->groups || moe->experts / moe->groups * moe->kept < moe->top_k)
         return fault(c, "moe.kept",
-                     "expected groups that there are, with as many experts as a token chooses");
+                     "expected at most all groups, with at least top_k experts in the kept groups");
     if (moe->first_dense >= c->model->layers)
-        return fault(c, "moe.first_dense", "no layer has experts; expected fewer");
+        return fault(c, "moe.first_dense", "no layer is left for experts; expected fewer");
     return true;
 }
 
@@ -404,7 +401,7 @@ static bool derive(const struct family_reader *c)
     if (m->kind == SCENARIO_T5 && m->decoder_layers == 0)
         m->decoder_layers = m->layers;
     if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
-        return fault(c, "mla.rope_dim", "expected an even number, as pairs are turned");
+        return fault(c, "mla.rope_dim", "expected an even number: RoPE rotates pairs");
     return derive_experts(c);
 }
 
@@ -425,14 +422,14 @@ static bool read_dtype(struct family_config *out, const struct family_reader *c)
 
 /* Weights stored in 8 bits or fewer have other sizes than torch_dtype implies.  A plan's types are
  * those of its training, whatever the published weights have. */
-static bool check_quantization(const struct family_reader *c, enum family_door door)
+static bool check_quantization(const struct family_reader *c)
 {
     const struct yaml_node *node = family_find(c->root, "quantization_config");
 
-    if (!node || door == FAMILY_BLOCKS)
+    if (!node || c->seq != FAMILY_ARRAYS)
         return true;
     diag_error(c->diag, node->place,
-               "quantization_config: there are no types of 8 bits or fewer; leave it out to take "
+               "quantization_config: 8 bits and fewer are not supported here; remove it to take "
                "all arrays in torch_dtype");
     return false;
 }
@@ -446,8 +443,8 @@ const struct yaml_node *family_text(const struct yaml_node *root)
     return text && text->kind == YAML_MAP && yaml_find(text, "model_type") ? text : root;
 }
 
-int family_read(struct family_config *out, const struct yaml_node *root, enum family_door door,
-                int64_t seq, struct diag *diag)
+int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,
+                struct diag *diag)
 {
     struct scenario scratch = {
         .model = {
@@ -459,20 +456,19 @@ int family_read(struct family_config *out, const struct yaml_node *root, enum fa
     bool good;
 
     if (root->kind != YAML_MAP) {
-        diag_error(diag, root->place, "a config is a map");
+        diag_error(diag, root->place, "expected a map");
         return SHD_EINVAL;
     }
     c.root = family_text(root);
-    c.row = find_family(c.root, door, diag);
+    c.row = find_family(&config.type, c.root, diag);
     if (!c.row || !set_words(&r, c.row->ours))
         return SHD_EINVAL;
-    config.arrays = c.row->arrays;
     good = check_slips(&c);
     good = read_keys(&r, &c) && good;
     good = read_dtype(&config, &c) && good;
-    good = check_quantization(&c, door) && good;
+    good = check_quantization(&c) && good;
     if (!good || !derive(&c) ||
-        (door == FAMILY_BLOCKS && (!family_read_rope(&c) || !family_read_layers(&c))))
+        (seq != FAMILY_ARRAYS && (!family_read_rope(&c) || !family_read_layers(&c))))
         return SHD_EINVAL;
     scratch.model.text_alone = c.root != root;
     config.model = scratch.model;

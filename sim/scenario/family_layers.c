@@ -77,7 +77,7 @@ static bool read_types(struct layers *l, const struct family_reader *c,
         } else {
             diag_error(c->diag, type->place,
                        "layer_types has %s; expected full_attention, sliding_attention or "
-                       "chunked_attention: others are not modelled",
+                       "chunked_attention",
                        yaml_describe(type).text);
             return false;
         }
@@ -194,7 +194,8 @@ static bool write(const struct layers *l, const struct family_reader *c)
     if (period == 1 && !l->plain[0])
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
-        diag_error(c->diag, c->root->place, "its layers differ without a period of at most %d",
+        diag_error(c->diag, c->root->place,
+                   "layer types repeat with a period over %d, which is not supported",
                    SCENARIO_LAYER_TYPES_MAX);
         return false;
     }

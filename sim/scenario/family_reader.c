@@ -75,8 +75,8 @@ bool family_find_equal(const struct yaml_node **node, const struct family_reader
             !strcmp(item->text, (*node)->text))
             continue;
         diag_error(c->diag, item->place,
-                   "%s is %s of layer %zu and %s of layer 0; expected one value for all layers: "
-                   "layers that differ so are not modelled",
+                   "%s is %s of layer %zu and %s of layer 0; expected one value for all layers; "
+                   "different layers are not modelled",
                    key, yaml_describe(item).text, i, yaml_describe(*node).text);
         return false;
     }

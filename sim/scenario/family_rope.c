@@ -37,7 +37,7 @@ static bool read_factors(double *out, uint32_t *n, const struct family_reader *c
         list->nitems > SCENARIO_ROPE_FACTORS_MAX)
         return fault(c, list ? list : map, "longrope: expected lists short_factor and long_factor");
     if (*n > 0 && *n != list->nitems)
-        return fault(c, list, "long_factor: expected as many numbers as short_factor has");
+        return fault(c, list, "long_factor: expected the length of short_factor");
     *n = (uint32_t)list->nitems;
     for (size_t i = 0; i < list->nitems; i++)
         if (!yaml_read_double(list->items[i], &out[i]) || out[i] <= 0)
@@ -91,8 +91,8 @@ static bool check_steps(const struct family_reader *c, const struct yaml_node *m
     if (!beta || c->seq <= c->model->rope.scaling.original)
         return true;
     return fault(c, beta,
-                 "llama_4_scaling_beta: queries scaled by their position are not modelled; "
-                 "expected sequences of at most original_max_position_embeddings");
+                 "llama_4_scaling_beta: query scaling by position is not modelled; expected "
+                 "sequences of at most original_max_position_embeddings");
 }
 
 static const struct {
@@ -202,9 +202,7 @@ static bool read_local(const struct family_reader *c, const struct yaml_node *lo
         return false;
     if (scaling.kind == SCENARIO_ROPE_UNSCALED)
         return true;
-    return fault(c, local,
-                 "rotary positions that are scaled in layers with a window are not "
-                 "modelled");
+    return fault(c, local, "RoPE scaling in sliding-window layers is not modelled");
 }
 
 bool family_read_rope(const struct family_reader *c)
@@ -228,6 +226,6 @@ bool family_read_rope(const struct family_reader *c)
     if (map && family_find(map, "full_attention"))
         map = family_find(map, "full_attention");
     if ((map && map->kind != YAML_MAP) || (local && local->kind != YAML_MAP))
-        return fault(c, map ? map : local, "rope_parameters: expected a map of each type of layer");
+        return fault(c, map ? map : local, "rope_parameters: expected a map for each layer type");
     return read_map(c, map) && read_local(c, local);
 }

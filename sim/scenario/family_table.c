@@ -104,7 +104,7 @@ WORDS(alpha_of_gpt_oss, IS("1.702", ""));
 #define ALL_BIAS W("attention_bias", all_biased)
 #define QKV_BIAS W("attention_bias", qkv_biased)
 #define MLP_BIAS V("mlp_bias", "model.bias")
-#define CLIP MUST("clip_qkv", none, "queries, keys and values that are clamped are not modelled")
+#define CLIP MUST("clip_qkv", none, "clamped queries, keys and values are not modelled")
 
 KEYS(llama_keys, SIZES, FF, HEAD_DIM, RMS, GATED);
 KEYS(qwen3_keys, NEEDED("num_key_value_heads", "model.kv_heads"));
@@ -120,7 +120,7 @@ KEYS(gemma_keys, ALL_BIAS, W("hidden_activation", gated_acts),
      ROOT("query_pre_attn_scalar", "model.attention_scale"),
      V("attn_logit_softcapping", "model.attention_cap"),
      V("final_logit_softcapping", "model.logit_cap"),
-     MUST("use_bidirectional_attention", no, "attention to later tokens is not modelled"));
+     MUST("use_bidirectional_attention", no, "bidirectional attention is not modelled"));
 KEYS(cohere_keys, SIZES, FF, HEAD_DIM, V("layer_norm_eps", "model.norm_eps"), GATED, ALL_BIAS,
      V("logit_scale", "model.logit_scale"), W("use_qk_norm", own_norms));
 KEYS(granite_keys, ALL_BIAS, MLP_BIAS, V("embedding_multiplier", "model.embed_scale"),
@@ -139,7 +139,7 @@ KEYS(persimmon_keys, W("qk_layernorm", head_norms));
 KEYS(stablelm_keys, SIZES, FF, LAYER_NORM_EPS, GATED, W("use_qkv_bias", qkv_biased),
      W("use_parallel_residual", beside),
      MUST("qk_layernorm", no,
-          "norms of heads without the bias that other norms have are not modelled"));
+          "QK norms without a bias, beside layer norms with a bias, are not modelled"));
 KEYS(starcoder2_keys, V("norm_epsilon", "model.norm_eps"), W("use_bias", biased));
 KEYS(nemotron_keys, V("norm_eps", "model.norm_eps"), ALL_BIAS, MLP_BIAS);
 KEYS(falcon_keys, SIZES, V("ffn_hidden_size", "model.d_ff"),
@@ -159,7 +159,7 @@ KEYS(falcon_keys, SIZES, V("ffn_hidden_size", "model.d_ff"),
       .form = FAMILY_WORDS,
       .words = two_norms,
       .when = "new_decoder_architecture"},
-     MUST("alibi", no, "positions as biases of scores (ALiBi) are not modelled"));
+     MUST("alibi", no, "ALiBi positions are not modelled"));
 
 #define GPT2_SIZES                                                                          \
     V("n_embd", "model.d_model"), V("n_layer", "model.layers"), V("n_head", "model.heads"), \
@@ -167,9 +167,10 @@ KEYS(falcon_keys, SIZES, V("ffn_hidden_size", "model.d_ff"),
         V("tie_word_embeddings", "model.tied"), V("layer_norm_epsilon", "model.norm_eps"),  \
         W("activation_function", plain_acts)
 KEYS(gpt2_keys, GPT2_SIZES, V("n_positions", "model.positions"),
-     MUST("scale_attn_weights", yes, "scores without a scale are not modelled"),
-     MUST("scale_attn_by_inverse_layer_idx", no, "scales of scores by layer are not modelled"),
-     MUST("add_cross_attention", no, "attention to an encoder is not modelled"));
+     MUST("scale_attn_weights", yes, "unscaled attention scores are not modelled"),
+     MUST("scale_attn_by_inverse_layer_idx", no,
+          "per-layer scales of attention scores are not modelled"),
+     MUST("add_cross_attention", no, "cross-attention is not modelled"));
 KEYS(gptj_keys, GPT2_SIZES);
 KEYS(bigcode_keys,
      {.key = "multi_query", .form = FAMILY_WORDS, .words = one_key_head, .standard = "true"});
@@ -191,7 +192,7 @@ KEYS(t5_keys, V("d_model", "model.d_model"), V("num_layers", "model.layers"),
         NEEDED("moe_intermediate_size", "moe.d_ff"), V("n_shared_experts", "moe.shared"), DENSE, \
         V("n_group", "moe.groups"), V("topk_group", "moe.kept"), RENORMALIZE,                    \
         V("routed_scaling_factor", "moe.scale"),                                                 \
-        MUST("moe_layer_freq", one, "dense layers between those with experts are not modelled")
+        MUST("moe_layer_freq", one, "dense layers between MoE layers are not modelled")
 #define MLP_TYPES                                                                   \
     {                                                                               \
         .key = "mlp_layer_types", .option = "moe.first_dense", .form = FAMILY_DENSE \
@@ -201,7 +202,7 @@ KEYS(t5_keys, V("d_model", "model.d_model"), V("num_layers", "model.layers"),
     NEEDED("qk_nope_head_dim", "model.head_dim"), NEEDED("qk_rope_head_dim", "mla.rope_dim"), \
         NEEDED("v_head_dim", "mla.value_dim"), NEEDED("kv_lora_rank", "mla.kv_rank"),         \
         V("q_lora_rank", "mla.q_rank"), W("rope_interleave", pairs),                          \
-        MUST("attention_bias", no, "compressed attention with biases is not modelled")
+        MUST("attention_bias", no, "MLA with biases is not modelled")
 
 KEYS(mixtral_keys, V("num_local_experts", "moe.experts"), TOP_K);
 KEYS(qwen2_moe_keys, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, RENORMALIZE,
@@ -214,8 +215,8 @@ KEYS(qwen3_moe_keys, V("num_experts", "moe.experts"), V("num_local_experts", "mo
 KEYS(olmoe_keys, V("num_experts", "moe.experts"), TOP_K, RENORMALIZE, ALL_BIAS, CLIP);
 KEYS(gpt_oss_keys, SIZES, FF, HEAD_DIM, RMS, W("hidden_act", clamped_acts), ALL_BIAS,
      V("num_local_experts", "moe.experts"), TOP_K, V("experts_per_token", "moe.top_k"),
-     MUST("swiglu_limit", limit_of_gpt_oss, "other limits are not modelled"),
-     MUST("swiglu_alpha", alpha_of_gpt_oss, "other slopes are not modelled"));
+     MUST("swiglu_limit", limit_of_gpt_oss, "another limit is not modelled"),
+     MUST("swiglu_alpha", alpha_of_gpt_oss, "another slope is not modelled"));
 KEYS(granitemoe_keys, V("num_local_experts", "moe.experts"), TOP_K,
      V("shared_intermediate_size", "moe.shared_d_ff"));
 KEYS(llama4_keys, SIZES, NEEDED("intermediate_size", "moe.d_ff"),
@@ -276,12 +277,10 @@ KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
 
 const struct family_row family_table[] = {
     {.types = {"llama"},
-     .arrays = FAMILY_LLAMA,
      .ours = LLAMA,
      .keys = {llama_keys, biases_keys},
      .rope_theta = 10000},
     {.types = {"mistral"},
-     .arrays = FAMILY_LLAMA,
      .ours = LLAMA ", model.kv_heads: 8",
      .keys = {llama_keys},
      .layers = FAMILY_WINDOW,
@@ -289,7 +288,6 @@ const struct family_row family_table[] = {
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"ministral"},
-     .arrays = FAMILY_LLAMA,
      .ours = DECODER ", model.kv_heads: 8",
      .keys = {llama_keys},
      .layers = FAMILY_WINDOW | FAMILY_TYPES,
@@ -297,28 +295,24 @@ const struct family_row family_table[] = {
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"ministral3"},
-     .arrays = FAMILY_LLAMA,
      .ours = DECODER ", model.kv_heads: 8, model.head_dim: 128, model.norm_eps: 1e-5",
      .keys = {llama_keys},
      .layers = FAMILY_WINDOW,
      .pattern = "w",
      .rope_theta = 1000000},
     {.types = {"qwen2"},
-     .arrays = FAMILY_QWEN2,
      .ours = LLAMA ", model.attention_bias: qkv",
      .keys = {llama_keys},
      .layers = FAMILY_WINDOW | FAMILY_SWITCHED | FAMILY_TYPES,
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"qwen3"},
-     .arrays = FAMILY_QWEN3,
      .ours = LLAMA ", model.qk_norm: true, model.head_dim: 128",
      .keys = {llama_keys, qwen3_keys, all_bias_keys},
      .layers = FAMILY_WINDOW | FAMILY_SWITCHED | FAMILY_TYPES,
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"mixtral"},
-     .arrays = FAMILY_MIXTRAL,
      .ours = "model.kind: mixtral, model.norm: rms, model.norm_eps: 1e-5, moe.experts: 8, "
              "moe.top_k: 2, moe.renormalize: true" SWIGLU,
      .keys = {llama_keys, mixtral_keys},
@@ -326,12 +320,10 @@ const struct family_row family_table[] = {
      .pattern = "w",
      .rope_theta = 1000000},
     {.types = {"gemma"},
-     .arrays = FAMILY_GEMMA,
      .ours = GEMMA GEMMA_7B,
      .keys = {llama_keys, gemma_keys},
      .rope_theta = 10000},
     {.types = {"gemma2"},
-     .arrays = FAMILY_GEMMA2,
      .ours = GEMMA GEMMA_2B CAPS ", model.norm_place: both",
      .keys = {llama_keys, gemma_keys},
      .layers = FAMILY_WINDOW | FAMILY_TYPES,
@@ -346,7 +338,6 @@ const struct family_row family_table[] = {
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"gemma3_text"},
-     .arrays = FAMILY_GEMMA3,
      .ours = GEMMA GEMMA_2B "model.vocab: 262208, model.norm_place: both, model.qk_norm: true",
      .keys = {llama_keys, gemma_keys},
      .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN,
@@ -354,9 +345,8 @@ const struct family_row family_table[] = {
      .window = 4096,
      .rope_theta = 1000000,
      .local_theta = 10000},
-    {.types = {"gpt2"}, .arrays = FAMILY_GPT2, .ours = GPT2, .keys = {gpt2_keys}},
+    {.types = {"gpt2"}, .ours = GPT2, .keys = {gpt2_keys}},
     {.types = {"t5"},
-     .arrays = FAMILY_T5,
      .ours = "model.kind: t5, model.norm_eps: 1e-6, model.activation: relu, model.tied: true, "
              "model.d_model: 512, model.layers: 6, model.heads: 8, model.head_dim: 64, "
              "model.d_ff: 2048, model.vocab: 32128, model.buckets: 32, model.distance: 128",
@@ -387,7 +377,6 @@ const struct family_row family_table[] = {
      .window = 4096,
      .rope_theta = 10000},
     {.types = {"qwen3_moe"},
-     .arrays = FAMILY_QWEN3_MOE,
      .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, moe.experts: 128, moe.top_k: 8, "
                      "moe.d_ff: 768, moe.renormalize: false",
      .keys = {llama_keys, qwen3_moe_keys},
@@ -410,7 +399,6 @@ const struct family_row family_table[] = {
      .rope_theta = 10000,
      .rope_part = 0.5},
     {.types = {"phi3"},
-     .arrays = FAMILY_PHI3,
      .ours = DECODER ", model.norm_eps: 1e-5",
      .keys = {llama_keys},
      .layers = FAMILY_WINDOW,
@@ -421,12 +409,10 @@ const struct family_row family_table[] = {
      .keys = {llama_keys, olmo_keys},
      .rope_theta = 10000},
     {.types = {"olmo2"},
-     .arrays = FAMILY_OLMO2,
      .ours = DECODER ", model.norm_eps: 1e-5, model.norm_place: after, model.qk_norm: whole",
      .keys = {llama_keys, all_bias_keys},
      .rope_theta = 10000},
     {.types = {"olmo3"},
-     .arrays = FAMILY_OLMO2,
      .ours = DECODER ", model.norm_eps: 1e-5, model.norm_place: after, model.qk_norm: whole",
      .keys = {llama_keys, all_bias_keys},
      .layers = FAMILY_WINDOW | FAMILY_TYPES,
@@ -445,7 +431,6 @@ const struct family_row family_table[] = {
      .keys = {llama_keys, olmoe_keys},
      .rope_theta = 500000},
     {.types = {"gpt_neox"},
-     .arrays = FAMILY_GPT_NEOX,
      .ours = LAYER_NORM ", model.activation: gelu-exact, model.bias: true, "
                         "model.attention_bias: all, model.residual: beside-norms",
      .keys = {plain_keys, neox_keys},
@@ -454,7 +439,6 @@ const struct family_row family_table[] = {
     {.types = {"gptj", "codegen"}, .ours = GPTJ, .keys = {gptj_keys}, .rope_theta = 10000},
     {.types = {"gpt_bigcode"}, .ours = GPT2, .keys = {gpt2_keys, bigcode_keys}},
     {.types = {"gpt_oss"},
-     .arrays = FAMILY_GPT_OSS,
      .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, "
              "model.activation: swiglu-clamped, model.attention_bias: all, model.sinks: true, "
              "model.d_model: 2880, model.d_ff: 2880, model.layers: 36, model.heads: 64, "
@@ -518,7 +502,6 @@ const struct family_row family_table[] = {
      .keys = {llama_keys, granite_keys, hyperclovax_keys},
      .rope_theta = 10000},
     {.types = {"starcoder2"},
-     .arrays = FAMILY_STARCODER2,
      .ours = LAYER_NORM ", model.activation: gelu, model.bias: true, model.attention_bias: all, "
                         "model.tied: true",
      .keys = {plain_keys, starcoder2_keys},
@@ -526,7 +509,6 @@ const struct family_row family_table[] = {
      .pattern = "w",
      .rope_theta = 10000},
     {.types = {"falcon"},
-     .arrays = FAMILY_FALCON,
      .ours = LAYER_NORM ", model.activation: gelu-exact, model.residual: beside, "
                         "model.tied: true",
      .keys = {falcon_keys},
@@ -553,13 +535,11 @@ const struct family_row family_table[] = {
      .rope_theta = 10000,
      .rope_part = 0.25},
     {.types = {"cohere"},
-     .arrays = FAMILY_COHERE,
      .ours = LAYER_NORM SWIGLU ", model.norm_weights: scale, model.residual: beside, "
                                "model.logit_scale: 0.0625, model.tied: true" PAIRS,
      .keys = {cohere_keys},
      .rope_theta = 500000},
     {.types = {"cohere2"},
-     .arrays = FAMILY_COHERE,
      .ours = LAYER_NORM SWIGLU ", model.norm_weights: scale, model.residual: beside, "
                                "model.logit_scale: 0.0625, model.tied: true" PAIRS,
      .keys = {cohere_keys},
@@ -651,43 +631,41 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 /* ---- models that are not modelled ---- */
 
 const struct family_refusal family_refusals[] = {
-    {"mamba mamba2 falcon_mamba rwkv xlstm", "its layers are recurrences without attention", NULL},
+    {"mamba mamba2 falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
     {"jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma lfm2 "
      "lfm2_moe lfm3 olmo_hybrid",
-     "it mixes attention with layers of recurrences or convolutions",
+     "a hybrid of attention with recurrent or convolutional layers",
      "AI21-Jamba Bamba Falcon-H1 LFM2 NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H Zamba2 "
      "granite-4.0-h"},
     {"qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text kimi_linear minimax "
      "bailing_hybrid",
-     "it mixes attention with linear attention",
+     "a hybrid of softmax and linear attention",
      "Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8 Kimi-Linear MiniMax-M1 MiniMax-Text"},
-    {"deepseek_v32 deepseek_v4 glm_moe_dsa", "its attention chooses keys by an index",
+    {"deepseek_v32 deepseek_v4 glm_moe_dsa", "sparse attention with an indexer",
      "DeepSeek-V3.2 DeepSeek-V4 GLM-5"},
-    {"bloom mpt", "its positions are biases of scores (ALiBi)", NULL},
-    {"opt xglm biogpt", "its learned positions begin at the third", NULL},
-    {"phimoe", "its router masks scores by a threshold (SparseMixer)", NULL},
-    {"bitnet", "its layers have norms inside attention and mlp", NULL},
-    {"apertus", "its activation is xIELU", NULL},
-    {"afmoe laguna", "its attention's output has a gate", "Trinity-"},
-    {"nanochat", "its embeddings are normalised, and its layers mix them in again", NULL},
-    {"granite_swa granitemoe_swa", "its layers have rotary bases of their own", NULL},
-    {"minicpm3", "its residuals are scaled by its depth, and its logits by its width", NULL},
-    {"axk1", "the outputs of its experts are normalised, and those of its attention are not", NULL},
-    {"mimo_v2_flash", "its values are of another width than its keys", "MiMo-V2"},
-    {"diffllama", "its attention is the difference of two", NULL},
-    {"doge", "its attention's mask is learned", NULL},
-    {"phi4_multimodal", "its layers have adapters for images and speech", "Phi-4-multimodal"},
-    {"gemma3n gemma3n_text gemma4 gemma4_text",
-     "its layers share keys, or have inputs of their own", "gemma-3n gemma-4"},
-    {"longcat_flash", "its layers have two attentions each, and experts that do nothing",
-     "LongCat-Flash"},
-    {"jetmoe", "its attention has experts", NULL},
-    {"dbrx", "its config nests attention and experts, and it clamps queries, keys and values",
-     NULL},
-    {"gpt_neo", "its scores have no scale", NULL},
-    {"bert roberta electra modernbert", "it is an encoder", NULL},
+    {"bloom mpt", "ALiBi positions", NULL},
+    {"opt xglm biogpt", "learned positions with an offset of 2", NULL},
+    {"phimoe", "a SparseMixer router", NULL},
+    {"bitnet", "norms inside attention and MLP", NULL},
+    {"apertus", "activation xIELU", NULL},
+    {"afmoe laguna", "gated attention output", "Trinity-"},
+    {"nanochat", "normalised embeddings, mixed into each layer", NULL},
+    {"granite_swa granitemoe_swa", "RoPE bases per layer", NULL},
+    {"minicpm3", "residuals scaled by depth, and logits by width", NULL},
+    {"axk1", "norms on the outputs of experts, but not of attention", NULL},
+    {"mimo_v2_flash", "values and keys of different widths", "MiMo-V2"},
+    {"diffllama", "differential attention", NULL},
+    {"doge", "a learned attention mask", NULL},
+    {"phi4_multimodal", "adapters for images and speech", "Phi-4-multimodal"},
+    {"gemma3n gemma3n_text gemma4 gemma4_text", "shared KV layers, or per-layer inputs",
+     "gemma-3n gemma-4"},
+    {"longcat_flash", "two attentions per layer, and zero-computation experts", "LongCat-Flash"},
+    {"jetmoe", "mixture of experts in attention", NULL},
+    {"dbrx", "nested attention and expert configs, and clamped queries, keys and values", NULL},
+    {"gpt_neo", "unscaled attention scores", NULL},
+    {"bert roberta electra modernbert", "an encoder", NULL},
     {"qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe mllama",
-     "positions of images, or attention to them, are not modelled", "Qwen2-VL Qwen2.5-VL Qwen3-VL"},
+     "image positions or cross-attention to images", "Qwen2-VL Qwen2.5-VL Qwen3-VL"},
 };
 const size_t family_refusal_count = sizeof(family_refusals) / sizeof(family_refusals[0]);
 

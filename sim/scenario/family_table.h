@@ -50,7 +50,6 @@ enum family_layers {
 
 struct family_row {
     const char *types[8];
-    enum family_arrays arrays;
     const char *ours;                 /* options of all its models, and defaults of keys */
     const struct family_key *keys[4]; /* lists, each ended by a row without a key */
     unsigned layers;                  /* bit set of enum family_layers */

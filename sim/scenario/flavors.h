@@ -15,8 +15,8 @@ struct family_flavor {
 extern const struct family_flavor family_flavors[]; /* ended by a row of NULLs */
 
 struct family_module {
-    const char *module;  /* as options name it, such as "attention.wq" */
-    const char *pattern; /* found in the names of its products, such as "attn/q$" */
+    const char *module;  /* the module's name in options: "attention.wq" */
+    const char *pattern; /* found in the names of the module's matmuls: "attn/q$" */
 };
 
 /* Of the modules with the same products, the first is the present name. */

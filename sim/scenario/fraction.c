@@ -50,7 +50,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
 }
 
 const struct value_type value_fraction = {
-    .expected = "a number above 0 and at most 1, or one such as 1/8",
+    .expected = "a number above 0 and at most 1, or a fraction such as 1/8",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(

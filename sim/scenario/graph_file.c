@@ -28,8 +28,8 @@ static bool sizes_of(const struct scenario_graph *graph, const struct scenario_a
     return true;
 }
 
-/* Whether two shapes divide the same elements into dimensions: whatever one has as one dimension
- * the other has as one or as several, as [6, 4] and [2, 3, 4], but not [4, 6]. */
+/* Whether one shape becomes the other by splitting and merging dimensions: [6, 4] and [2, 3, 4] do,
+ * [4, 6] does not. */
 static bool same_elements(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 {
     size_t i = 0, k = 0;
@@ -81,7 +81,7 @@ static void check_type(struct reader *r, const struct scenario_array *array,
         whole != is_whole(stored->dtype))
         diag_error(r->diag, array->values_place, "'%.100s' is %s%s in the file; expected %s",
                    array->values, stored->is_unsigned ? "u" : "", shd_dtype_name(stored->dtype),
-                   whole ? "whole numbers" : "floats: 'dtype: int32' is for whole numbers");
+                   whole ? "whole numbers" : "floats: 'dtype: int32' is for integers");
 }
 
 static void bind(struct reader *r, struct scenario_array *array)
@@ -113,10 +113,10 @@ static void bind_all(struct reader *r, struct scenario_arrays *arrays)
         if (array->values && r->scenario->graph.values)
             bind(r, array);
         else if (array->values && !r->scenario->graph.path)
-            diag_error(r->diag, array->values_place,
-                       "'%s' has values, but there is no file of them; expected 'values: FILE' in "
-                       "graph",
-                       array->name);
+            diag_error(
+                r->diag, array->values_place,
+                "'%s' has values, but graph has no values file; expected 'values: FILE' in graph",
+                array->name);
     }
 }
 

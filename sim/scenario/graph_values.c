@@ -420,7 +420,7 @@ static void clear_ops(struct scenario *scenario, const struct option *option)
         SCENARIO_OP_BYTES_MAX) "}"
 
 const struct value_type value_ops = {
-    .expected = "a list of lines, one at least, such as [y = gelu(x)]",
+    .expected = "a list of at least one line, for example [y = gelu(x)]",
     .read = read_ops,
     .print = print_ops,
     .clear = clear_ops,
@@ -451,7 +451,7 @@ static void clear_outputs(struct scenario *scenario, const struct option *option
 }
 
 const struct value_type value_outputs = {
-    .expected = "a list of names, such as [y]",
+    .expected = "a list of names: [y, z]",
     .read = read_outputs,
     .print = print_outputs,
     .clear = clear_outputs,

@@ -47,7 +47,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
         }
         if (i == SCENARIO_LAYER_TYPES_MAX) {
             diag_error(r->diag, node->items[i]->place,
-                       "more than %d types of layers; expected fewer: the list repeats",
+                       "more than %d layer types; expected at most one period: the list repeats",
                        SCENARIO_LAYER_TYPES_MAX);
             return;
         }

@@ -28,8 +28,8 @@ static bool check_version(const struct yaml_node *root, struct diag *diag)
     }
     if (yaml_read_int(node, &version) && version == SCENARIO_VERSION)
         return true;
-    diag_error(diag, node->place, "version is %s; expected %d, the only one there is",
-               yaml_describe(node).text, SCENARIO_VERSION);
+    diag_error(diag, node->place, "version is %s; expected %d", yaml_describe(node).text,
+               SCENARIO_VERSION);
     return version == SCENARIO_VERSION;
 }
 
@@ -37,7 +37,7 @@ static bool check_version(const struct yaml_node *root, struct diag *diag)
 static bool check_strategies(const struct yaml_node *node, struct diag *diag)
 {
     if (node->kind != YAML_LIST || node->nitems == 0) {
-        diag_error(diag, node->place, "strategies is %s; expected a list of maps, one at least",
+        diag_error(diag, node->place, "strategies is %s; expected a list of at least one map",
                    node->nitems == 0 && node->kind == YAML_LIST ? "empty"
                                                                 : yaml_describe(node).text);
         return false;
@@ -126,14 +126,14 @@ static void check_names(const struct strategies *all, struct diag *diag)
             if (!other || strcmp(other, name) != 0)
                 continue;
             diag_error(diag, yaml_find(strategy_at(all, i), "name")->place,
-                       "strategy '%.60s' is here twice, first on line %d; expected another name",
+                       "strategy '%.60s' appears twice, first on line %d; expected another name",
                        name, strategy_at(all, k)->place.line);
             break;
         }
     }
 }
 
-/* What a file reads its strategies from. */
+/* The input of reading a file's strategies. */
 struct reading {
     struct scenario_file *file;
     const struct yaml_node *root;
@@ -143,7 +143,7 @@ struct reading {
     bool replay; /* the file's own values were read before */
 };
 
-/* The step that a strategy asks for, as far as it is a list of phases. */
+/* The list of phases in a strategy's `step`; NULL: not a list. */
 static const struct yaml_node *step_of(const struct reading *in, const struct yaml_node *strategy)
 {
     const struct yaml_node *step = strategy ? yaml_find(strategy, "step") : NULL;
@@ -188,7 +188,7 @@ static void check_prefill(const struct reading *in, const struct strategies *all
             own = NULL;
     if (own)
         diag_error(in->diag, own->place,
-                   "prefill without such a step; expected step: [prefill, decode]");
+                   "prefill options without a prefill; expected step: [prefill, decode]");
 }
 
 /* Read every strategy completely, so that each reports its own faults.  Faults in the file's own
@@ -288,8 +288,8 @@ static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text,
         memmem(text, length < 8 ? length : 8, "version:", 8) != text &&
         !memmem(text, length, "\nversion:", 9))
         diag_error(diag, first,
-                   "this is not a scenario: no line begins with 'version:'; expected YAML such as "
-                   "'shardsim init' writes");
+                   "not a scenario: no line begins with 'version:'; expected YAML, as 'shardsim "
+                   "init' writes");
     diag_append(diag, &own);
     diag_fini(&own);
     return status;

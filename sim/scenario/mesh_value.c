@@ -41,7 +41,7 @@ void mesh_describe(const struct scenario *s, struct text *out)
 void mesh_describe_source(const char *name, const char *of, struct text *out)
 {
     if (strcmp(name, of) != 0)
-        text_addf(out, ", which '%.*s' stands for,", (int)utf8_cut(of, strlen(of), 60), of);
+        text_addf(out, ", the value of '%.*s',", (int)utf8_cut(of, strlen(of), 60), of);
 }
 
 static void report_no_axis(struct reader *r, struct place place, const char *name, const char *of,

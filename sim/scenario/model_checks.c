@@ -23,14 +23,14 @@ static void check_heads(struct reader *r)
     if (m->head_dim == 0 && m->d_model % m->heads != 0)
         WRONG(r, "model.heads",
               "%" PRId64 " heads do not divide d_model %" PRId64
-              "; expected a divisor, or a head_dim",
+              "; expected a divisor, or head_dim",
               m->heads, m->d_model);
     if (m->heads % m->kv_heads != 0)
         WRONG(r, "model.kv_heads",
               "%" PRId64 " kv_heads do not divide %" PRId64 " heads; expected a divisor",
               m->kv_heads, m->heads);
     if (m->rope.used && m->head_dim % 2 != 0)
-        WRONG(r, "model.rope", "rope on heads of width %" PRId64 "; expected an even head_dim",
+        WRONG(r, "model.rope", "RoPE on heads of width %" PRId64 "; expected an even head_dim",
               m->head_dim);
 }
 
@@ -46,23 +46,21 @@ static void check_rope(struct reader *r)
     if (m->rope.part > 0)
         width = (int64_t)((double)width * m->rope.part);
     if (m->rope.part > 0 && m->mla.kv_rank > 0)
-        WRONG(r, "model.rope",
-              "a part of compressed attention's positions; expected mla.rope_dim, which says of "
-              "how many elements");
+        WRONG(r, "model.rope", "MLA takes the width of RoPE from mla.rope_dim; expected no part");
     else if (width < 2 || width % 2 != 0)
         WRONG(r, "model.rope",
-              "part %g of heads of width %" PRId64 " is %" PRId64 " elements; expected pairs",
+              "part %g of heads of width %" PRId64 " is %" PRId64
+              " elements; expected an even number, at least 2",
               m->rope.part, m->head_dim, width);
     else if (s->kind == SCENARIO_ROPE_LONGROPE && s->nfactors * 2 != width)
         WRONG(r, "model.rope",
               "%u long_factors and short_factors for %" PRId64 " pairs; expected one for each",
               s->nfactors, width / 2);
     else if (s->kind == SCENARIO_ROPE_DYNAMIC && width == 2)
-        WRONG(r, "model.rope", "dynamic scaling of a single pair; expected more");
+        WRONG(r, "model.rope", "dynamic scaling needs more than one pair");
     if (s->mscale_all > 0 && m->mla.kv_rank == 0 && !(s->mscale > 0))
-        WRONG(
-            r, "model.rope",
-            "mscale_all without mscale is of compressed attention's scores; expected both, or mla");
+        WRONG(r, "model.rope",
+              "mscale_all without mscale applies to MLA only; expected both, or mla");
 }
 
 /* A window or chunks that are given are of some layer. */
@@ -77,9 +75,7 @@ static void check_seen(struct reader *r, const char *key, int64_t size,
         seen |= scenario_layer_sight((enum scenario_layer_type)types->types[i]) == type;
     if (size > 0 && place.file && !seen)
         diag_error(r->diag, place,
-                   "model.%s would change nothing; expected a layer of model.layer_types that has "
-                   "it",
-                   key);
+                   "model.%s has no effect; expected a layer with it in model.layer_types", key);
 }
 
 /* Layers with a window, or with chunks, need its size. */
@@ -89,12 +85,11 @@ static void check_layer_types(struct reader *r)
 
     if (m->window > 0 && m->chunk > 0 && m->layer_types.n == 0)
         WRONG(r, "model.chunk",
-              "a window and chunks, but no layer_types; expected model.layer_types, which says "
-              "what layers have");
+              "both window and chunk, but no model.layer_types to choose between them for each "
+              "layer");
     if (m->chunk > 0 && !m->causal)
         WRONG(r, "model.chunk",
-              "chunks of %" PRId64
-              " tokens for attention that is not causal; expected causal: true",
+              "chunks of %" PRId64 " tokens need causal attention; expected causal: true",
               m->chunk);
     check_seen(r, "window", m->window, SCENARIO_LAYER_WINDOW);
     check_seen(r, "chunk", m->chunk, SCENARIO_LAYER_CHUNK);
@@ -104,9 +99,10 @@ static void check_layer_types(struct reader *r)
 
         if (sees == SCENARIO_LAYER_WINDOW && m->window == 0)
             WRONG(r, "model.layer_types",
-                  "layers with a window; expected model.window, its tokens");
+                  "layers with a window, but no model.window; expected the window in tokens");
         else if (sees == SCENARIO_LAYER_CHUNK && m->chunk == 0)
-            WRONG(r, "model.layer_types", "layers with chunks; expected model.chunk, their tokens");
+            WRONG(r, "model.layer_types",
+                  "layers with chunks, but no model.chunk; expected the chunk size in tokens");
         else
             continue;
         return;
@@ -122,9 +118,10 @@ static void check_workload(struct reader *r)
                      m->routing == SCENARIO_ROUTING_ROTATING;
 
     if (has_share && m->skew > 1)
-        WRONG(r, "moe.skew", "%g of all tokens to the hot ones; expected a part, 0 to 1", m->skew);
+        WRONG(r, "moe.skew", "a hot share of %g; expected a fraction, 0 to 1", m->skew);
     if (m->routing == SCENARIO_ROUTING_EMPTY && m->top_k == m->experts)
-        WRONG(r, "moe.top_k", "each token to all experts, of which one is empty; expected fewer");
+        WRONG(r, "moe.top_k",
+              "routing empty leaves one expert unused, but top_k chooses all; expected fewer");
     if (m->routing == SCENARIO_ROUTING_HOT_RANK && m->ranks > 0 && m->experts % m->ranks != 0)
         WRONG(r, "moe.ranks", "%" PRId64 " ranks do not divide %" PRId64 " experts", m->ranks,
               m->experts);
@@ -139,8 +136,7 @@ static void check_node_axis(struct reader *r)
     if (!axis || r->mesh_unknown)
         return;
     if (s->model.moe.experts == 0)
-        WRONG(r, "moe.node_axis",
-              "nodes for experts of which there are none; expected moe.experts");
+        WRONG(r, "moe.node_axis", "moe.node_axis without experts; expected moe.experts");
     else if (!mesh_has(s, axis))
         mesh_report_no_axis(r, scenario_place(s, "moe.node_axis"), axis, axis);
 }
@@ -157,17 +153,17 @@ static void check_experts(struct reader *r)
         return;
     rows = s->batch.size / s->batch.microbatches;
     if (m->top_k > m->experts)
-        WRONG(r, "moe.top_k",
-              "each token to %" PRId64 " of %" PRId64 " experts; expected at most as many",
-              m->top_k, m->experts);
+        WRONG(r, "moe.top_k", "top_k %" PRId64 " exceeds the %" PRId64 " experts", m->top_k,
+              m->experts);
     else if (m->experts % m->groups != 0)
         WRONG(r, "moe.groups", "%" PRId64 " groups do not divide %" PRId64 " experts", m->groups,
               m->experts);
     else if (m->kept > m->groups || m->experts / m->groups * m->kept < m->top_k)
-        WRONG(r, "moe.kept",
-              "%" PRId64 " of %" PRId64 " groups of %" PRId64 " experts; expected groups that "
-              "there are, with top_k experts in them",
-              m->kept, m->groups, m->experts / m->groups);
+        WRONG(
+            r, "moe.kept",
+            "%" PRId64 " of %" PRId64 " groups of %" PRId64
+            " experts; expected at most all groups, with at least top_k experts in the kept groups",
+            m->kept, m->groups, m->experts / m->groups);
     check_workload(r);
     if (rows > 0 && m->token_groups > 0 && rows % m->token_groups != 0)
         WRONG(r, "moe.token_groups",
@@ -180,8 +176,8 @@ static void check_experts(struct reader *r)
               m->first_dense, s->model.layers);
     else if (m->every > s->model.layers - m->first_dense)
         WRONG(r, "moe.every",
-              "experts in each %" PRId64 "th of %" PRId64 " layers are in none; expected "
-              "layers that have some",
+              "experts in every %" PRId64 "th of %" PRId64
+              " layers leave no layer with experts; expected fewer",
               m->every, s->model.layers - m->first_dense);
 }
 
@@ -194,15 +190,15 @@ static void check_gates(struct reader *r)
         return;
     if (m->gates_input && m->top_k != 1)
         WRONG(r, "moe.gates_input",
-              "gates of the inputs of %" PRId64 " experts for each token; expected top_k 1",
+              "gates on inputs need one expert per token, not %" PRId64 "; expected top_k 1",
               m->top_k);
     if (m->after && m->score == SCENARIO_SIGMOID)
         WRONG(r, "moe.after",
-              "a softmax of the chosen experts' logits, which are scored by "
-              "sigmoids; expected score: softmax");
+              "softmax over the chosen experts' logits conflicts with sigmoid scores; expected "
+              "score: softmax");
     if (m->shared == 0 && (m->shared_gate || m->shared_d_ff > 0))
         WRONG(r, m->shared_gate ? "moe.shared_gate" : "moe.shared_d_ff",
-              "there are no shared experts; expected moe.shared of at least 1");
+              "the model has no shared experts; expected moe.shared, at least 1");
 }
 
 /* Beside each other, attention and mlp share the norm of the input, if there is one. */
@@ -212,10 +208,9 @@ static void check_blocks(struct reader *r)
 
     if (m->residual == SCENARIO_BESIDE && m->norm_place == SCENARIO_NORM_AFTER)
         WRONG(r, "model.residual",
-              "beside shares a norm of the input, and norms are of outputs alone; expected "
-              "beside-norms");
+              "beside shares an input norm, but norm_place: after has none; expected beside-norms");
     if (m->norm_one_plus && m->norm_weights == SCENARIO_NORM_BARE)
-        WRONG(r, "model.norm_one_plus", "1 + scale of norms without a scale; expected false");
+        WRONG(r, "model.norm_one_plus", "1 + scale needs norms with a scale; expected false");
 }
 
 static void check_compressed(struct reader *r)
@@ -223,18 +218,16 @@ static void check_compressed(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->model.mla.kv_rank > 0 && !s->model.rope.used)
-        WRONG(r, "mla.kv_rank", "compressed attention without positions; expected model.rope");
+        WRONG(r, "mla.kv_rank", "MLA needs RoPE; expected model.rope");
     if (s->model.mla.kv_rank > 0 && s->model.attention_bias != SCENARIO_BIAS_NONE)
-        WRONG(r, "model.attention_bias", "compressed attention has no biases; expected none");
+        WRONG(r, "model.attention_bias", "MLA has no biases; expected none");
     if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
-        WRONG(r, "model.qk_norm",
-              "compressed attention normalises its short vectors, not heads; expected false");
+        WRONG(r, "model.qk_norm", "MLA normalises its latent vectors, not heads; expected false");
     if (s->model.mla.kv_rank > 0 && s->model.sinks)
-        WRONG(r, "model.sinks", "compressed attention has no sinks; expected false");
+        WRONG(r, "model.sinks", "MLA has no attention sinks; expected false");
     for (uint32_t i = 0; s->model.mla.kv_rank > 0 && i < s->model.layer_types.n; i++)
         if (scenario_layer_is_plain((enum scenario_layer_type)s->model.layer_types.types[i])) {
-            WRONG(r, "model.layer_types",
-                  "compressed attention without positions; expected no layers that are plain");
+            WRONG(r, "model.layer_types", "MLA needs RoPE; expected no -plain layers");
             return;
         }
 }
@@ -247,18 +240,18 @@ static void check_positions(struct reader *r)
 
     if (m->positions > 0 && s->batch.seq > m->positions)
         WRONG(r, "batch.seq",
-              "sequences of %" PRId64 " tokens, but the model has learned positions for %" PRId64
-              "; expected batch.seq of at most as many",
+              "sequences of %" PRId64 " tokens exceed the model's %" PRId64
+              " learned positions; expected a smaller batch.seq",
               s->batch.seq, m->positions);
     if (m->kind == SCENARIO_T5 && m->buckets % 4 != 0)
         WRONG(r, "model.buckets",
-              "%" PRId64 " buckets; expected a multiple of 4: half for each direction, and "
-              "half of those for near places",
+              "%" PRId64 " buckets; expected a multiple of 4: half per direction, and half of "
+                         "those for exact distances",
               m->buckets);
     if (m->kind == SCENARIO_T5 && m->distance <= m->buckets / 2)
         WRONG(r, "model.distance",
-              "a distance of %" PRId64 " for %" PRId64 " buckets; expected more than half of "
-              "them",
+              "a distance of %" PRId64 " for %" PRId64
+              " buckets; expected more than half the buckets",
               m->distance, m->buckets);
 }
 
@@ -273,10 +266,10 @@ static void check_unfused(struct reader *r)
     if (s->context.axis || s->model.window > 0 || s->model.chunk > 0 || d->mean > 0 ||
         d->nlengths > 0)
         WRONG(r, "model.attention", "unfused attention %s; expected fused",
-              s->context.axis       ? "along an axis of context"
-              : s->model.window > 0 ? "to a window"
-              : s->model.chunk > 0  ? "inside chunks"
-                                    : "inside documents");
+              s->context.axis       ? "with context parallelism"
+              : s->model.window > 0 ? "with a window"
+              : s->model.chunk > 0  ? "with chunks"
+                                    : "with packed documents");
 }
 
 void check_model(struct reader *r)

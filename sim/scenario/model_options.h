@@ -170,7 +170,7 @@ enum scenario_group_score { SCENARIO_GROUP_TOP2, SCENARIO_GROUP_MAX, SCENARIO_NG
 
 /* What chooses the experts of a token: the router, or a workload in its place. */
 enum scenario_routing {
-    SCENARIO_ROUTING_AUTO, /* the router, of which a plan assumes that it balances its experts */
+    SCENARIO_ROUTING_AUTO, /* the router; a plan assumes balanced experts */
     SCENARIO_ROUTING_LEARNED,
     SCENARIO_ROUTING_UNIFORM,
     SCENARIO_ROUTING_ZIPF,
@@ -184,7 +184,7 @@ enum scenario_routing {
 
 /* Whether software does something with transfers: mostly, whether they run beside computation. */
 enum scenario_beside {
-    SCENARIO_EXPOSED,    /* it does not: computation waits for them */
+    SCENARIO_EXPOSED, /* exposed: computation waits for the transfers */
     SCENARIO_BESIDE_WORK,
     SCENARIO_AS_CLUSTER, /* as the software of the cluster does */
     SCENARIO_NBESIDES
@@ -196,7 +196,7 @@ struct scenario_moe {
     int64_t top_k;
     int64_t d_ff;               /* of one expert; 0: model.d_ff */
     int64_t redundant;          /* copies of experts beside these */
-    int64_t shared;             /* experts applied to every token, as one mlp of that many widths */
+    int64_t shared; /* shared experts, applied to every token as one MLP of their joint width */
     int64_t first_dense, every; /* layers without experts: the first ones, and all but every
                                    every-th */
     enum scenario_score score;
@@ -264,7 +264,8 @@ struct scenario_model {
     bool norm_one_plus; /* norms multiply by 1 + scale */
     enum scenario_residual residual;
     int64_t window; /* number of latest tokens that a token sees, including itself; 0: all */
-    int64_t chunk;  /* tokens that see each other, the earlier ones only if causal; 0: all */
+    int64_t chunk;  /* tokens of a chunk: attention stays inside a chunk; causal attention sees
+                       earlier tokens only; 0: all */
     struct scenario_layer_types layer_types;
     /* Of each of the following numbers 0 means none. */
     double attention_scale; /* of scores; 0: head_dim^-1/2 */

@@ -77,7 +77,7 @@ static bool has_offload(const struct scenario *s)
            scenario_policy_offloads(s);
 }
 
-/* Options that say how another one is done. */
+/* Options that have an effect only together with another option. */
 static const struct dependent {
     const char *section, *key; /* NULL: all of the section */
     const char *of_section, *of_key;
@@ -92,14 +92,14 @@ static const struct dependent {
     {"products", "block", "products", "recipe", has_codes, "products.recipe or weights"},
     {"products", "except", "products", "recipe", has_codes, "products.recipe or weights"},
     {"products", "gathers", "zero", "stage", has_gathers, "zero.stage 3, which gathers weights"},
-    {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, from 1"},
-    {"lora", "start", "lora", "rank", has_adapters, "lora.rank, from 1"},
-    {"moe", NULL, "moe", "experts", has_experts, "moe.experts, from 1"},
+    {"lora", "alpha", "lora", "rank", has_adapters, "lora.rank, at least 1"},
+    {"lora", "start", "lora", "rank", has_adapters, "lora.rank, at least 1"},
+    {"moe", NULL, "moe", "experts", has_experts, "moe.experts, at least 1"},
     {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
     {"decode", "block", "decode", "cache", has_blocks, "decode.cache: int4 or mxfp4"},
-    {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, from 1"},
+    {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, at least 1"},
     {"fused", "loss_chunks", NULL, "step", has_update, "step: [forward, backward, update]"},
-    {"fused", "loss_again", "fused", "loss_chunks", has_chunks, "fused.loss_chunks, from 2"},
+    {"fused", "loss_again", "fused", "loss_chunks", has_chunks, "fused.loss_chunks, at least 2"},
     {"offload", "prefetch", "offload", "parameters", has_offload,
      "offload.parameters or offload.activations"},
 };
@@ -112,8 +112,8 @@ static bool is_set(const struct scenario *s, const struct option *option)
     return file && !strcmp(file, "--set");
 }
 
-/* What one sets to its default, as a strategy of several may, turns off on purpose what is of it;
- * not what is set beside it on the same command line. */
+/* Whether `option` is given with its default, and so turns a feature off on purpose (a strategy
+ * may) and makes a dependent option `of` harmless, unless --set gives both. */
 static bool is_turned_off(const struct scenario *s, const struct option *option,
                           const struct option *of)
 {
@@ -141,7 +141,7 @@ static void check_dependents(struct reader *r)
         for (size_t i = 0; i < option_count; i++)
             if (is_given(s, row, &option_table[i]) &&
                 !is_turned_off(s, option_find(row->of_section, row->of_key), &option_table[i]))
-                diag_error(r->diag, s->places[i], "%s would change nothing; expected %s",
+                diag_error(r->diag, s->places[i], "%s has no effect; expected %s",
                            option_path(&option_table[i]).text, row->expected);
     }
 }
@@ -203,10 +203,11 @@ static void check_pieces(struct reader *r)
         (s->context.method == SCENARIO_GATHER && s->context.order == SCENARIO_CONTIGUOUS))
         return;
     if (s->batch.seq > 0 && s->batch.seq % pieces != 0)
-        WRONG(r, "batch.seq", "a sequence of %" PRId64 " tokens is not %" PRId64 " equal pieces%s",
+        WRONG(r, "batch.seq",
+              "%" PRId64 " tokens of a sequence do not divide into %" PRId64 " equal chunks%s",
               s->batch.seq, pieces,
               pieces > scenario_cache_parts(s)
-                  ? ", of which zigzag gives each rank a head and a tail"
+                  ? ": zigzag gives each rank one from the head and one from the tail"
                   : "");
 }
 
@@ -220,11 +221,11 @@ static void check_documents(struct reader *r)
         sum += d->lengths[i]; /* 65536 of them cannot overflow */
     if (d->seed > 0 && d->mean == 0)
         WRONG(r, "context.documents",
-              "documents have no mean; expected a number of tokens, at least 1");
+              "documents have no mean; expected the mean length in tokens, at least 1");
     if (d->nlengths > 0 && s->batch.seq > 0 && sum != s->batch.seq)
         WRONG(r, "context.documents",
               "documents of %" PRId64 " tokens in total for sequences of %" PRId64
-              "; expected as many",
+              "; expected equal totals",
               sum, s->batch.seq);
 }
 
@@ -233,15 +234,15 @@ static void check_context(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (!s->context.axis && s->context.method == SCENARIO_RING)
-        WRONG(r, "context.method", "a ring without an axis; expected context.axis, a mesh axis");
+        WRONG(r, "context.method",
+              "ring attention without an axis; expected context.axis, a mesh axis");
     if (!s->context.axis && s->context.order != SCENARIO_CONTIGUOUS)
         WRONG(r, "context.order",
-              "an order of tokens on ranks without an axis; expected context.axis, a mesh "
-              "axis");
+              "context.order without an axis; expected context.axis, a mesh axis");
     if (s->model.window > 0 && !s->model.causal)
         WRONG(r, "model.window",
-              "a window of the last %" PRId64 " tokens for attention that is not causal; "
-              "expected causal: true",
+              "a sliding window of %" PRId64
+              " tokens needs causal attention; expected causal: true",
               s->model.window);
     check_documents(r);
     if (r->mesh_unknown || !s->context.axis)
@@ -251,11 +252,9 @@ static void check_context(struct reader *r)
     else
         check_pieces(r);
     if (s->pipeline.axis && !strcmp(s->pipeline.axis, s->context.axis))
-        diag_error(
-            r->diag, scenario_place(s, "context.axis"),
-            "tokens are to be distributed over '%s', which holds the stages of the pipeline; "
-            "expected another axis",
-            s->context.axis);
+        diag_error(r->diag, scenario_place(s, "context.axis"),
+                   "context.axis '%s' is already pipeline.axis; expected another axis",
+                   s->context.axis);
 }
 
 static void check_price(struct reader *r)
@@ -263,9 +262,7 @@ static void check_price(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->price == SCENARIO_PRICE_TIME && !s->hardware)
-        WRONG(r, "price",
-              "a price in time without a cluster; expected hardware, the name of one, or "
-              "price: bytes");
+        WRONG(r, "price", "price: time needs a cluster; expected hardware: NAME, or price: bytes");
 }
 
 static void check_mesh(struct reader *r)
@@ -387,11 +384,10 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
     }
     r->diag->no_memory |= known.failed;
     if (is_of_experts(r->scenario, logical->name))
-        diag_error(
-            r->diag, logical->key_place,
-            "no input has the axis '%s'; expected a rule of params that shards experts, such "
-            "as [moe/(up|gate|down)/kernel, [ep]]",
-            logical->name);
+        diag_error(r->diag, logical->key_place,
+                   "no input has the axis '%s': only parameters have it; expected a rule in "
+                   "params, such as [moe/(up|gate|down)/kernel, [ep]]",
+                   logical->name);
     else
         diag_error(r->diag, logical->key_place,
                    "the model has no logical axis '%s'; expected one of %s%s", logical->name,
@@ -454,25 +450,24 @@ static void check_update(struct reader *r)
     const struct scenario_optimizer *o = &s->optimizer;
 
     if (s->step.update && !s->step.backward)
-        WRONG(r, "step",
-              "step has an update without backward; expected [forward, backward, update]");
+        WRONG(r, "step", "step has update without backward; expected [forward, backward, update]");
     if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER &&
         !r->meant[option_id(option_find("optimizer", "kind"))])
         WRONG(r, "step",
-              "step has an update without an optimizer; expected optimizer.kind sgd or adamw");
+              "step has update, but there is no optimizer; expected optimizer.kind sgd or adamw");
     if (!s->step.update && o->kind != SCENARIO_NO_OPTIMIZER)
         WRONG(r, "optimizer.kind",
-              "an optimizer for a step without update; expected step: [forward, backward, "
-              "update]");
+              "an optimizer needs an update; expected step: [forward, backward, update]");
     if (!s->step.update && s->steps > 1 && !scenario_serves(s))
-        WRONG(r, "steps",
-              "%" PRId64 " steps without update would all be the same; expected step: "
-              "[forward, backward, update]",
-              s->steps);
+        WRONG(
+            r, "steps",
+            "%" PRId64
+            " steps without update would be identical; expected step: [forward, backward, update]",
+            s->steps);
     if (o->kind != SCENARIO_NO_OPTIMIZER && o->decay == SCENARIO_COSINE && o->warmup >= s->steps)
         WRONG(r, "optimizer.warmup",
-              "a warm-up of %" PRId64 " of %" PRId64 " steps leaves none to the cosine; "
-              "expected fewer",
+              "a warm-up of %" PRId64 " of %" PRId64
+              " steps leaves none for cosine decay; expected fewer",
               o->warmup, s->steps);
 }
 
@@ -484,32 +479,32 @@ static void check_parts(struct reader *r)
 
     if (n > 1 && !s->step.update)
         WRONG(r, "batch.microbatches",
-              "%" PRId64 " microbatches for a step without update; expected an optimizer and "
-              "step: [forward, backward, update]",
+              "%" PRId64 " microbatches need an update; expected an optimizer and step: [forward, "
+                         "backward, update]",
               n);
     if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
         WRONG(r, "batch.microbatches",
               "%" PRId64 " microbatches do not divide a batch of %" PRId64
-              " sequences; expected a divisor of them",
+              " sequences; expected a divisor",
               n, s->batch.size);
     if (s->recompute.kind != SCENARIO_RECOMPUTE_NONE && !s->step.update)
         WRONG(r, "recompute",
-              "recompute for a step without update; expected an optimizer and step: [forward, "
-              "backward, update]");
+              "recompute needs an update; expected an optimizer and step: [forward, backward, "
+              "update]");
     if (s->recompute.offset >= s->recompute.every && s->recompute.offset > 0)
         WRONG(r, "recompute",
-              "recompute.offset %" PRId64 " of every %" PRId64 "; expected an offset that is less",
+              "recompute.offset %" PRId64 " with every %" PRId64 "; expected a smaller offset",
               s->recompute.offset, s->recompute.every);
     if (s->recompute.modules >> recompute_module_find("mla_up_proj", 11) & 1 &&
         s->model.mla.kv_rank == 0)
-        WRONG(r, "recompute", "recompute.modules: the model has no 'mla_up_proj'; expected mla");
+        WRONG(r, "recompute", "recompute.modules: 'mla_up_proj' needs a model with mla");
     if (s->recompute.hold && s->recompute.kind == SCENARIO_RECOMPUTE_FULL && !s->recompute.policy &&
         s->recompute.nkept == 0)
-        WRONG(r, "recompute",
-              "recompute.hold of what is kept, and nothing is; expected keep, or a policy such as "
-              "selective_op");
+        WRONG(
+            r, "recompute",
+            "recompute.hold without kept results; expected keep, or a policy such as selective_op");
     if (s->recompute.modules && s->recompute.kind != SCENARIO_RECOMPUTE_SELECTIVE)
-        WRONG(r, "recompute", "recompute.modules are of kind selective; expected that kind");
+        WRONG(r, "recompute", "recompute.modules need kind selective");
 }
 
 static void check_offload(struct reader *r)
@@ -519,26 +514,26 @@ static void check_offload(struct reader *r)
 
     if (o->layers > 0 && !activations)
         WRONG(r, "offload.layers",
-              "offload.layers says of which layers activations are offloaded, and none are; "
-              "expected offload.activations: all, or patterns");
+              "offload.layers without offloaded activations; expected offload.activations: all, or "
+              "patterns");
     if (r->scenario->step.update)
         return;
     if (scenario_policy_offloads(r->scenario))
         WRONG(r, "recompute",
-              "offload of activations for a step without update; expected an optimizer and step: "
-              "[forward, backward, update]");
+              "offloading activations needs an update; expected an optimizer and step: [forward, "
+              "backward, update]");
     if (activations)
         WRONG(r, "offload.activations",
-              "offload of activations for a step without update; expected an optimizer and step: "
-              "[forward, backward, update]");
+              "offloading activations needs an update; expected an optimizer and step: [forward, "
+              "backward, update]");
     if (o->optimizer > 0)
         WRONG(r, "offload.optimizer",
-              "offload of the optimizer's state for a step without update; expected an optimizer "
-              "and step: [forward, backward, update]");
+              "offloading optimizer state needs an update; expected an optimizer and step: "
+              "[forward, backward, update]");
     if (o->parameters)
         WRONG(r, "offload.parameters",
-              "offload of parameters for a step without update; expected an optimizer and step: "
-              "[forward, backward, update]");
+              "offloading parameters needs an update; expected an optimizer and step: [forward, "
+              "backward, update]");
 }
 
 static void check_zero(struct reader *r)
@@ -548,12 +543,12 @@ static void check_zero(struct reader *r)
 
     if (s->zero.stage > 0 && !s->step.update)
         WRONG(r, "zero.stage",
-              "zero of stage %" PRId64 " for a step without update; expected an optimizer and "
-              "step: [forward, backward, update]",
+              "ZeRO stage %" PRId64
+              " needs an update; expected an optimizer and step: [forward, backward, update]",
               s->zero.stage);
     if (s->zero.stage > 0 && s->zero.axes.n == 0)
         WRONG(r, "zero.stage",
-              "zero of stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
+              "ZeRO stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
               s->zero.stage);
     for (size_t a = 0; a < s->zero.axes.n && !r->mesh_unknown; a++)
         check_axis(r, &seen, scenario_place(s, "zero.axis"), s->zero.axes.names[a],
@@ -572,12 +567,14 @@ static void check_reshard(struct reader *r)
         return;
     if (axes->n > 1)
         diag_error(r->diag, place,
-                   "%" PRId64 " neighbours along which axis? expected one axis in zero.axis", n);
+                   "resharding over %" PRId64
+                   " neighbours needs a single axis; expected one axis in zero.axis",
+                   n);
     for (size_t a = 0; axes->n == 1 && !r->mesh_unknown && a < s->nmesh; a++)
         if (!strcmp(s->mesh[a].name, axes->names[0]) && s->mesh[a].size % n != 0)
             diag_error(r->diag, place,
-                       "%" PRId64 " neighbours do not divide '%s', which has %d devices; expected a "
-                       "divisor of them",
+                       "%" PRId64
+                       " neighbours do not divide axis '%s' of %d devices; expected a divisor",
                        n, axes->names[0], (int)s->mesh[a].size);
 }
 
@@ -588,18 +585,16 @@ static void check_pipeline(struct reader *r)
 
     if (!s->pipeline.axis && (split || s->pipeline.nplaces > 0))
         diag_error(r->diag, scenario_place(s, split ? "pipeline.layers" : "pipeline.place"),
-                   "stages without an axis; expected pipeline.axis, a mesh axis");
+                   "pipeline stages without an axis; expected pipeline.axis, a mesh axis");
     if (s->pipeline.weighed && s->recompute.by_stage)
         WRONG(r, "pipeline.layers",
-              "stages are weighed by what is recomputed, and recompute.count is stage; expected "
-              "how many layers each stage has");
+              "weighed stages depend on recomputation, which recompute.count: stage counts per "
+              "stage; expected a list of layers per stage");
     if (s->pipeline.axis && !r->mesh_unknown && !mesh_has(s, s->pipeline.axis))
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
     if (scenario_has_axis(&s->zero.axes, s->pipeline.axis))
-        WRONG(r, "zero.axis",
-              "zero is to shard over '%s', which holds the stages of the pipeline; expected "
-              "another axis",
+        WRONG(r, "zero.axis", "zero.axis '%s' is already pipeline.axis; expected another axis",
               s->pipeline.axis);
 }
 
@@ -611,17 +606,17 @@ static void check_types(struct reader *r)
 
     if (parameters != s->model.dtype && !s->step.update)
         WRONG(r, "types.parameters",
-              "masters of parameters for a step without update; expected an optimizer and "
-              "step: [forward, backward, update]");
+              "master parameters need an update; expected an optimizer and step: [forward, "
+              "backward, update]");
     if (s->loss_scale.kind == SCENARIO_NO_LOSS_SCALE)
         return;
     if (!s->step.update)
         WRONG(r, "loss_scale.kind",
-              "a loss scale for a step without update; expected an optimizer and step: "
-              "[forward, backward, update]");
+              "loss scaling needs an update; expected an optimizer and step: [forward, backward, "
+              "update]");
     if (parameters != SHD_F32 && parameters != SHD_F64)
         WRONG(r, "loss_scale.kind",
-              "a loss scale for parameters of %s, which unscaled gradients need not fit; "
+              "loss scaling with parameters in %s, which may overflow with unscaled gradients; "
               "expected types.parameters float32",
               shd_dtype_name(parameters));
 }
@@ -632,23 +627,23 @@ static void check_products(struct reader *r)
 
     if (p->dispatch && p->recipe != SCENARIO_BLOCKWISE && p->recipe != SCENARIO_MXFP8)
         WRONG(r, "products.dispatch",
-              "tokens that are sent in codes, whose scales lie in blocks of a row; expected "
-              "products.recipe blockwise or mxfp8");
+              "a quantized all-to-all needs block scales along a row; expected products.recipe "
+              "blockwise or mxfp8");
     if (p->weights == SCENARIO_BASE_COMPUTE)
         return;
     if (!scenario_serves(r->scenario))
         WRONG(r, "products.weights",
-              "weights that are kept as codes cannot learn; expected step: [prefill] or [decode], "
-              "or lora.base for adapters beside them");
+              "quantized weights cannot be trained; expected step: [prefill] or [decode], or "
+              "lora.base for adapters");
     else if (p->recipe != SCENARIO_NO_RECIPE)
         WRONG(r, "products.weights",
-              "products.recipe keeps its own codes of weights; expected recipe none");
+              "products.recipe quantizes weights already; expected recipe none");
     else if (r->scenario->lora.rank > 0)
         WRONG(r, "products.weights",
-              "kernels with adapters are kept as lora.base says; expected no lora");
+              "lora.base sets the type of weights with adapters; expected no lora");
     else if (r->scenario->uneven == SCENARIO_PADDED)
         WRONG(r, "products.weights",
-              "codes of blocks in dimensions that may be padded; expected uneven: refuse");
+              "block-quantized weights cannot be padded; expected uneven: refuse");
 }
 
 static void check_lora(struct reader *r)
@@ -657,16 +652,16 @@ static void check_lora(struct reader *r)
 
     if (lora->rank > 0 && lora->targets.n == 0)
         WRONG(r, "lora.targets",
-              "adapters of rank %" PRId64 " beside no kernel; expected a list of patterns, such as "
-              "[attn/q, attn/v]",
+              "adapters of rank %" PRId64
+              " without target weights; expected a list of patterns, such as [attn/q, attn/v]",
               lora->rank);
     if (lora->rank == 0 && (lora->targets.n > 0 || lora->base != SCENARIO_BASE_COMPUTE))
         WRONG(r, lora->targets.n > 0 ? "lora.targets" : "lora.base",
-              "adapters of no rank; expected lora.rank, from 1");
+              "adapters without a rank; expected lora.rank, at least 1");
     if (lora->base != SCENARIO_BASE_COMPUTE && r->scenario->uneven == SCENARIO_PADDED)
-        WRONG(r, "lora.base",
-              "codes of blocks in dimensions that may be padded; expected uneven: refuse, or base: "
-              "compute");
+        WRONG(
+            r, "lora.base",
+            "block-quantized weights cannot be padded; expected uneven: refuse, or base: compute");
 }
 
 /* The product of the mesh's sizes; it fits 32 bits. */
@@ -689,7 +684,8 @@ static void check_straggler(struct reader *r)
         diag_error(
             r->diag,
             scenario_place(s, straggler->compute > 0 ? "straggler.compute" : "straggler.links"),
-            "a straggler without hardware, whose time it is of; expected hardware, a cluster");
+            "a straggler changes modelled times only, which need a cluster; expected hardware: "
+            "NAME");
     if (straggler->device > 0 && !r->mesh_unknown && straggler->device >= devices_of(s))
         WRONG(r, "straggler.device",
               "device %" PRId64 " is not in the mesh; expected 0 to %" PRId64, straggler->device,

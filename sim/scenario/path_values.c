@@ -88,8 +88,8 @@ static void read_cluster_entry(struct reader *r, const struct option *option,
 
     if (!*field) {
         diag_error(r->diag, key->place,
-                   "hardware.%.60s of no cluster; expected hardware=NAME before it, a name that "
-                   "'shardsim show hardware' lists",
+                   "hardware.%.60s without a cluster; expected hardware=NAME first, a name from "
+                   "'shardsim show hardware'",
                    key->text);
         return;
     }
@@ -101,8 +101,8 @@ static void read_cluster_entry(struct reader *r, const struct option *option,
     free(value);
     if (name.length > SCENARIO_NAME_MAX) {
         diag_error(r->diag, key->place,
-                   "hardware with all that is set has %zu bytes; expected at "
-                   "most %d: change a copy of the cluster's file",
+                   "hardware with all its overrides has %zu bytes; expected at most %d: change a "
+                   "copy of the cluster's file",
                    name.length, SCENARIO_NAME_MAX);
         text_fini(&name);
         return;

@@ -186,7 +186,7 @@ static void apply_sizes(struct reader *r)
 
     if (s->model.from && s->model.size > 0)
         diag_error(r->diag, scenario_place(s, "model.size"),
-                   "both size and from; expected one of them");
+                   "both size and from; expected only one");
     if (s->model.from) {
         if (!published_read_config(&model, r)) {
             /* assume some kind that has configs, so that no follow-up errors are reported */
@@ -199,8 +199,7 @@ static void apply_sizes(struct reader *r)
             return;
     } else {
         if (s->model.scale < 1)
-            diag_error(r->diag, scenario_place(s, "model.scale"),
-                       "a scale without a size or from that it is of");
+            diag_error(r->diag, scenario_place(s, "model.scale"), "scale needs size or from");
         return;
     }
     if (!settle_kind(r, &model, option))

@@ -38,7 +38,7 @@ bool published_parse_config(struct scenario_model *out, const char *name, const 
 
     if (yaml_doc_parse(&doc, (struct place){name, 1, 1}, text, length, diag) != SHD_OK)
         return false;
-    good = family_read(&config, yaml_doc_root(doc), FAMILY_BLOCKS, seq, diag) == SHD_OK;
+    good = family_read(&config, yaml_doc_root(doc), seq, diag) == SHD_OK;
     if (good)
         *out = config.model;
     yaml_doc_destroy(doc);
@@ -111,7 +111,7 @@ static int parse_published(struct yaml_doc **doc, size_t n, struct diag *diag)
     return status;
 }
 
-/* Parse a model's config: its file, or that of its published size; NULL: there is none. */
+/* Parse a model's config: the file, or the config of the published size; NULL: neither. */
 static int parse_config(struct yaml_doc **doc, const struct scenario_model *model,
                         struct diag *diag)
 {
@@ -165,7 +165,7 @@ static int parse_beside(struct yaml_doc **doc, const char *from, struct diag *di
     if (status == SHD_OK && *doc && yaml_doc_root(*doc)->kind != YAML_MAP) {
         status = SHD_EINVAL;
         diag_error(diag, (struct place){text_get(&path), 1, 1},
-                   "no types of weights; expected a map with 'quantization'");
+                   "no quantized types; expected a map with 'quantization'");
     }
     if (status != SHD_OK) {
         yaml_doc_destroy(*doc);

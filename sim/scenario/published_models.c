@@ -588,8 +588,8 @@ static bool has_part(const char *name, const char *part, size_t length)
     return false;
 }
 
-/* Parts of a name that another has, too, less those that it lacks; a size, as 405B, that it lacks
- * makes it another model: INT_MIN. */
+/* Similarity of model names: shared parts minus missing parts; a missing size (405B) excludes the
+ * candidate: INT_MIN. */
 static int likeness(const char *name, const char *other)
 {
     int common = 0, lacking = 0;
@@ -668,9 +668,10 @@ static void read(struct reader *r, const struct option *option, const struct yam
         diag_error(r->diag, node->place, "model.size: '%.60s' is not modelled: %s", text,
                    family_refuses(text));
     else
-        diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
+        diag_error(r->diag, node->place,
+                   "model.size is %s; expected a published model, for example %s%s",
                    yaml_describe(node).text, models[0].name, nearest_hint(&nearest).text);
-    /* Assume the suggested model, so that its sizes are not reported as missing. */
+    /* Assume the suggested model, to avoid errors about missing sizes. */
     if (nearest.best && scenario_find_model(&n, nearest.best, &nearest))
         r->scenario->model.size = (int64_t)n + 1;
 }

@@ -20,14 +20,14 @@
 #define OF_BLOCKS "recipe: blockwise"
 #define OF_NVFP4 "recipe: nvfp4, amax: static"
 
-#define INT8_PRODUCTS "weights are planned as int8, and products, of int8 there, in model.dtype"
+#define INT8_PRODUCTS "weights are planned as int8, but matmuls in model.dtype instead of int8"
 #define FP4_PRODUCTS \
-    "weights are planned in blocks of 4 bits, and products, of 4 bits there, in model.dtype"
+    "weights are planned in 4-bit blocks, but matmuls in model.dtype instead of 4 bits"
 #define FP8_PRODUCTS \
-    "weights are planned in blocks of 4 bits, and products, in FP8 there, in model.dtype"
-#define SVD_PRODUCTS "the products of 16 bits beside those of 4 bits are not planned"
-#define FP8_WEIGHTS "weights, in FP8 there, are planned as int8, which has as many bytes"
-#define WIDE "weights, of fewer bits there, are planned in model.dtype"
+    "weights are planned in 4-bit blocks, but matmuls in model.dtype instead of FP8"
+#define SVD_PRODUCTS "the 16-bit low-rank matmuls beside the 4-bit matmuls are not modelled"
+#define FP8_WEIGHTS "FP8 weights are planned as int8, with the same number of bytes"
+#define WIDE "weights are planned in model.dtype instead of fewer bits"
 
 struct types {
     struct text *out;
@@ -131,7 +131,7 @@ static void add_groups(struct types *t, const struct yaml_node *config)
     else
         add_group(t, groups->items[0]);
     if (groups && groups->kind == YAML_MAP && groups->nitems > 1)
-        t->otherwise = "all weights are planned in the types of the first of its config_groups";
+        t->otherwise = "all weights are planned in the types of the first of config_groups";
 }
 
 /* ---- methods ---- */

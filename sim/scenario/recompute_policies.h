@@ -54,8 +54,9 @@ const struct recompute_policy *recompute_policy_find(const char *name); /* NULL:
 /* A part of a layer with a name, as Megatron-LM's --recompute-modules. */
 struct recompute_module {
     const char *name;
-    const char *pattern; /* of its values; NULL: the attention, as `selective` has it */
-    bool keeps_result;   /* what others read of it is kept; else that is computed again, too */
+    const char *pattern; /* pattern of the module's values; NULL: attention, as with `selective` */
+    bool
+        keeps_result; /* whether results with readers outside the module are kept, not recomputed */
 };
 
 #define RECOMPUTE_MODULES "core_attn, layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj"

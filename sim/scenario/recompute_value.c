@@ -83,8 +83,9 @@ static bool check_entry(struct reader *r, const char *entry, bool keeps, struct 
         return rules_check_pattern(r, "recompute", entry, place);
     if (keeps && recompute_read_op(&op, entry))
         return true;
-    diag_error(r->diag, place, "there is no '%.60s'; expected %s", entry,
-               keeps ? RECOMPUTE_OPS_EXPECTED : "a pattern of names; ops stand in recompute.keep");
+    diag_error(r->diag, place, "unknown op '%.60s'; expected %s", entry,
+               keeps ? RECOMPUTE_OPS_EXPECTED
+                     : "a pattern of names; ops are accepted in recompute.keep only");
     return false;
 }
 
@@ -146,7 +147,7 @@ static void read_offset(struct reader *r, const struct yaml_node *node)
     if (yaml_read_int(node, &value) && value >= 0 && value < INT32_MAX)
         r->scenario->recompute.offset = value;
     else
-        diag_error(r->diag, node->place, "offset is %s; expected a number from 0, less than every",
+        diag_error(r->diag, node->place, "offset is %s; expected a number from 0 to below every",
                    yaml_describe(node).text);
 }
 

@@ -33,7 +33,7 @@ struct field {
     const char *key;
     enum form form;
     size_t offset;
-    unsigned kinds, needed; /* of scaling: kinds that have it, and that need it */
+    unsigned kinds, needed; /* bits of scaling kinds: may have the field, must have the field */
 };
 
 static const struct field fields[] = {
@@ -156,7 +156,7 @@ static void read_scaling_entry(struct reader *r, struct scenario_rope_scaling *o
     for (size_t i = 0; i < NSCALING; i++)
         keys[i + 1] = scaling_fields[i].key;
     if (!field)
-        value_unknown_key(r, key, "scaling", "kind, factor, original and what the kind has", keys,
+        value_unknown_key(r, key, "scaling", "kind, factor, original and the kind's own keys", keys,
                           NSCALING + 1);
     else if (!(field->kinds & OF(out->kind)))
         diag_error(r->diag, key->place, "scaling of kind %s has no %s", kinds[out->kind],
@@ -177,11 +177,11 @@ static void check_scaling(struct reader *r, struct scenario_rope_scaling *out,
             diag_error(r->diag, map->place, "no '%s' in a scaling of kind %s; expected %s",
                        scaling_fields[i].key, kinds[out->kind], expected[scaling_fields[i].form]);
     if (out->kind == SCENARIO_ROPE_LLAMA3 && out->high > 0 && out->low > out->high)
-        diag_error(r->diag, map->place, "low is %g and high %g; expected at most high", out->low,
-                   out->high);
+        diag_error(r->diag, map->place, "low %g exceeds high %g", out->low, out->high);
     if (list && other && list->nitems != other->nitems)
-        diag_error(r->diag, list->place, "%zu long_factors and %zu short_factors; expected as many",
-                   list->nitems, other->nitems);
+        diag_error(r->diag, list->place,
+                   "%zu long_factors and %zu short_factors; expected equal numbers", list->nitems,
+                   other->nitems);
     out->nfactors = list ? (uint32_t)list->nitems : 0;
 }
 
@@ -198,7 +198,7 @@ static void read_scaling(struct reader *r, const struct yaml_node *node)
             check_scaling(r, &scaling, node);
     } else if (!yaml_is_null(node)) {
         diag_error(r->diag, node->place,
-                   "scaling is %s; expected null or a map, such as {kind: linear, factor: 4}",
+                   "scaling is %s; expected null or a map, for example {kind: linear, factor: 4}",
                    yaml_describe(node).text);
     }
     r->scenario->model.rope.scaling = scaling;
@@ -308,7 +308,7 @@ const char *scenario_rope_scaling_name(enum scenario_rope_scaling_kind kind)
 
 const struct value_type value_rope = {
     .size = sizeof(struct scenario_rope),
-    .expected = "null or a map, such as {theta: 10000, interleaved: false}",
+    .expected = "null or a map, for example {theta: 10000, interleaved: false}",
     .read = read,
     .read_entry = read_entry,
     .print = print,

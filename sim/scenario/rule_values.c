@@ -86,13 +86,13 @@ static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml
         return read_spec_list(r, out, node);
     if (node->kind == YAML_MAP || yaml_is_null(node)) {
         diag_error(r->diag, node->place,
-                   "%s as a partition spec; expected a list such as [dp, null], [] to replicate",
+                   "%s as a partition spec; expected a list such as [dp, null], or [] to replicate",
                    yaml_describe(node).text);
         return false;
     }
     if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
         diag_failure(r->diag, node->place, err.status,
-                     "%s; a spec is a list such as [null, tp], with an entry for each dimension",
+                     "%s; expected a list such as [null, tp], with an entry for each dimension",
                      err.text);
         return false;
     }
@@ -124,8 +124,8 @@ bool rules_check_pattern(struct reader *r, const char *option, const char *patte
     if (r->replay)
         return true;
     if (shd_regex_compile(&regex, pattern, &err) != SHD_OK) {
-        diag_failure(r->diag, place, err.status, "%s: '%.60s' is no pattern: %s", option, pattern,
-                     err.text);
+        diag_failure(r->diag, place, err.status, "%s: '%.60s' is not a valid pattern: %s", option,
+                     pattern, err.text);
         return false;
     }
     shd_regex_destroy(regex);
@@ -169,7 +169,7 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
         diag_error(r->diag, node->place,
                    "a rule of %s is %s%s; expected [pattern, spec], such as [mlp/up, [null, tp]]",
                    option->key, yaml_describe(node).text,
-                   node->kind == YAML_LIST ? " of another length than two" : "");
+                   node->kind == YAML_LIST ? " without exactly two entries" : "");
         return false;
     }
     rule->place = node->items[0]->place;
@@ -229,8 +229,7 @@ void rules_check_sources(struct reader *r, const struct yaml_node *node)
     if (rules && params && rules->kind == YAML_TEXT && strcmp(rules->text, "auto") == 0 &&
         params->kind == YAML_LIST && params->nitems > 0)
         diag_error(r->diag, rules->place,
-                   "rules: auto beside params of %zu rules; expected only one of them",
-                   params->nitems);
+                   "both rules: auto and %zu rules in params; expected only one", params->nitems);
 }
 
 void rules_settle(struct reader *r)

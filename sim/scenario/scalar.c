@@ -373,7 +373,7 @@ static void schema_word(const struct option *option, struct json_out *out)
     json_out_end_array(out);
 }
 
-/* Words are stored as unsigned, so their enums must have its size. */
+/* Words are stored as unsigned: their enums must have the same size. */
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
@@ -428,9 +428,9 @@ const struct value_type value_bool = {TYPE(bool), .size = sizeof(bool), .expecte
                                       OF_TYPE("\"boolean\"")};
 const struct value_type value_memory = {
     TYPE(memory), .size = sizeof(struct scenario_memory_limit),
-    .expected = "a size such as 64MiB, a part of the cluster's such as 90%, or null",
+    .expected = "a size (64MiB), a fraction of the cluster's memory (90%), or null",
     OF_TYPE("[\"string\", \"integer\", \"null\"]"), .schema = schema_memory};
-const struct value_type value_rate = {TYPE(rate), .expected = "a rate such as 200GB/s, above 0",
+const struct value_type value_rate = {TYPE(rate), .expected = "a rate above 0, for example 200GB/s",
                                       OF_TYPE("\"string\""), .schema = schema_rate};
 const struct value_type value_time = {TYPE(time), .expected = "a time such as 5us",
                                       OF_TYPE("[\"string\", \"integer\"]"), .schema = schema_time};

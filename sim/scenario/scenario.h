@@ -156,7 +156,7 @@ enum scenario_cache_type {
 
 /* What is kept of tokens, and how many are made. */
 struct scenario_decode {
-    int64_t tokens;  /* new ones of each sequence, one a step */
+    int64_t tokens;  /* tokens to generate per sequence, one per step */
     int64_t context; /* tokens kept before the first step */
     int64_t page;    /* tokens of a page of the cache; 0: it is contiguous */
     enum scenario_cache_type cache;
@@ -220,7 +220,7 @@ struct scenario_overlap {
     enum scenario_beside gradients, weights, products, sends, pairs;
 };
 
-/* One device that is slower than the others, for times on `hardware`. */
+/* The straggler: a slow device, for times on `hardware`. */
 struct scenario_straggler {
     int64_t device;
     double compute, links; /* slowdown factors; 0: none */
@@ -320,8 +320,8 @@ struct scenario {
     struct scenario_step step;
     int64_t steps; /* consecutive steps; 1 without an update, and in a decode the tokens */
     struct scenario_decode decode;
-    const struct scenario *prefill; /* of a decode: the one that it goes on from; NULL: none.  Of
-                                       the same file */
+    const struct scenario *
+        prefill; /* of a decode: the prefill in the same file that fills the KV cache; NULL: none */
     bool apart;                     /* a prefill on devices of its own */
     struct scenario_optimizer optimizer;
     struct scenario_types types;
@@ -362,7 +362,7 @@ struct scenario {
 };
 
 struct scenario_file {
-    char *path; /* must live as long as the file: places point to it */
+    char *path; /* must outlive the file: places point to this path */
     size_t nscenarios;
     struct scenario *scenarios;
 };
@@ -521,12 +521,12 @@ int64_t scenario_most_sequences(const struct scenario *scenario);
 int64_t scenario_sequence_tokens(const struct scenario *scenario);
 int64_t scenario_cache_tokens(const struct scenario *scenario);
 
-/* The first token that layers keep which see a window or a chunk: no later query sees an earlier
- * one.  Others keep all. */
+/* The first token in the KV cache of layers with a window or chunks; later queries see no earlier
+ * token. 0 for other layers. */
 int64_t scenario_cache_from(const struct scenario *scenario, enum scenario_layer_type sees);
 
-/* The tokens, from that one on, for which they have room: of a chunk that has just begun all of it,
- * as the sequence will fill it. */
+/* The cache's capacity in tokens, from scenario_cache_from() on; for chunks a whole chunk, even if
+ * the sequence has only begun to fill the chunk. */
 int64_t scenario_cache_room(const struct scenario *scenario, enum scenario_layer_type sees);
 
 /* Tokens that a step of a decode makes of each sequence on average, and the number of steps. */

@@ -9,7 +9,7 @@
 
 #include "base/json_out.h"
 
-/* A key, and its value as JSON. */
+/* A keyword of JSON Schema with its value in JSON. */
 struct schema_keyword {
     const char *key, *json;
 };
@@ -17,8 +17,9 @@ struct schema_keyword {
 /* A list of keywords, as a type of values has it. */
 #define SCHEMA_KEYWORDS(...) ((const struct schema_keyword[]){__VA_ARGS__, {NULL, NULL}})
 
-/* JSON: a reference to one of these definitions, which scenario/schema.c writes; it stands alone in
- * its object, as draft 7 ignores other keywords beside it.  And a macro's number. */
+/* JSON: a reference to a definition that scenario/schema.c writes. A reference is the only member
+ * of its object, because draft 7 ignores other keywords next to $ref. SCHEMA_NUMBER: a macro's
+ * number. */
 #define SCHEMA_REF(definition) "{\"$ref\": \"#/definitions/" definition "\"}"
 #define SCHEMA_A_NAME SCHEMA_REF(SCHEMA_NAME)
 #define SCHEMA_A_SIZE SCHEMA_REF(SCHEMA_SIZE)

@@ -21,13 +21,14 @@ static bool is_given(const struct scenario *s, const char *section, const char *
 static const struct {
     const char *section, *key, *why;
 } refused[] = {
-    {"optimizer", "kind", "nothing is learned"},
-    {"batch", "microbatches", "a step of serving is one batch"},
-    {"context", "documents", "each sequence is one"},
-    {"pipeline", "axis", "stages of layers are not served yet; expected tensor parallelism"},
-    {"model", "mtp", "modules for further tokens are not served yet"},
-    {NULL, "uneven", "a cache is not padded"},
-    {NULL, "data", "tokens are random ones, and those that are made"},
+    {"optimizer", "kind", "serving does not train"},
+    {"batch", "microbatches", "a serving step is a single batch"},
+    {"context", "documents", "each sequence is a single document"},
+    {"pipeline", "axis",
+     "pipeline parallelism is not supported in serving; expected tensor parallelism"},
+    {"model", "mtp", "MTP modules are not supported in serving"},
+    {NULL, "uneven", "a KV cache cannot be padded"},
+    {NULL, "data", "prompts are random tokens, continued by generated tokens"},
 };
 
 static void check_refused(struct reader *r)
@@ -38,7 +39,7 @@ static void check_refused(struct reader *r)
         if (is_given(s, refused[i].section, refused[i].key))
             diag_error(
                 r->diag, s->places[option_id(option_find(refused[i].section, refused[i].key))],
-                "%s in a step of serving: %s",
+                "%s in a serving step: %s",
                 option_path(option_find(refused[i].section, refused[i].key)).text, refused[i].why);
 }
 
@@ -50,8 +51,8 @@ static void check_steps(struct reader *r)
 
     if (s->steps != steps)
         WRONG(r, "steps",
-              "steps in a step of serving: decode.tokens says how many there are; expected %" PRId64
-              ", or none",
+              "decode.tokens sets the number of steps in serving; expected steps: %" PRId64
+              ", or no steps",
               steps);
 }
 
@@ -61,17 +62,15 @@ static void check_model(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->model.vocab == 0 || s->model.kind == SCENARIO_T5 || s->model.kind == SCENARIO_GRAPH)
-        WRONG(r, "step",
-              "a model of kind %s makes no tokens one after the other; expected a decoder, such as "
-              "llama3",
+        WRONG(r, "step", "a model of kind %s cannot decode; expected a decoder, such as llama3",
               scenario_kind_name(s->model.kind));
     else if (!s->model.causal)
-        WRONG(r, "step", "tokens that see later ones cannot be kept; expected model.causal true");
+        WRONG(r, "step", "a KV cache needs causal attention; expected model.causal: true");
     else if (s->model.attention == SCENARIO_UNFUSED)
-        WRONG(r, "model.attention", "unfused attention has no cache; expected fused");
+        WRONG(r, "model.attention", "unfused attention has no KV cache; expected fused");
     if (s->model.positions > 0 && scenario_sequence_tokens(s) > s->model.positions)
         WRONG(r, s->step.decode ? "decode.tokens" : "batch.seq",
-              "%" PRId64 " tokens of a sequence are kept, and the model has %" PRId64
+              "%" PRId64 " tokens per sequence exceed the model's %" PRId64
               " positions; expected fewer",
               scenario_sequence_tokens(s), s->model.positions);
 }
@@ -83,19 +82,20 @@ static void check_pages(struct reader *r)
     int64_t kept = scenario_kept_tokens(s) + (s->step.prefill ? s->batch.seq : 0);
 
     if (s->decode.shared > 0 && s->decode.page == 0)
-        WRONG(r, "decode.shared", "tokens are shared by pages; expected decode.page, such as 16");
+        WRONG(r, "decode.shared", "a shared prefix needs pages; expected decode.page, such as 16");
     if (s->decode.shared > 0 && scenario_cache_parts(s) > 1 && s->context.order != SCENARIO_STRIPED)
         WRONG(r, "decode.shared",
-              "the first tokens lie in the first part of the cache alone; expected context.order "
-              "striped");
+              "a shared prefix would lie in the first shard of the KV cache only; expected "
+              "context.order striped");
     if (s->decode.shared > kept)
         WRONG(r, "decode.shared",
-              "%" PRId64 " tokens are shared of %" PRId64 " that are kept; expected at most these",
+              "%" PRId64 " shared tokens exceed the %" PRId64
+              " tokens in the KV cache; expected at most as many",
               s->decode.shared, kept);
     if (s->decode.page > 0 && s->batch.size % shards != 0)
         WRONG(r, "batch.size",
-              "%" PRId64 " sequences do not divide into the %" PRId64
-              " pools of pages that the batch's axes make",
+              "%" PRId64 " sequences do not divide into %" PRId64
+              " page pools, one for each data-parallel shard",
               s->batch.size, shards);
 }
 
@@ -110,18 +110,19 @@ static void check_copies(struct reader *r)
         return;
     if (s->model.moe.experts == 0)
         WRONG(r, "moe.redundant",
-              "%" PRId64 " %s of experts of which there are none; expected moe.experts", copies,
-              noun);
+              "%" PRId64
+              " redundant %s of experts, but the model has no experts; expected moe.experts",
+              copies, noun);
     else if (!scenario_serves(s))
         WRONG(r, "moe.redundant",
-              "%" PRId64 " %s of experts in a step that serves nobody; expected 0, or step: "
-              "[prefill] or [decode]",
+              "%" PRId64 " redundant %s of experts outside of serving; expected 0, or step: "
+                         "[prefill] or [decode]",
               copies, noun);
     else if (s->products.weights == SCENARIO_BASE_NF4 ||
              (s->lora.rank > 0 && s->lora.base == SCENARIO_BASE_NF4))
         WRONG(r, "moe.redundant",
-              "%" PRId64 " %s of experts in nf4, which scales weights by those of other "
-              "experts, so that copies would differ; expected other weights",
+              "%" PRId64 " redundant %s of nf4 experts would differ from the originals: nf4 scales "
+                         "span experts; expected another type of weights",
               copies, noun);
 }
 
@@ -134,7 +135,7 @@ static void check_limits(struct reader *r)
 
     if (each > most)
         WRONG(r, "batch.size",
-              "%" PRId64 " sequences of %" PRId64 " tokens, and limits.%s is %" PRId64
+              "%" PRId64 " sequences of %" PRId64 " tokens exceed limits.%s %" PRId64
               "; expected at most %" PRId64 " sequences",
               s->batch.size, scenario_cache_tokens(s),
               most == s->limits.sequences ? "sequences" : "tokens",
@@ -149,39 +150,37 @@ void check_serving(struct reader *r)
         (!scenario_serves(s) || (s->products.recipe != SCENARIO_TENSORWISE &&
                                  s->products.recipe != SCENARIO_NVFP4)))
         WRONG(r, "products.amax",
-              "magnitudes that are known before are one number for each array of a model that is "
-              "served; expected step: [prefill] or [decode] and products.recipe tensorwise or "
-              "nvfp4");
+              "static scales need a served model and one scale per tensor; expected step: "
+              "[prefill] or [decode] and products.recipe tensorwise or nvfp4");
 
     check_copies(r);
     if (!scenario_serves(s) && s->limits.sequences + s->limits.tokens > 0)
-        WRONG(r, s->limits.sequences > 0 ? "limits.sequences" : "limits.tokens",
-              "the most %s of a server in a step that serves nobody; expected none, or step: "
-              "[prefill] or [decode]",
-              s->limits.sequences > 0 ? "sequences" : "tokens");
+        WRONG(
+            r, s->limits.sequences > 0 ? "limits.sequences" : "limits.tokens",
+            "a limit of %s applies to serving only; expected none, or step: [prefill] or [decode]",
+            s->limits.sequences > 0 ? "sequences" : "tokens");
     if (!scenario_serves(s))
         return;
     check_refused(r);
     check_steps(r);
     check_model(r);
     if (s->context.method == SCENARIO_RING && scenario_kept_tokens(s) > 0)
-        WRONG(r, "context.method",
-              "a ring would move the cache around; expected gather, which leaves it where it lies");
+        WRONG(r, "context.method", "ring attention would move the KV cache; expected gather");
     if (!s->step.decode && is_given(s, "decode", "tokens"))
-        WRONG(r, "decode.tokens", "a prefill makes one token; expected step: [decode]");
+        WRONG(r, "decode.tokens", "a prefill generates one token; expected step: [decode]");
     if (!s->step.decode && is_given(s, "decode", "draft"))
-        WRONG(r, "decode.draft", "a prefill proposes no tokens; expected step: [decode]");
+        WRONG(r, "decode.draft", "a prefill has no draft tokens; expected step: [decode]");
     check_pages(r);
     check_limits(r);
     if (scenario_cache_bits(s) == 8 && s->model.dtype == SHD_F64)
         WRONG(r, "decode.cache",
-              "keys in float64 are not rounded to 8 bits; expected a model.dtype of at most 32 "
-              "bits, or a cache of int4 or mxfp4");
+              "an FP8 cache of float64 keys is not supported; expected a model.dtype of at most 32 "
+              "bits, or decode.cache int4 or mxfp4");
     if (s->decode.draft > 0 && s->decode.accepted > (double)s->decode.draft)
-        WRONG(r, "decode.accepted", "%g tokens are right of %" PRId64 " that are proposed",
+        WRONG(r, "decode.accepted", "%g accepted tokens exceed the %" PRId64 " draft tokens",
               s->decode.accepted, s->decode.draft);
     if (scenario_cache_tokens(s) > INT32_MAX)
-        WRONG(r, "decode.context", "%" PRId64 " tokens of a sequence; expected at most %d",
+        WRONG(r, "decode.context", "%" PRId64 " tokens per sequence; expected at most %d",
               scenario_cache_tokens(s), INT32_MAX);
 }
 
@@ -213,8 +212,8 @@ void check_halves(const struct scenario *prefill, const struct scenario *decode,
             diag_no_memory(diag);
         else if (!same)
             diag_error(diag, prefill->places[i],
-                       "%s of the prefill is not that of the decode, which reads what it kept; "
-                       "expected the same",
+                       "%s differs between prefill and decode, which share the KV cache; expected "
+                       "equal values",
                        option_path(o).text);
     }
 }

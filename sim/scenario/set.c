@@ -39,15 +39,9 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
     char near[OPTION_PATH_MAX];
 
     if (*scenario_nearest_option(key, near, sizeof near))
-        diag_error(diag, place,
-                   "no option '%.60s'; expected KEY=VALUE with an option of a scenario; did you "
-                   "mean '%s'?",
-                   key, near);
+        diag_error(diag, place, "no option '%.60s'; did you mean '%s'?", key, near);
     else
-        diag_error(diag, place,
-                   "no option '%.60s'; expected KEY=VALUE with an option of a scenario, as "
-                   "'shardsim show options' lists them",
-                   key);
+        diag_error(diag, place, "no option '%.60s'; 'shardsim show options' lists all", key);
 }
 
 /* Select an entry of the option, if its type has entries. */
@@ -100,7 +94,7 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
     }
     if (!equals) {
         diag_error(diag, value->place,
-                   "'%.60s' has no '='; expected KEY=VALUE, such as batch.size=8", key);
+                   "'%.60s' has no '='; expected KEY=VALUE, for example batch.size=8", key);
     } else if (!find_target(value, key)) {
         report_unknown(diag, value->place, key);
     } else {

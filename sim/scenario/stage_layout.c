@@ -66,13 +66,11 @@ static int check_letters(const char *layout, struct shd_error *err)
 
     if (*wrong == 'm')
         return shd_error_set(err, SHD_EINVAL,
-                             "'m' is a layer that predicts further tokens; expected it left out, "
-                             "and what it has in pipeline.place");
+                             "'m', an MTP layer, is not supported in a layout; remove it, and "
+                             "place its arrays with pipeline.place");
     if (*wrong)
         return shd_error_set(err, SHD_EINVAL,
-                             "'%c' means nothing; expected E, t, L, bars, *N and "
-                             "(...)*N",
-                             *wrong);
+                             "unknown letter '%c'; expected E, t, L, bars, *N and (...)*N", *wrong);
     if (layout[0] != 'E' || strchr(layout + 1, 'E'))
         return shd_error_set(err, SHD_EINVAL, "expected one E, at the start of the first stage");
     if (layout[length - 1] != 'L' || strchr(layout, 'L') != layout + length - 1)

@@ -38,7 +38,7 @@ static void read_count(struct reader *r, const struct yaml_node *node)
 
     if (!yaml_read_int(node, &value) || value < 0 || value > INT32_MAX) {
         diag_error(r->diag, node->place,
-                   "an entry of pipeline.layers is %s; expected how many layers a stage has",
+                   "an entry of pipeline.layers is %s; expected the number of layers of a stage",
                    yaml_describe(node).text);
         return;
     }
@@ -97,8 +97,8 @@ static void print_layers(const struct scenario *scenario, const struct option *o
 }
 
 const struct value_type value_layers = {
-    .expected = "how many layers each stage has, such as [3, 5] or \"Et*3|t*5,L\"; weighed, for "
-                "stages of even work; or null, for as even as can be",
+    .expected = "the number of layers of each stage, for example [3, 5] or \"Et*3|t*5,L\"; "
+                "weighed, for stages of even work; or null, for even numbers",
     .read = read_layers,
     .print = print_layers,
     .clear = clear_layers,
@@ -185,7 +185,7 @@ static void print_places(const struct scenario *scenario, const struct option *o
 }
 
 const struct value_type value_places = {
-    .expected = "a list of [pattern, stage], such as [[embed.*, 0], [head.*, 3]]",
+    .expected = "a list of [pattern, stage], for example [[embed.*, 0], [head.*, 3]]",
     .read = read_places,
     .print = print_places,
     .clear = clear_places,

@@ -53,11 +53,11 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
         nearest_add(&near, phases[i]);
     if (near.best && !strcmp(near.best, node->text))
-        near.best = NULL; /* known, so it is repeated: no hint */
-    diag_error(r->diag, node->place,
-               "step has %s here; expected forward, backward and update, once each, or prefill or "
-               "decode%s",
-               yaml_describe(node).text, nearest_hint(&near).text);
+        near.best = NULL; /* a valid phase, so a repetition: no hint */
+    diag_error(
+        r->diag, node->place,
+        "%s in step; expected forward, backward and update, once each, or prefill or decode%s",
+        yaml_describe(node).text, nearest_hint(&near).text);
 }
 
 /* Whether phases make a step: forward and what follows it, or one phase of serving; or both of a
@@ -103,7 +103,7 @@ static void print_step(const struct scenario *scenario, const struct option *opt
 }
 
 const struct value_type value_step = {
-    .expected = "[forward] or [forward, backward] or [forward, backward, update], or of serving "
+    .expected = "[forward] or [forward, backward] or [forward, backward, update], or in serving "
                 "[prefill] or [decode] or [prefill, decode]",
     .read = read_step,
     .print = print_step,

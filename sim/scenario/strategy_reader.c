@@ -55,12 +55,13 @@ static void data_load(struct reader *r)
     nbytes = file_bytes_count(data->bytes);
     if (is_too_short(s, nbytes))
         diag_error(r->diag, place,
-                   "'%s' has %" PRIu64 " bytes; expected more than the tokens of a step, whose "
-                   "batch is %" PRId64 " x %" PRId64,
+                   "'%s' has %" PRIu64 " bytes; expected more than a step's tokens, %" PRId64
+                   " x %" PRId64,
                    data->path, nbytes, s->batch.size, s->batch.seq);
     if (s->model.vocab > 0 && s->model.vocab < BYTE_VALUES)
         diag_error(r->diag, scenario_place(s, "model.vocab"),
-                   "a vocabulary of %" PRId64 " for bytes of a text; expected at least %d",
+                   "a vocabulary of %" PRId64 " is too small for byte tokens of a text; expected "
+                   "at least %d",
                    s->model.vocab, BYTE_VALUES);
 }
 
@@ -71,7 +72,7 @@ struct other_keys {
 };
 
 static const struct option_section strategy_keys[] = {{"name", "of the strategy"},
-                                                      {"prefill", "what differs for the prefill"}};
+                                                      {"prefill", "the prefill's options"}};
 
 static bool is_in(const struct other_keys *other, const char *word)
 {
@@ -115,7 +116,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
     struct nearest nearest;
 
     if (has_joined_value(key)) {
-        diag_error(r->diag, key->place, "unknown key %s; expected a space behind the ':' of a key",
+        diag_error(r->diag, key->place, "unknown key %s; expected a space after the ':' of a key",
                    yaml_describe(key).text);
         return;
     }
@@ -126,8 +127,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
     note_meant(r, section, nearest.best);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
                yaml_describe(key).text, section ? " in " : "", section ? section : "",
-               nearest.best ? nearest_hint(&nearest).text
-                            : ", as 'shardsim show options' lists them");
+               nearest.best ? nearest_hint(&nearest).text : "; 'shardsim show options' lists all");
 }
 
 #define KEYS_SHOWN 8 /* of a section's options in a message */
@@ -237,7 +237,7 @@ static void read_strategy_name(struct reader *r, const struct yaml_node *strateg
     if (name)
         r->scenario->strategy = value_read_name(r, "a strategy's name", name);
     else if (strategy)
-        diag_error(r->diag, strategy->place, "a strategy without name; expected 'name: ...' in it");
+        diag_error(r->diag, strategy->place, "a strategy without a name; expected 'name: ...'");
     if (!r->scenario->strategy && r->half == SCENARIO_WHOLE) {
         r->scenario->strategy = strdup(SCENARIO_DEFAULT_STRATEGY);
         if (!r->scenario->strategy)
@@ -289,7 +289,7 @@ static void derive_model(struct reader *r)
     m->place = scenario_place(s, m->kind == SCENARIO_GRAPH ? "graph" : "model");
 }
 
-/* Set the defaults that depend on other values. */
+/* Set defaults derived from other values. */
 static void derive_defaults(struct reader *r)
 {
     struct scenario *s = r->scenario;
@@ -323,7 +323,7 @@ static void refuse_steps(struct reader *r, const struct yaml_node *own)
 
         if (node)
             diag_error(r->diag, node->place,
-                       "prefill: %s: a prefill is one step, which makes one token; leave it out",
+                       "prefill: %s: a prefill is one step and generates one token; remove it",
                        keys[i]);
     }
 }
@@ -336,7 +336,7 @@ static void read_prefill(struct reader *r, const struct yaml_node *of,
 
     if (own && r->half == SCENARIO_WHOLE)
         diag_error(r->diag, own->place,
-                   "prefill without such a step; expected step: [prefill, decode]");
+                   "prefill options without a prefill; expected step: [prefill, decode]");
     else if (own && r->half == SCENARIO_DECODE)
         return;
     else if (own && own->kind == YAML_MAP) {
@@ -345,7 +345,7 @@ static void read_prefill(struct reader *r, const struct yaml_node *of,
         read_top(r, own, none);
     } else if (own)
         diag_error(r->diag, own->place,
-                   "prefill is %s; expected a map of options, such as {mesh: {tp: 4}}",
+                   "prefill is %s; expected a map of options, for example {mesh: {tp: 4}}",
                    yaml_describe(own).text);
 }
 

@@ -181,7 +181,7 @@ static bool check_sizes(struct expansion *e, const char *what, const struct yaml
     bool good = nsizes(sizes) > 0;
 
     if (!good)
-        diag_error(e->diag, sizes->place, "%s is an empty list; expected a size at least", what);
+        diag_error(e->diag, sizes->place, "%s is an empty list; expected at least one size", what);
     for (size_t i = 0; i < nsizes(sizes); i++) {
         const struct yaml_node *item = sizes->kind == YAML_LIST ? sizes->items[i] : sizes;
         int64_t size = 0;
@@ -242,7 +242,7 @@ static void add_rules(struct expansion *e, const struct yaml_node *mesh, const c
         mesh = yaml_find(rules, "mesh");
     if (!mesh)
         diag_error(e->diag, rules ? rules->place : e->place,
-                   "a sweep without mesh; expected mesh: {AXIS: [SIZE, ...]} in it");
+                   "a sweep without a mesh; expected mesh: {AXIS: [SIZE, ...]}");
     else if (mesh->kind != YAML_LIST)
         add_meshes(e, mesh, name, rules);
     for (size_t i = 0; mesh && mesh->kind == YAML_LIST && i < mesh->nitems; i++)
@@ -279,7 +279,7 @@ static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
 {
     if (sets->kind != YAML_MAP || sets->nitems == 0) {
         diag_error(e->diag, sets->place,
-                   "rules of a sweep is %s; expected a map of names to what each overrides",
+                   "rules of a sweep is %s; expected a map of names to option overrides",
                    sets->kind == YAML_MAP ? "empty" : yaml_describe(sets).text);
         return;
     }
@@ -287,9 +287,10 @@ static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
         if (sets->items[i]->kind == YAML_MAP)
             add_rules(e, mesh, sets->keys[i]->text, sets->items[i]);
         else
-            diag_error(e->diag, sets->items[i]->place,
-                       "rule set '%.60s' is %s; expected a map of options, such as {params: [...]}",
-                       sets->keys[i]->text, yaml_describe(sets->items[i]).text);
+            diag_error(
+                e->diag, sets->items[i]->place,
+                "rule set '%.60s' is %s; expected a map of options, for example {params: [...]}",
+                sets->keys[i]->text, yaml_describe(sets->items[i]).text);
     }
 }
 
@@ -314,7 +315,7 @@ void sweep_init(struct sweep *out, const struct yaml_node *node, struct diag *di
     else
         add_rules(&e, yaml_find(node, "mesh"), "", NULL);
     if (out->nstrategies == 0 && diag->nerrors == before)
-        diag_error(diag, node->place, "the sweep has no mesh of the devices asked for");
+        diag_error(diag, node->place, "the sweep has no mesh with this number of devices");
 }
 
 void sweep_fini(struct sweep *sweep)

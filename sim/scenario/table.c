@@ -320,34 +320,35 @@ static const char *const rules_from[] = {
 };
 
 const struct option_section option_sections[] = {
-    {"model", "the computation"},
-    {"moe", "experts in the place of an mlp"},
-    {"mla", "multi-head latent attention: keys and values come from one short vector a token"},
-    {"batch", "one step's input"},
-    {"context", "context parallelism: how keys reach queries, and which tokens a rank has"},
-    {"graph", "a computation of your own"},
-    {"decode", "tokens made one after the other, beside a cache of those before"},
-    {"optimizer", "how parameters are updated"},
-    {"types", "the element types of what is kept and updated"},
-    {"products", "products of weights and activations in 8 bits and below"},
-    {"loss_scale", "what keeps gradients in the range of float16"},
-    {"lora", "adapters of low rank beside kernels that are not learned (LoRA, QLoRA)"},
-    {"zero", "ZeRO: what is sharded in addition to the batch"},
-    {"offload", "what lies in the memory of the host, and comes from there when it is wanted"},
-    {"pipeline", "layers in stages, one after the other"},
-    {"overlap", "which transfers run beside computation, where time is of a cluster"},
-    {"fused", "which values only exist inside one kernel"},
-    {"straggler", "a device that is slower than those like it, where time is of a cluster"},
-    {"limits", "the limits of a device"},
-    {"transfers", "the rate and latency of transfers where the step is replayed"},
+    {"model", "the model: its architecture and sizes"},
+    {"moe", "mixture of experts: experts and a router in place of the MLP"},
+    {"mla", "multi-head latent attention (MLA): keys and values from one latent vector per token"},
+    {"batch", "the batch of a step"},
+    {"context",
+     "context parallelism: how keys reach queries, and how tokens are distributed over ranks"},
+    {"graph", "a custom model, written op by op"},
+    {"decode", "serving: decode steps and the KV cache"},
+    {"optimizer", "the optimizer and its learning rate schedule"},
+    {"types", "element types of master parameters, gradients and optimizer state"},
+    {"products", "low-precision matmuls of weights and activations: FP8, MXFP8, NVFP4"},
+    {"loss_scale", "loss scaling for float16 gradients"},
+    {"lora", "low-rank adapters on frozen weights (LoRA, QLoRA)"},
+    {"zero", "ZeRO and FSDP: shard optimizer state, gradients and parameters, too"},
+    {"offload", "activations, optimizer state and parameters offloaded to host memory"},
+    {"pipeline", "pipeline parallelism: stages and their schedule"},
+    {"overlap", "communication that overlaps with computation, in modelled times"},
+    {"fused", "kernel fusion of losses and activations"},
+    {"straggler", "a device that is slower than the others, in modelled times"},
+    {"limits", "limits of a device, and of a server"},
+    {"transfers", "rate and latency of transfers when an executed step is replayed"},
 };
 const size_t option_section_count = COUNT(option_sections);
 
 const struct option_section option_file_keys[] = {
     {"version", "The version of this file format: 1; required."},
-    {"strategies", "A list of maps, each with a name and the options that it overrides."},
-    {"prefill", "Of step: [prefill, decode]: a map of the options that differ for the prefill."},
-    {"sweep", "Strategies from lists of mesh sizes and rule sets: devices, mesh, rules."},
+    {"strategies", "A list of strategies: maps of a name and the options to override."},
+    {"prefill", "With step: [prefill, decode]: a map of options to override for the prefill."},
+    {"sweep", "Strategies generated from lists of mesh sizes and rule sets: devices, mesh, rules."},
 };
 const size_t option_file_key_count = COUNT(option_file_keys);
 
@@ -381,615 +382,594 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 
 const struct option option_table[] = {
     {TOP(name, name), .offset = AT(name),
-     .help = "The name of the scenario; the name of the file by default."},
+     .help = "The name of the scenario. Default: the file's name."},
     {TOP(mesh, mesh), .required = true,
-     .help = "The mesh of devices: names and sizes of its axes. Device ids are row-major: the "
-             "last axis varies fastest."},
+     .help = "The device mesh: names and sizes of its axes. Device ids are row-major: the last "
+             "axis varies fastest."},
     {WORD(model, kind, kinds), .required = true,
-     .help = "What is computed. A file with a graph section has kind graph."},
+     .help = "The architecture. A file with a graph section has kind graph."},
     {INT(model, d_model, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED,
-     .kinds = OF_PRESETS, .unit = "elements",
-     .help = "The width between layers (logical axis embed)."},
+     .kinds = OF_PRESETS, .unit = "elements", .help = "The hidden size (logical axis embed)."},
     {INT(model, d_ff, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_MLPS,
-     .unit = "elements", .help = "The width inside an mlp layer (logical axis mlp)."},
+     .unit = "elements", .help = "The intermediate size of an MLP (logical axis mlp)."},
     {WORD(model, activation, activations), .kinds = OF_MLPS, .standard = "gelu", .trait = true,
-     .help = "The activation between the matrix products of an mlp; swiglu and geglu add a gate "
-             "kernel. gelu is the approximation by tanh; swiglu-clamped is that of gpt-oss."},
+     .help = "The activation of an MLP. swiglu and geglu add a gate matrix. gelu is the tanh "
+             "approximation; swiglu-clamped is gpt-oss's."},
     {INT(model, layers, 1, 65536), .kinds = OF_PRESETS, .standard = "1",
-     .help = "The number of layers, one after the other; of t5, the layers of the encoder."},
+     .help = "The number of layers; for t5, of encoder layers."},
     {FIELD(model, bias, bool), .kinds = OF_MLPS & ~OF_T5, .standard = "false", .trait = true,
-     .help = "Whether the kernels of mlp layers have a bias."},
+     .help = "Whether the linear layers of an MLP have a bias."},
     {INT(model, heads, 1, 65536), .required = true, .sized = OF_PUBLISHED, .kinds = OF_ATTENTION,
      .help = "The number of query heads (logical axis heads)."},
     {INT(model, kv_heads, 1, 65536), .kinds = OF_ATTENTION & ~OF_T5,
-     .help = "The number of heads of keys and values (logical axis kv_heads), a divisor of "
-             "heads; equal to heads by default."},
+     .help = "The number of key/value heads (logical axis kv_heads), a divisor of heads. Default: "
+             "heads."},
     {INT(model, head_dim, 1, INT32_MAX), .kinds = OF_ATTENTION, .unit = "elements",
-     .help = "The width of a head (logical axis head_dim); d_model / heads by default."},
+     .help = "The width of a head (logical axis head_dim). Default: d_model / heads."},
     {FIELD(model, causal, bool), .kinds = OF_ATTENTION & ~OF_PUBLISHED, .standard = "true",
-     .help = "Whether a token attends only to itself and to the tokens before it."},
+     .help = "Causal attention: a token attends only to itself and earlier tokens."},
     {FIELD(model, rope, rope), .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
      .standard = "null", .trait = true,
-     .help =
-         "The rotary embedding of queries and keys; {} means theta 10000, with pairs of halves. "
-         "part: of a head's width; local_theta: of layers with a window or chunks, unscaled; "
-         "scaling: of frequencies, for sequences longer than the original ones."},
+     .help = "Rotary position embedding (RoPE) of queries and keys; {} means theta 10000, with "
+             "pairs (i, i + half). part: fraction of a head's width that is rotated; local_theta: "
+             "theta of layers with a window or chunks, unscaled; scaling: frequency scaling for "
+             "sequences beyond the original length."},
     {WORD(model, norm, norms), .kinds = OF_BLOCKS, .standard = "rms", .trait = true,
-     .help = "The normalization of attention and of the mlp."},
+     .help = "The normalization of attention and MLP."},
     {WORD(model, norm_place, norm_places), .kinds = OF_BLOCKS, .standard = "before", .trait = true,
-     .help = "Whether norms are of a layer's input (before), of its output before it is added "
-             "to the residual stream (after), or of both."},
+     .help = "Where a layer is normalised: its input (before), its output before the residual add "
+             "(after), or both."},
     {WORD(model, norm_weights, norm_weights), .kinds = OF_BLOCKS, .standard = "standard",
      .trait = true,
-     .help = "The parameters of norms: a scale, and of layer norms a bias (standard), a scale "
-             "alone, or none (bare)."},
+     .help = "The parameters of a norm: scale, and for layer norms a bias (standard); scale alone; "
+             "or none (bare)."},
     {FIELD(model, norm_one_plus, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether norms multiply by 1 + scale, so that scales begin at 0."},
+     .help = "Whether norms multiply by 1 + scale, so that scales are initialised to 0."},
     {WORD(model, residual, residuals), .kinds = OF_BLOCKS, .standard = "serial", .trait = true,
-     .help = "Whether the mlp reads what attention left (serial), or both read the block's "
-             "input and are added together: beside, after one norm; beside-norms, each with a "
-             "norm of its own."},
+     .help = "serial: the MLP reads attention's output. beside: attention and MLP read the block's "
+             "input in parallel, after one shared norm, and are added; beside-norms: in parallel, "
+             "each after its own norm."},
     {INT(model, vocab, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_TOKENS,
-     .unit = "tokens", .help = "The size of the vocabulary (logical axis vocab)."},
+     .unit = "tokens", .help = "The vocabulary size (logical axis vocab)."},
     {INT(model, vocab_multiple, 1, 65536), .standard = "1", .kinds = OF_TOKENS, .unit = "tokens",
-     .help = "What embedding and head are padded to a multiple of, by words that no token is: "
-             "Megatron-LM pads to --make-vocab-size-divisible-by times tensor parallelism."},
+     .help = "The embedding and the head are padded to a multiple of this many rows. Megatron-LM "
+             "pads to --make-vocab-size-divisible-by times the tensor parallel size."},
     {WORD(model, attention_bias, attention_biases), .kinds = OF_ATTENTION & ~OF_T5,
-     .standard = "none", .trait = true, .help = "Which kernels of attention have a bias."},
+     .standard = "none", .trait = true, .help = "Which linear layers of attention have a bias."},
     {WORD(model, qk_norm, qk_norms), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether queries and keys are normalised before positions are rotated into them, "
-             "as model.norm says: true, each head by itself, with one scale of head_dim; heads, "
-             "with a scale for each head; whole, all heads together; late, as true, but after the "
-             "rotation; bare, without a scale, and after the rotation."},
+     .help = "Normalization of queries and keys (QK norm), with model.norm, before RoPE. true: per "
+             "head, with one scale of head_dim; heads: with a scale per head; whole: over all "
+             "heads together; late: as true, but after RoPE; bare: without a scale, after RoPE."},
     {WORD(model, attention, attentions), .kinds = OF_SELF_ATTENTION, .standard = "fused",
-     .help = "fused is one kernel, which keeps no scores; unfused is products and a softmax, "
-             "whose scores are arrays of seq by seq, above the causal mask too."},
+     .help = "fused: one kernel without stored scores (flash attention). unfused: matmuls and a "
+             "softmax, with stored scores of seq by seq, masked positions included."},
     {FIELD(model, norm_eps, number), .kinds = OF_BLOCKS | OF_T5, .max = 1, .standard = "null",
      .trait = true,
-     .help = "The number that is added to variances; null means 1e-6 for RMS norms and 1e-5 for "
-             "layer norms.  Norms of latent vectors (mla) add 1e-6, whatever this is."},
+     .help = "The epsilon of norms; null means 1e-6 for RMS norms and 1e-5 for layer norms. Norms "
+             "of latent vectors (mla) always use 1e-6."},
     {INT(model, window, 0, INT32_MAX), .kinds = OF_SELF_ATTENTION, .standard = "0",
      .unit = "tokens", .trait = true,
-     .help = "The sliding window of causal attention: the number of latest tokens, itself "
-             "included, that a token attends to; 0 means all."},
+     .help = "The sliding window of causal attention: the number of latest tokens that a token "
+             "attends to, including itself; 0 means all."},
     {INT(model, chunk, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "tokens",
      .trait = true,
-     .help = "The chunks of causal attention: tokens attend only to those of their own chunk of "
-             "so many; 0 means all."},
+     .help = "The chunk size of causal attention: a token attends only to its own chunk; 0 means "
+             "no chunks."},
     {FIELD(model, layer_types, layer_types), .kinds = OF_BLOCKS, .standard = "null", .trait = true,
-     .help = "What tokens of the first layers attend to, of which the list repeats for the layers "
-             "after them: full, all; window, the latest model.window; chunk, their own chunk of "
-             "model.chunk; with -plain behind it, without rotary positions. null means window "
-             "in all layers if there is a window, or else chunk, or full."},
+     .help = "The attention of each layer, as a list that repeats over the layers. full: all "
+             "tokens; window: the latest model.window tokens; chunk: the token's own chunk of "
+             "model.chunk; suffix -plain: without RoPE. null means window in all layers if "
+             "model.window is set, else chunk if model.chunk is set, else full."},
     {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
-     .trait = true,
-     .help = "The factor of attention's scores; 0 means head_dim to the power of -1/2."},
+     .trait = true, .help = "The factor of attention scores; 0 means 1 / sqrt(head_dim)."},
     {FIELD(model, attention_cap, amount), .kinds = OF_BLOCKS, .max = 1000000, .standard = "0",
      .trait = true,
-     .help = "The cap of attention's scores: cap * tanh(score / cap); 0 means none."},
+     .help = "The soft cap of attention scores: cap * tanh(score / cap); 0 means none."},
     {FIELD(model, sinks, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether each head has a learned score more, of a key without a value, so that it "
-             "may attend to nothing."},
+     .help = "Attention sinks: whether each head has one more learned score, without a value, so "
+             "that a token may attend to nothing."},
     {FIELD(model, embed_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
-     .trait = true, .help = "The factor of embedded tokens; 0 means 1."},
+     .trait = true, .help = "The factor of token embeddings; 0 means 1."},
     {FIELD(model, residual_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .trait = true,
-     .help = "The factor of what attention and mlp add to the residual stream; 0 means 1."},
+     .help =
+         "The factor of the outputs that attention and MLP add to the residual stream; 0 means 1."},
     {FIELD(model, logit_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
-     .trait = true, .help = "The factor of the head's logits; 0 means 1."},
+     .trait = true, .help = "The factor of logits; 0 means 1."},
     {FIELD(model, logit_cap, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
-     .trait = true, .help = "The cap of the head's logits: cap * tanh(logit / cap); 0 means none."},
+     .trait = true, .help = "The soft cap of logits: cap * tanh(logit / cap); 0 means none."},
     {FIELD(model, head_bias, bool), .kinds = OF_DECODERS, .standard = "false", .trait = true,
-     .help = "Whether the head's kernel has a bias."},
+     .help = "Whether the LM head has a bias."},
     {INT(model, mtp, 0, 64), .kinds = OF_DECODERS, .standard = "0", .unit = "modules",
-     .help = "The number of modules that predict further tokens, one after the other: each joins "
-             "the last hidden states with the next tokens' embeddings, and has one more block."},
+     .help = "The number of multi-token prediction (MTP) modules, in sequence: each joins the last "
+             "hidden states with the next tokens' embeddings, and has one more block."},
     {FIELD(model, mtp_weight, amount), .kinds = OF_DECODERS, .max = 1000, .standard = "0.3",
-     .help = "The weight of the mean loss of those modules."},
+     .help = "The weight of the MTP modules' mean loss."},
     {INT(model, positions, 0, INT32_MAX), .kinds = OF_TRANSFORMER | OF(SCENARIO_GPT2),
      .standard = "0", .unit = "tokens", .trait = true,
-     .help = "The number of learned position embeddings (logical axis positions), at least seq; "
-             "0 means none."},
+     .help = "The number of learned position embeddings (logical axis positions), at least seq; 0 "
+             "means none."},
     {FIELD(model, tied, bool), .kinds = OF_TOKENS, .standard = "false", .trait = true,
-     .help = "Whether the head shares the embedding's table."},
+     .help = "Whether the LM head shares the embedding table."},
     {INT(model, decoder_layers, 1, 65536), .kinds = OF_T5,
-     .help = "The number of decoder layers; equal to layers by default."},
+     .help = "The number of decoder layers. Default: layers."},
     {INT(model, buckets, 4, 256), .kinds = OF_T5, .standard = "32",
-     .help = "The number of buckets of relative positions, each with a bias for each head "
+     .help = "The number of buckets of relative positions, with one bias per bucket and head "
              "(logical axis buckets)."},
     {INT(model, distance, 2, INT32_MAX), .kinds = OF_T5, .standard = "128", .unit = "tokens",
-     .help = "The distance from which on all positions share the last bucket."},
+     .help = "The distance from which all positions share the last bucket."},
     {FIELD(model, size, size), .kinds = OF_PUBLISHED, .standard = "custom",
-     .help = "A published model, by its name or by that of its repository, as Qwen/Qwen3-8B, "
-             "which sets the kind and whatever is not given here; custom means none."},
+     .help = "A published model, by name or by repository, such as Qwen/Qwen3-8B. Sets the kind "
+             "and every model option that is not given; custom means none."},
     {FIELD(model, scale, fraction), .kinds = OF_PUBLISHED, .standard = "1",
-     .help = "The factor by which the model of size or from shrinks: layers, widths and "
-             "vocabulary, and heads only when they are as narrow as can be; rounded up so that "
-             "mesh axes still divide them."},
+     .help = "Shrinks the model of size or from by this factor: layers, widths and vocabulary, and "
+             "heads only once they cannot be narrower. Rounds up to sizes that the mesh axes still "
+             "divide."},
     {FIELD(model, from, file), .kinds = OF_PUBLISHED, .standard = "null",
-     .help = "A config.json of Hugging Face, of the families that docs/models.md lists, which "
-             "sets the kind and whatever is not given here, but no types; the path starts at "
-             "this file's directory."},
+     .help =
+         "A Hugging Face config.json of a family in docs/models.md. Sets the kind and every model "
+         "option that is not given, but no element types. The path is relative to this file."},
     {WORD(model, dtype, dtypes), .standard = "float32",
-     .help = "The element type of parameters and activations, in which the model is computed."},
+     .help = "The element type of parameters and activations, and of the computation."},
     {INT(moe, experts, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
-     .help = "The number of experts of each layer that has any (dimension expert); 0 means that "
-             "layers have an mlp instead."},
+     .help =
+         "The number of experts of a MoE layer (dimension expert); 0 means a dense MLP instead."},
     {INT(moe, top_k, 1, 64), .kinds = OF_BLOCKS, .standard = "2", .unit = "experts",
-     .help = "The number of experts that each token is sent to (dimension choice)."},
+     .help = "The number of experts per token (dimension choice)."},
     {INT(moe, d_ff, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
-     .help = "The width inside an expert (dimension expert_mlp); 0 means that of the mlp, "
-             "model.d_ff."},
+     .help = "The intermediate size of an expert (dimension expert_mlp); 0 means model.d_ff."},
     {INT(moe, redundant, 0, 4096), .kinds = OF_BLOCKS, .standard = "0", .unit = "copies",
-     .help = "The number of copies of experts beside these, in steps of serving: of the experts "
-             "that by routing and skew have the most tokens for each copy, dealt out so that "
-             "devices have even loads. Tokens take the copies of an expert in turn."},
+     .help = "The number of redundant experts in serving: copies of the experts with the most "
+             "tokens per copy by routing and skew, placed so that devices have even loads. Tokens "
+             "alternate between the copies of an expert."},
     {INT(moe, shared, 0, 1024), .kinds = OF_BLOCKS, .standard = "0", .unit = "experts",
-     .help = "The number of shared experts, which all tokens pass through as one mlp of their "
-             "joint width (dimension shared_mlp)."},
+     .help = "The number of shared experts, computed for every token as one MLP of their joint "
+             "width (dimension shared_mlp)."},
     {INT(moe, first_dense, 0, 65536), .kinds = OF_BLOCKS, .standard = "0", .unit = "layers",
-     .help = "The number of leading layers that have an mlp instead of experts."},
+     .help = "The number of leading layers with a dense MLP instead of experts."},
     {INT(moe, every, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
-     .help = "Which of the layers after those have experts: 1 for each, 2 for every second, ..."},
+     .help = "Every n-th layer after first_dense has experts: 1 for each, 2 for every second, ..."},
     {WORD(moe, score, scores), .kinds = OF_BLOCKS, .standard = "softmax",
-     .help = "The function that turns the router's logits into the scores by which experts are "
-             "chosen, and into gates."},
+     .help = "The function that turns router logits into scores: experts are chosen by score, and "
+             "gates are made from scores."},
     {FIELD(moe, renormalize, bool), .kinds = OF_BLOCKS, .standard = "true",
-     .help = "Whether the gates of a token are divided by their sum."},
+     .help = "Whether a token's gates are divided by their sum."},
     {FIELD(moe, scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "1",
-     .help = "The factor that gates are multiplied by."},
+     .help = "The factor of gates."},
     {FIELD(moe, bias, bool), .kinds = OF_BLOCKS, .standard = "false",
-     .help = "Whether a number for each expert is added to its score for the choice alone."},
+     .help =
+         "Whether a bias per expert is added to the score for the choice only, not for the gate."},
     {FIELD(moe, after, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether gates are a softmax over the logits of the chosen experts alone."},
+     .help = "Whether gates are a softmax over the chosen experts' logits only."},
     {FIELD(moe, router_bias, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether the router's kernel has a bias."},
+     .help = "Whether the router's linear layer has a bias."},
     {FIELD(moe, expert_bias, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether the experts' kernels have biases."},
+     .help = "Whether the experts' linear layers have a bias."},
     {FIELD(moe, gates_input, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether gates multiply the inputs of experts instead of their outputs."},
+     .help = "Whether gates multiply the inputs of experts instead of the outputs."},
     {FIELD(moe, shared_gate, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
-     .help = "Whether the output of the shared experts is multiplied by a gate of its own, the "
-             "sigmoid of one more product."},
+     .help = "Whether the shared experts' output has a gate: the sigmoid of another linear layer."},
     {INT(moe, shared_d_ff, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
      .trait = true,
-     .help = "The joint width of the shared experts; 0 means shared times that of an expert."},
+     .help = "The joint intermediate size of the shared experts; 0 means shared times that of an "
+             "expert."},
     {INT(moe, groups, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
-     .help = "The number of groups of experts: a token chooses among groups first, by their "
-             "scores (group_score)."},
+     .help = "The number of expert groups: a token first chooses groups by their scores "
+             "(group_score), then experts in the groups."},
     {INT(moe, kept, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
-     .help = "The number of groups from which a token chooses its experts."},
+     .help = "The number of expert groups that a token chooses."},
     {WORD(moe, group_score, group_scores), .kinds = OF_BLOCKS, .standard = "top2",
-     .help = "The score of a group of experts: the sum of the two highest scores in it (top2, as "
-             "DeepSeek-V3), or the highest (max, as DeepSeek-V2)."},
+     .help = "The score of an expert group: the sum of its two highest scores (top2, DeepSeek-V3) "
+             "or its highest score (max, DeepSeek-V2)."},
     {FIELD(moe, node_axis, axis), .kinds = OF_BLOCKS, .standard = "null",
-     .help = "A mesh axis that shards experts and numbers nodes: a token's row goes once to each "
-             "node that has experts of it, and from there to the devices of these experts; their "
-             "results are added up in the node before they go back. It must be the last of the "
-             "axes that shard the batch. null: a row goes straight to each of its experts, and "
-             "each result back."},
+     .help =
+         "A mesh axis that shards experts and numbers nodes, for a two-level all-to-all: a token's "
+         "row is sent once to each node with experts of the token, and forwarded inside the node; "
+         "results are summed inside the node before they return. Must be the last of the axes that "
+         "shard the batch. null: rows go directly to each expert, and results directly back."},
     {WORD(moe, by_node, besides), .kinds = OF_BLOCKS, .standard = "cluster",
-     .help = "Whether the time of an exchange of experts' rows is of rows that go once to each node "
-             "and from there to experts, though no mesh axis numbers nodes (dispatches_by_node): "
-             "true for DeepEP and HybridEP, false for Megatron-LM's dispatcher alltoall."},
+     .help =
+         "Whether the modelled time of the experts' all-to-all assumes rows sent once per node and "
+         "forwarded inside the node, although no mesh axis numbers nodes (dispatches_by_node): "
+         "true for DeepEP and HybridEP, false for Megatron-LM's dispatcher alltoall."},
     {FIELD(moe, capacity, amount), .kinds = OF_BLOCKS, .max = 65536, .standard = "0",
-     .help = "The capacity factor: the tokens that an expert takes, relative to an even share; "
-             "the rest are dropped. 0 means no limit."},
+     .help = "The capacity factor: the most tokens of an expert, relative to an even share; "
+             "further tokens are dropped. 0 means no limit."},
     {WORD(moe, drop, drops), .kinds = OF_BLOCKS, .standard = "tokens",
-     .help = "What is dropped beyond the capacity: the last tokens of an expert's queue, or the "
-             "last choices of all tokens."},
+     .help = "The tokens dropped beyond the capacity: the last tokens of an expert's queue "
+             "(tokens), or the last choices of all tokens (choices)."},
     {INT(moe, token_groups, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
-     .help = "The number of groups of the sequences of a microbatch, each with queues and a "
-             "capacity of its own; tokens are sent only inside their group. 0 means as many as "
-             "the batch has shards along axes that do not shard experts, so that tokens stay "
-             "among devices that have all experts."},
+     .help = "The number of groups of sequences in a microbatch, each with its own queues and "
+             "capacity; tokens are only sent inside their group. 0 means one per batch shard along "
+             "axes that do not shard experts, so that tokens stay among devices that together have "
+             "all experts."},
     {FIELD(moe, aux_loss, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
-     .help = "The weight of the auxiliary loss that balances the load of experts."},
+     .help = "The weight of the auxiliary load-balancing loss."},
     {FIELD(moe, z_loss, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
-     .help = "The weight of the loss that keeps the router's logits small."},
+     .help = "The weight of the router z-loss, which keeps router logits small."},
     {WORD(moe, routing, routings), .kinds = OF_BLOCKS, .standard = "auto",
-     .help = "Who routes tokens: the router (learned), or a workload in its place, which run "
-             "and plan both know. auto is the router where a step is executed; a plan assumes "
-             "that it sends each expert as many tokens, and has memory for these alone. learned, "
-             "without a capacity: also a plan has room for all tokens at each expert."},
+     .help = "The source of token routing: the router (learned), or a synthetic workload that run "
+             "and plan both know. auto: the router when executed; a plan assumes balanced experts "
+             "and sizes buffers for balanced routing. learned without a capacity: a plan sizes "
+             "buffers for all tokens at every expert."},
     {FIELD(moe, skew, amount), .kinds = OF_BLOCKS, .max = 100, .standard = "0",
-     .help = "The skew of a workload: the exponent of zipf (1), or the share of all tokens that "
-             "the hot expert or rank has (0.5); 0 means the number in brackets."},
+     .help = "The skew of a workload: the exponent of zipf (default 1), or the share of tokens for "
+             "the hot expert or rank (default 0.5); 0 means the default."},
     {INT(moe, ranks, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
-     .help = "The number of ranks of a workload with a hot rank or ragged ranks; 0 means as "
-             "many as there are shards of experts, or of the tokens of a group."},
+     .help = "The number of ranks of a hot-rank or ragged workload; 0 means the number of shards "
+             "of experts, or of a group's tokens."},
     {INT(mla, kv_rank, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
-     .help = "The width of the latent vector from which keys and values are made (dimension "
-             "kv_rank); 0 means none."},
+     .help =
+         "The width of the latent vector of keys and values (dimension kv_rank); 0 means no MLA."},
     {INT(mla, q_rank, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
-     .help = "The width of the latent vector from which queries are made (dimension q_rank); 0 "
-             "means none."},
+     .help = "The width of the latent vector of queries (dimension q_rank); 0 means none."},
     {INT(mla, rope_dim, 2, INT32_MAX), .kinds = OF_BLOCKS, .standard = "64", .unit = "elements",
-     .help = "The part of a head that rotary embedding is applied to, in addition to head_dim "
-             "(dimension rope_dim)."},
+     .help = "The RoPE part of a head's width, in addition to head_dim (dimension rope_dim)."},
     {INT(mla, value_dim, 1, INT32_MAX), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
      .help = "The width of a head's values (dimension value_dim)."},
     {INT(batch, size, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "sequences",
-     .help = "The number of sequences of a step, over all devices (logical axis batch)."},
+     .help = "The global batch size: sequences of a step over all devices (logical axis batch)."},
     {INT(batch, seq, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "tokens",
-     .help = "The length of each sequence (logical axis seq)."},
+     .help = "The sequence length (logical axis seq)."},
     {INT(batch, source, 1, INT32_MAX), .kinds = OF_T5, .unit = "tokens",
-     .help = "The length of each sequence that the encoder reads (logical axis source); seq by "
-             "default."},
+     .help = "The encoder's sequence length (logical axis source). Default: seq."},
     {INT(batch, microbatches, 1, 4096), .kinds = OF_PRESETS, .standard = "1",
-     .help = "The number of microbatches of a step, which divides the size. They run one after "
-             "the other; gradients are summed and reduced once."},
+     .help = "The number of microbatches of a step, a divisor of size. They run in sequence; "
+             "gradients are accumulated, and reduced once."},
     {FIELD(context, axis, axis), .kinds = OF_SELF_ATTENTION, .standard = "null",
-     .help = "The mesh axis over whose ranks the tokens of a sequence are distributed; axes and "
-             "constraints must shard the sequence over it."},
+     .help = "The mesh axis of context parallelism, which shards the tokens of a sequence; axes "
+             "and constraints must shard seq over this axis."},
     {WORD(context, method, context_methods), .kinds = OF_SELF_ATTENTION, .standard = "gather",
-     .help = "How keys and values reach queries: gather gathers them all; ring passes blocks "
-             "from neighbour to neighbour."},
+     .help = "gather: all-gather keys and values. ring: ring attention, which passes blocks of "
+             "keys and values from neighbour to neighbour."},
     {WORD(context, order, orders), .kinds = OF_SELF_ATTENTION, .standard = "contiguous",
-     .help = "Which tokens a rank has: one contiguous piece, one piece from the head and one "
-             "from the tail (zigzag), or every n-th token (striped)."},
+     .help = "The tokens of a rank: one contiguous chunk (contiguous), a chunk from the head and "
+             "one from the tail (zigzag), or every n-th token (striped)."},
     {OPTION(context, documents, documents), .kinds = OF_SELF_ATTENTION, .standard = "null",
-     .help = "The documents packed in each sequence, of pseudo-random lengths or of given ones: "
-             "a token attends only to its own document."},
+     .help = "The documents packed into each sequence, of pseudo-random or given lengths: a token "
+             "attends only to its own document."},
     {TOP(data, file), .offset = AT(data.path), .kinds = OF_TOKENS, .standard = "null",
-     .help = "A text whose bytes are the tokens, and whose next byte is a token's label; the "
-             "path starts at this file's directory. Sequence r of b begins at r/b of the text "
-             "and reads on in each step, starting over at the end; null means random tokens."},
+     .help = "A text file: each byte is a token, and the next byte the token's label. The path is "
+             "relative to this file. Sequence r of b starts at r/b of the text and continues in "
+             "each step, wrapping around; null means random tokens."},
     {OPTION(graph, dims, dims), .required = true, .kinds = OF_GRAPH,
      .help = "The dimensions: names and sizes. Each is a logical axis."},
     {FIELD(graph, inputs, arrays), .kinds = OF_GRAPH, .standard = "{}",
-     .help = "The inputs, arrays of random numbers; with below, whole numbers below the size of "
-             "a dimension; with values, those of an array in the file of values. dtype is the "
-             "model's if not given, of whole numbers int32."},
+     .help = "The inputs: random arrays. below: integers below the size of a dimension; values: an "
+             "array from the values file. dtype defaults to model.dtype, for integers to int32."},
     {OPTION(graph, values, file), .offset = AT(graph.path), .kinds = OF_GRAPH, .standard = "null",
-     .help = "A .safetensors or .npz file with the arrays that have values: true, or values: NAME "
-             "where the file calls them otherwise. Elements are as many and in the same order, "
-             "whether or not they are split into the same dimensions; the path starts at this "
-             "file's directory."},
+     .help = "A .safetensors or .npz file with the arrays marked values: true, or values: NAME if "
+             "the file's name differs. Element count and order must match; dimensions may be split "
+             "or merged. The path is relative to this file."},
     {FIELD(graph, params, arrays), .kinds = OF_GRAPH, .standard = "{}",
-     .help = "The parameters, arrays that are learned."},
+     .help = "The parameters: arrays that are learned."},
     {OPTION(graph, ops, ops), .required = true, .kinds = OF_GRAPH,
-     .help = "The ops, a line each, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); "
-             "'shardsim show functions' lists the functions."},
+     .help = "The ops, one per line, such as h[b,s,f] = gelu(einsum(x[b,s,d], w1[d,f])); 'shardsim "
+             "show functions' lists the functions."},
     {OPTION(graph, outputs, outputs), .kinds = OF_GRAPH, .standard = "[]",
-     .help = "The names of the results; by default that of the last op."},
+     .help = "The names of the outputs. Default: the last op's result."},
     {TOP(step, step), .standard = "[forward, backward]",
-     .help = "The phases of one step; update needs an optimizer. Of serving: prefill takes in the "
-             "tokens of a prompt and keeps their keys and values, decode makes one token of each "
-             "sequence."},
+     .help = "The phases of a step; update needs an optimizer. Serving: prefill processes the "
+             "prompt's tokens and fills the KV cache, decode generates one token per sequence."},
     {TOP(steps, int), .offset = AT(steps), .min = 1, .max = SCENARIO_STEPS_MAX, .standard = "1",
-     .help = "The number of steps. Each has data of its own and the parameters that the step "
-             "before left; more than one needs an update."},
+     .help = "The number of steps. Each has its own data and continues with the parameters of the "
+             "previous step; more than one needs an update."},
     {INT(decode, tokens, 1, SCENARIO_STEPS_MAX), .kinds = OF_DECODERS, .standard = "1",
      .unit = "tokens",
-     .help = "The number of tokens that a decode makes of each sequence, one a step. A run makes "
-             "all; figures are of the last step."},
+     .help = "The number of tokens that a decode generates per sequence, one per step. A run "
+             "generates all; figures are of the last step."},
     {INT(decode, context, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
-     .help = "The tokens of each sequence that the cache has before the first step; 0 means "
-             "batch.seq in a decode, and none in a prefill."},
+     .help = "The tokens per sequence in the KV cache before the first step; 0 means batch.seq in "
+             "a decode, and none in a prefill."},
     {INT(decode, page, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
-     .help = "The tokens of a page of the cache: sequences have pages of a pool, wherever they lie "
-             "in it, and tables that name them. 0: each sequence lies in one piece."},
+     .help = "The page size of a paged KV cache, in tokens: sequences have pages of a shared pool, "
+             "by page tables. 0: each sequence is contiguous."},
     {WORD(decode, cache, cache_types), .kinds = OF_DECODERS, .standard = "compute",
-     .help = "The type of the keys and values that are kept: that of the computation; 8 bits, "
-             "rounded as they are and read so by attention; or 4 bits, with a scale of each block "
-             "of a head's row."},
+     .help = "The element type of the KV cache: model.dtype (compute); FP8, without scales, read "
+             "by attention directly; or 4 bits, with a scale per block of a head's row."},
     {INT(decode, block, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0",
-     .help =
-         "The elements of a head's row that have a scale, in a cache of 4 bits. 0 means 128 for "
-         "int4 and 32 for mxfp4, or the most of their halves that divide the row."},
+     .help = "The block size of a 4-bit KV cache: elements of a head's row per scale. 0 means 128 "
+             "for int4 and 32 for mxfp4, halved until it divides the row."},
     {INT(decode, draft, 0, 1024), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
-     .help = "The tokens of each sequence that a draft proposes in each step of a decode, which "
-             "verifies them all at once. What the draft itself takes is not counted."},
+     .help = "Speculative decoding: the tokens that a draft model proposes per sequence and step, "
+             "all verified at once. The draft model's own cost is not counted."},
     {FIELD(decode, accepted, amount), .max = 1024, .kinds = OF_DECODERS, .standard = "0",
      .unit = "tokens",
-     .help = "How many of the proposed tokens are right in a step, on average: a decode makes one "
-             "more. A run's proposals are those that as many are right of."},
+     .help = "Speculative decoding: the mean number of accepted draft tokens per step; a decode "
+             "step generates one more. A run proposes tokens with this acceptance."},
     {INT(decode, shared, 0, INT32_MAX), .kinds = OF_DECODERS, .standard = "0", .unit = "tokens",
-     .help = "The tokens that all sequences begin with: whole pages of them are kept once in each "
-             "pool. Needs decode.page."},
+     .help = "The length of the prefix that all sequences share: its whole pages are stored once "
+             "in each pool. Needs decode.page."},
     {WORD(optimizer, kind, optimizer_kinds), .standard = "none",
-     .help = "The optimizer. Its state begins as zeros and is named opt/KIND/PARAMETER."},
+     .help = "The optimizer. Its state starts as zeros and is named opt/KIND/PARAMETER."},
     {FIELD(optimizer, lr, amount), .max = 1000, .standard = "0.001",
-     .help = "The learning rate at its highest."},
+     .help = "The peak learning rate."},
     {INT(optimizer, warmup, 0, SCENARIO_STEPS_MAX), .standard = "0", .unit = "steps",
-     .help = "The number of steps in which the learning rate grows linearly to lr."},
+     .help = "The number of steps of linear warm-up to lr."},
     {WORD(optimizer, decay, decays), .standard = "constant",
-     .help =
-         "The decay of the learning rate after the warm-up; cosine reaches 0 at the last step."},
+     .help = "The learning rate decay after the warm-up; cosine reaches 0 at the last step."},
     {OPTION(optimizer, betas, betas), .standard = "[0.9, 0.999]",
-     .help = "The two betas of adamw: how much of its moments is kept from step to step."},
+     .help = "The betas of adamw: decay rates of its moments."},
     {FIELD(optimizer, eps, amount), .max = 1, .standard = "1e-8",
-     .help = "The epsilon of adamw, which is added to the divisor of an update."},
+     .help = "The epsilon of adamw, added to the denominator of an update."},
     {FIELD(optimizer, weight_decay, amount), .max = 1000, .standard = "0",
-     .help = "The weight decay of every parameter; decoupled from the gradient with adamw, part "
-             "of it with sgd."},
+     .help = "The weight decay of all parameters: decoupled with adamw, part of the gradient with "
+             "sgd."},
     {FIELD(optimizer, momentum, amount), .max = 1, .standard = "0",
      .help = "The momentum of sgd; 0 keeps no state."},
     {FIELD(optimizer, clip, amount), .max = 1000000, .standard = "0",
-     .help = "The norm to which all gradients together are clipped; 0 does not clip."},
+     .help = "The global gradient norm to clip to; 0 means no clipping."},
     {WORD(types, parameters, parameter_types), .standard = "compute",
-     .help = "The type in which parameters are updated. Where it is not model.dtype, each "
+     .help = "The type in which parameters are updated. If it differs from model.dtype, each "
              "parameter has a master copy, opt/master/PARAMETER."},
     {WORD(types, gradients, gradient_types), .standard = "software",
-     .help = "The type in which gradients are summed over microbatches. software: bfloat16 where, "
-             "reduce being software too, the cluster's software keeps gradients of bfloat16 models "
-             "so (half_gradients, or "
-             "coded_half_gradients beside products in 8 bits or fewer: --grad-reduce-in-bf16 of "
-             "Megatron-LM, grad_reduce_in_fp32: false of NeMo), else types.parameters."},
+     .help = "The type of gradient accumulation over microbatches. software: bfloat16 if reduce is "
+             "also software and the cluster's software accumulates gradients of bfloat16 models in "
+             "bfloat16 (half_gradients, or coded_half_gradients with matmuls in 8 bits or fewer; "
+             "--grad-reduce-in-bf16 of Megatron-LM, grad_reduce_in_fp32: false of NeMo), else "
+             "types.parameters."},
     {WORD(types, moments, update_types), .standard = "parameters",
-     .help = "The type of the optimizer's other state; updates are computed in the type of the "
-             "parameters."},
+     .help = "The type of the other optimizer state (moments); updates are computed in "
+             "types.parameters."},
     {WORD(types, reduce, gradient_types), .standard = "software",
-     .help = "The type in which gradients are reduced over devices; software as for gradients."},
+     .help = "The type of gradient reduction over devices; software as for gradients."},
     {WORD(products, recipe, recipes), .standard = "none",
-     .help = "How the operands of products of weights and activations, and of their gradients' "
-             "products, are rounded to e4m3 before they are multiplied: none, or with a scale for "
-             "each array (tensorwise), row (rowwise), 1 x 128 elements and 128 x 128 of weights "
-             "(blockwise, as DeepSeek-V3), 32 elements (mxfp8), or 16 elements of 4 bits "
-             "(nvfp4)."},
+     .help = "The low-precision recipe of matmuls of weights and activations, and of their "
+             "gradients: operands are quantized to e4m3 with one scale per tensor (tensorwise), "
+             "per row (rowwise), per 1 x 128 elements and 128 x 128 of weights (blockwise, as "
+             "DeepSeek-V3), per 32 elements (mxfp8), or to 4 bits with one per 16 elements "
+             "(nvfp4). none: no quantization."},
     {WORD(products, gradients, codes), .standard = "recipe",
-     .help = "The type to which gradients are rounded: e5m2 with tensorwise scales and e4m3 with "
-             "others, as recipe says, or the one that is given."},
+     .help = "The type that gradients are quantized to. recipe: e5m2 with tensorwise, else e4m3."},
     {WORD(products, weights, bases), .standard = "compute",
-     .help = "How the weights of a model that is served are kept where products do not round "
-             "(recipe none): in model.dtype (compute), or as codes of which each product makes "
-             "numbers of model.dtype while it reads them: int8, a scale for each output; int4, a "
-             "scale of model.dtype for each 128 inputs (GPTQ, AWQ without zero points); mxfp4, a "
-             "power of two for each 32; nf4, a scale of 8 bits for each 64."},
+     .help = "Weight-only quantization of a served model (recipe none): weights in model.dtype "
+             "(compute), or quantized and dequantized inside the matmul. int8: a scale per output; "
+             "int4: a scale of model.dtype per 128 inputs (GPTQ, AWQ without zero points); mxfp4: "
+             "a power of two per 32; nf4: an 8-bit scale per 64."},
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
-     .help = "The elements of a block; 0: as many as the recipe, or the weights' type, says."},
+     .help = "The elements per block scale; 0 means the default of the recipe, or of the weights' "
+             "type."},
     {WORD(products, amax, amax_of), .standard = "local",
-     .help =
-         "The largest magnitude from which a scale of an array or row follows: of each device's "
-         "shard, as libraries do (local); or of the whole array, by an all-reduce over devices "
-         "(all). static: that of the data was found before, and is kept beside the weights of "
-         "a model that is served."},
+     .help = "The source of the amax of a tensorwise or rowwise scale: each device's shard, as "
+             "libraries do (local), or the whole array, by an all-reduce (all). static: activation "
+             "scales are calibrated beforehand and stored with the weights of a served model."},
     {FIELD(products, gathers, bool), .standard = "false",
-     .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
-             "bits; otherwise they are gathered in the type of the computation."},
+     .help = "Whether ZeRO stage 3 quantizes weights before the all-gather and gathers 8 bits (FP8 "
+             "all-gather); else weights are gathered in model.dtype."},
     {FIELD(products, dispatch, bool), .standard = "false",
-     .help =
-         "Whether tokens, and the gradients of what experts return, are rounded before they are "
-         "sent to experts, and sent in 8 bits with their magnitudes, as DeepSeek-V3 does; needs "
-         "blocks along the sum (blockwise, mxfp8). What experts return stays in the type of "
-         "the computation."},
+     .help = "Whether the experts' all-to-all sends tokens, and gradients of expert outputs, in 8 "
+             "bits with their scales, as DeepSeek-V3 does; needs scales of blocks along the "
+             "contraction (blockwise, mxfp8). Expert outputs stay in model.dtype."},
     {WORD(products, kept, products_kept), .standard = "recipe",
-     .help = "What the backward phase rereads of an array that it rounds along another dimension: "
-             "codes of 8 bits that the forward phase made as well, or the array itself (wide), "
-             "rounded again; recipe: wide with rowwise scales, else codes."},
+     .help = "What the forward phase saves of an array that the backward phase quantizes along "
+             "another dimension: 8-bit values quantized in advance (codes), or the unquantized "
+             "array (wide). recipe: wide with rowwise, else codes."},
     {WORD(products, frozen, products_frozen), .standard = "cluster",
-     .help = "How weights that are not learned are kept where all products round them alike "
-             "(tensorwise, blockwise): in the type of the computation, beside the codes that each "
-             "step makes of them (compute), or as codes alone: --fp8-param-gather of Megatron-LM, "
-             "fp8_param of NeMo, fp8_model_init of Transformer Engine. cluster: as the software "
-             "does (codes_frozen); compute without a cluster."},
+     .help =
+         "The storage of frozen weights that all matmuls quantize alike (tensorwise, blockwise). "
+         "compute: in model.dtype, quantized again in each step; codes: quantized only "
+         "(--fp8-param-gather of Megatron-LM, fp8_param of NeMo, fp8_model_init of Transformer "
+         "Engine). cluster: as the software does (codes_frozen); compute without a cluster."},
     {FIELD(products, except, patterns), .standard = "['^head$', 'router$']",
-     .help = "Patterns of the products' names that are not rounded."},
+     .help = "Patterns of the names of matmuls that are not quantized."},
     {WORD(loss_scale, kind, loss_scales), .standard = "none",
-     .help = "Whether the loss is scaled before gradients are taken. A step whose gradients are "
-             "not finite is skipped, and a dynamic scale is then halved."},
+     .help = "Whether the loss is scaled. A step with non-finite gradients is skipped; a dynamic "
+             "scale is then halved."},
     {INT(loss_scale, initial, 1, 1 << 30), .standard = "65536",
-     .help = "The scale, or the first one of a dynamic scale."},
+     .help = "The static scale, or the initial dynamic scale."},
     {INT(loss_scale, growth_interval, 1, SCENARIO_STEPS_MAX), .standard = "2000", .unit = "steps",
-     .help = "The number of steps in a row without a skipped one after which a dynamic scale is "
-             "doubled."},
+     .help = "The number of consecutive good steps after which a dynamic scale is doubled."},
     {TOP(frozen, patterns), .offset = AT(frozen), .standard = "[]",
-     .help = "The parameters that are not learned, by patterns found in their names: they have no "
-             "gradient and no optimizer state, and gradients pass through them. With lora, all "
-             "but the adapters are frozen in any case."},
+     .help =
+         "The frozen parameters, by patterns found in their names: without gradient and optimizer "
+         "state; gradients pass through. With lora, everything but the adapters is frozen anyway."},
     {INT(lora, rank, 0, 65536), .standard = "0",
-     .help = "The rank r of adapters (dimension lora_rank); 0 means none. Beside a kernel "
-             "attn/q/kernel[in, out], attn/q/lora_a/kernel[in, r] and "
-             "attn/q/lora_b/kernel[r, out] are learned and all else is frozen: y = x W + "
-             "alpha/r (x A) B. An adapter is sharded along in and out as its kernel is, unless "
-             "a rule is found in its name and not in the kernel's."},
+     .help = "The rank r of adapters (dimension lora_rank); 0 means none. For a weight "
+             "attn/q/kernel[in, out], attn/q/lora_a/kernel[in, r] and attn/q/lora_b/kernel[r, out] "
+             "are learned, and everything else is frozen: y = x W + alpha/r (x A) B. An adapter is "
+             "sharded along in and out like its weight, unless a rule matches the adapter's name "
+             "and not the weight's."},
     {FIELD(lora, alpha, number), .max = 1000000, .standard = "null",
-     .help = "The numerator of the factor on an adapter's product, alpha/r; null means r."},
+     .help = "The alpha of the adapters' factor alpha/r; null means r."},
     {FIELD(lora, targets, patterns), .standard = "[]",
-     .help = "The kernels that have adapters, by patterns found in their names, such as [attn/q, "
-             "attn/v, mlp/.*]; kernels of experts have one for each expert."},
+     .help = "The weights with adapters, by patterns found in their names, such as [attn/q, "
+             "attn/v, mlp/.*]; weights of experts get one adapter per expert."},
     {WORD(lora, base, bases), .standard = "compute",
-     .help = "How the kernels with adapters are stored: in model.dtype (compute), or in 8 bits "
-             "(int8: a scale for each output) or 4 (nf4: 16 levels, a scale of 8 bits for "
-             "each 64 inputs, and a float32 for each 256 scales, as QLoRA; int4: a scale of "
-             "model.dtype for each 128 inputs; mxfp4: e2m1, a power of two for each 32), to be "
-             "converted to model.dtype for each product."},
+     .help = "The storage of the weights with adapters: model.dtype (compute), or quantized and "
+             "dequantized to model.dtype for each matmul. int8: a scale per output; nf4: 16 "
+             "levels, an 8-bit scale per 64 inputs and a float32 per 256 scales, as QLoRA; int4: a "
+             "scale of model.dtype per 128 inputs; mxfp4: e2m1, a power of two per 32."},
     {WORD(lora, start, lora_starts), .standard = "model",
-     .help = "The first values of lora_b. zeros, as adapters start, also hide a fault of lora_a, "
-             "whose gradient is then 0; model means zeros in published models and random "
+     .help = "The initial values of lora_b. zeros, the usual start, makes the gradient of lora_a "
+             "0, and so hides errors in it; model means zeros in published models and random "
              "numbers in others."},
     {INT(zero, stage, 0, 3), .standard = "0",
-     .help = "What is sharded over the axes of zero.axis too: 1 the optimizer's state, 2 also "
-             "gradients, 3 also parameters. 2 equals 1 where there is one microbatch, as "
-             "gradients do not outlive a step."},
+     .help =
+         "The ZeRO stage: shards over the axes of zero.axis 1 optimizer state, 2 also gradients, 3 "
+         "also parameters. With one microbatch 2 equals 1, as gradients do not outlive a step."},
     {OPTION(zero, axis, axis_list), .offset = AT(zero.axes), .standard = "null",
-     .help = "The mesh axis of ZeRO or a list of them, mostly those that shard the batch and "
-             "the sequence; each array is sharded over those that do not shard it already, "
-             "along its longest dimension that they divide."},
+     .help = "The mesh axis of ZeRO or a list of axes, usually the axes that shard batch and "
+             "sequence. Each array is sharded over those axes not in its spec already, along the "
+             "longest dimension that they divide."},
     {WORD(zero, layout, zero_layouts), .standard = "flat",
-     .help = "How arrays are sharded of which no dimension divides: flat by elements, as "
-             "Megatron-LM and DeepSpeed do, pad by rows of the first dimension, as PyTorch's "
-             "FSDP2 does. Either way pieces are equal, the last with padding."},
+     .help = "The sharding of arrays without a divisible dimension: flat, by elements "
+             "(Megatron-LM, DeepSpeed); pad, by rows of the first dimension (PyTorch FSDP2). "
+             "Shards are equal, the last one padded."},
     {OPTION(zero, reshard_after_forward, reshard), .offset = AT(zero.reshard),
      .standard = "default",
-     .help = "With stage 3, whether gathered parameters are sharded again behind the forward "
-             "phase, and gathered again for the backward phase. always: less memory, half as "
-             "many bytes again. never: they are kept for the backward phase, and in a pipeline "
-             "gathered once a step, for all its microbatches. default: never in a pipeline, "
-             "else always. A number: they stay sharded over so many neighbours of zero.axis, "
-             "which gather them again among themselves. true and false are always and never."},
+     .help = "Stage 3: whether gathered parameters are freed after the forward phase, and gathered "
+             "again in the backward phase. always: less memory, half as many bytes again. never: "
+             "kept for the backward phase, and in a pipeline gathered once per step, for all "
+             "microbatches. default: never in a pipeline, else always. A number: parameters stay "
+             "sharded over this many neighbours of zero.axis, which gather them again among "
+             "themselves. true and false are always and never."},
     {INT(zero, prefetch, 0, SCENARIO_PREFETCH_MAX), .standard = "1", .unit = "layers",
-     .help = "With stage 3, how many layers ahead parameters are gathered, beside computations; "
-             "they take memory for longer. 0: when they are wanted."},
+     .help = "Stage 3: how many layers ahead parameters are gathered, overlapped with computation; "
+             "costs memory. 0: gathered at their use, without overlap."},
     {FIELD(pipeline, axis, axis), .standard = "null",
-     .help = "The mesh axis whose ranks hold the stages; it shards no array."},
+     .help = "The mesh axis of pipeline parallelism, which shards no array."},
     {FIELD(pipeline, schedule, name), .standard = "1F1B",
-     .help = "The schedule: in which order each rank does what. 'shardsim show timetable all' "
-             "lists them."},
+     .help = "The pipeline schedule. 'shardsim show timetable all' lists them."},
     {INT(pipeline, stages_per_rank, 0, 65536), .standard = "0",
-     .help = "The number of virtual stages of each rank; 0 means as many as the schedule is "
-             "made for."},
+     .help = "The number of virtual stages per rank; 0 means the schedule's own number."},
     {FIELD(pipeline, layers, layers), .standard = "null",
-     .help = "The number of layers of each stage, from the first one on, as a list or as "
-             "Megatron-LM's layout: E is the embedding, t a layer, L the head, with a bar between "
-             "stages, as in \"Et*3|(tt|)*2L\". weighed: so that the stage with the most work has "
-             "as little as can be, the embedding and the head counted by their flops, or with "
-             "`hardware` by their time. null: as even as can be, neither counted."},
+     .help =
+         "The number of layers of each stage, as a list or in Megatron-LM's layout: E is the "
+         "embedding, t a layer, L the head, and a bar separates stages, as in \"Et*3|(tt|)*2L\". "
+         "weighed: minimizes the work of the busiest stage, with embedding and head counted, by "
+         "flops or with `hardware` by time. null: even numbers, embedding and head not counted."},
     {OPTION(pipeline, place, places), .offset = AT(pipeline.places), .standard = "[]",
-     .help = "The stage, from 0, of what a name pattern matches; the first match counts. By "
-             "default what comes before the layers is in the first stage, and what follows them "
-             "in the last."},
+     .help = "The stage, from 0, of arrays whose name matches a pattern; the first match wins. By "
+             "default, arrays before the layers are in the first stage, and arrays after the "
+             "layers in the last."},
     {TOP(recompute, recompute), .standard = "none",
-     .help = "What the backward phase computes again instead of keeping it. selective: "
-             "attention, or in a map the modules of a layer that Megatron-LM names (core_attn, "
-             "layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj); full: all inside a "
-             "layer; a policy: all but what it keeps, by op as torchtitan's (selective_op), or by "
-             "name as MaxText's (minimal, minimal_with_context, save_dot_with_context_except_mlp, "
-             "save_dot_except_mlp, save_dot_except_mlpwi, save_qkv_proj, save_out_proj, or in "
-             "the host's memory qkv_proj_offloaded, minimal_offloaded); a list: "
-             "forward values whose names match a pattern. In a map, every: of each every-th group "
-             "of so many layers, at offset; first: up to the first so many; count: whether layers "
-             "are counted in the model or in each stage; keep: except values that match a pattern, "
-             "or results of ops, as op:attention, op:product/2 (every second product of a layer), "
-             "op:dense (products but for those of experts), op:sum (sums over devices of tensor "
-             "parallelism), op:exchange (rows that went to experts and back), op:choice (of "
-             "experts); whole: also what nobody reads again, as where a layer is called a second "
-             "time; hold: kept results stay until their layer is computed again, also those that "
-             "nobody reads then, as without a compiler."},
+     .help =
+         "Activation recomputation (checkpointing) in the backward phase. selective: attention, or "
+         "in a map Megatron-LM's modules (core_attn, layernorm, mlp, moe, moe_act, shared_experts, "
+         "mla_up_proj); full: everything inside a layer; a policy: everything but the ops that "
+         "torchtitan's selective_op keeps, or the names that MaxText's policies keep (minimal, "
+         "minimal_with_context, save_dot_with_context_except_mlp, save_dot_except_mlp, "
+         "save_dot_except_mlpwi, save_qkv_proj, save_out_proj, or kept in host memory "
+         "qkv_proj_offloaded, minimal_offloaded); a list: forward values whose names match a "
+         "pattern. In a map, every: of each every-th group of layers, at offset; first: only in "
+         "the first layers; count: layers counted in the model or in each stage; keep: except "
+         "values that match a pattern, or results of ops: op:attention, op:product/2 (every second "
+         "matmul of a layer), op:dense (matmuls except experts'), op:sum (tensor parallelism's "
+         "reductions), op:exchange (rows that an all-to-all sent to experts, and back), op:choice "
+         "(of experts); whole: also values without a later reader, as when a layer is called a "
+         "second time; hold: kept results stay in memory until their layer is recomputed, even "
+         "without a reader, as without a compiler."},
     {OPTION(offload, activations, values), .offset = AT(offload.activations), .standard = "none",
-     .help = "Which values of the forward phase wait in the host's memory for the backward phase: "
-             "none, all, or a list of those whose names match a pattern. Only what the backward "
-             "phase reads is copied; recompute says what it need not read. The device's memory is "
-             "free once the next layer is done."},
+     .help =
+         "Activations offloaded to host memory between the forward and backward phases: none, all, "
+         "or a list of patterns of their names. Only values that the backward phase reads are "
+         "copied; recompute reduces these. Device memory is freed when the next layer is done."},
     {INT(offload, layers, 0, 65536), .standard = "0",
-     .help = "The number of layers, from the first on, of which activations are offloaded; 0 means "
-             "all, and what is outside of layers. The last layers need not leave: their values are "
-             "wanted soonest."},
+     .help = "The number of layers, from the first, with offloaded activations; 0 means all, and "
+             "activations outside layers. The last layers need no offload: their activations are "
+             "read soonest."},
     {FIELD(offload, optimizer, amount), .max = 1, .standard = "0",
-     .help = "For which part of the parameters the host keeps the optimizer's state (master copies "
-             "and moments) and computes the update, as ZeRO-Offload: whole arrays, from the first "
-             "on, until they are that part. Gradients go to the host, and new parameters come "
-             "back. 1: all."},
+     .help =
+         "The fraction of parameters whose optimizer state (master copies and moments) and update "
+         "are on the host, as ZeRO-Offload: whole arrays, from the first, until the fraction is "
+         "reached. Gradients are copied to the host and new parameters back. 1: all."},
     {FIELD(offload, parameters, bool), .standard = "false",
-     .help = "Whether parameters lie in the host's memory, as with ZeRO-Infinity: each device has "
-             "its shard there, copied anew for each layer and phase, and then gathered."},
+     .help = "Whether parameters are in host memory, as with ZeRO-Infinity: each device's shard is "
+             "copied to the device for each layer and phase, and then gathered."},
     {INT(offload, prefetch, 0, SCENARIO_PREFETCH_MAX), .standard = "1", .unit = "layers",
-     .help = "How many layers ahead of its reader an array comes from the host, beside "
-             "computations; it takes memory for longer. 0: when it is wanted."},
+     .help = "How many layers ahead of its use an array is copied from the host, overlapped with "
+             "computation; costs memory. 0: copied at its use."},
     {TOP(gathered, word), .offset = AT(gathered), .words = gathered, .standard = "again",
-     .help = "Values that were gathered for the forward phase, where the backward phase reads "
-             "them too, as the inputs of products under sequence parallelism. again: their "
-             "shards are kept and gathered once more, as Megatron does. keep: the whole arrays "
-             "are kept, as PyTorch does, for fewer bytes moved and more memory: of two inputs "
-             "of s b h elements a layer over t devices, 4 s b h (1 - 1/t) bytes in 16 bits, and "
-             "2 of 6 gathers less. With placement search, which prices one gather, they are kept "
-             "if the step fits. Parameters: zero.reshard_after_forward."},
+     .help = "Activations gathered in the forward phase that the backward phase reads as well, as "
+             "matmul inputs under sequence parallelism. again: keep the shard and gather again, as "
+             "Megatron does. keep: keep the gathered array, as PyTorch does: less traffic, more "
+             "memory. For two inputs of s b h elements per layer over t devices, that is 4 s b h "
+             "(1 - 1/t) bytes in 16 bits, and 2 of 6 gathers saved. With placement: search, arrays "
+             "are kept if the step then fits in memory. For parameters see "
+             "zero.reshard_after_forward."},
     {TOP(hardware, cluster), .offset = AT(hardware), .standard = "null",
-     .help = "The cluster for which a plan's time is modelled: a name that 'shardsim show "
-             "hardware' lists, or the path of a file (docs/hardware.md). With --set, "
-             "hardware.tiers.1.rate=100GB/s supposes another number of it."},
+     .help = "The cluster for modelled times: a name from 'shardsim show hardware', or the path of "
+             "a file (docs/hardware.md). --set hardware.tiers.1.rate=100GB/s overrides a constant "
+             "of the cluster."},
     {TOP(software, word), .offset = AT(software), .words = software_names, .standard = "cluster",
-     .help = "The software that runs the job: what it overlaps and fuses, and the types of its "
-             "gradients (docs/hardware.md), in place of what the cluster's file has (cluster). "
-             "Import writes that of the job."},
+     .help = "The software that runs the job, which determines overlap, fusion and gradient types "
+             "(docs/hardware.md). cluster: that of the cluster's file. Import sets the job's."},
     {TOP(slices, int), .offset = AT(slices), .min = 1, .max = INT32_MAX, .standard = "1",
-     .help = "The number of equal slices of devices, where the cluster's links are a torus."},
+     .help = "The number of equal slices of devices, if the cluster is a torus."},
     {TOP(placement, word), .offset = AT(placement), .words = placements, .standard = "follow",
-     .help = "How arrays are sharded that no rule names: follow takes mesh axes only from rules, "
-             "constraints and operands; search minimizes bytes, or with price: time the time."},
+     .help = "The sharding of arrays without a rule. follow: propagated from rules, constraints "
+             "and operands; search: minimizes bytes moved, or time with price: time."},
     {TOP(uneven, word), .offset = AT(uneven), .words = unevens, .standard = "refuse",
-     .help = "What becomes of a dimension that does not divide by the axes that rules, axes and "
-             "constraints put on it, as 50257 words over 8: an error, or with pad it is made "
-             "longer by zeros until it divides, as partitioners of whole programs do; what "
-             "padding costs is counted and told, and it changes no result."},
+     .help = "A dimension that the axes of rules, axes and constraints do not divide, such as a "
+             "vocabulary of 50257 over 8: refuse reports an error; pad extends it with zeros, as "
+             "whole-program partitioners do. The report has the padding's cost; results do not "
+             "change."},
     {TOP(price, word), .offset = AT(price), .words = prices, .standard = "bytes",
-     .help = "What reshards and the layouts of a search are compared by: the bytes that devices "
-             "receive, or the time on the cluster of hardware. The faster of the two steps is "
-             "then taken."},
+     .help = "The cost of reshards and of a search's layouts: bytes received by devices, or time "
+             "on the cluster of hardware. With time, the layout for the fewest bytes is planned as "
+             "well, and the faster step is taken."},
     {TOP(rules, word), .offset = AT(rules), .words = rules_from, .standard = "params",
-     .help = "Where the specs of parameters come from: the list in params, or (auto) their "
-             "shapes, for mesh axes named dp, fsdp, sp and tp."},
+     .help = "The source of parameter specs: the list in params, or (auto) the shapes, for mesh "
+             "axes named dp, fsdp, sp and tp."},
     {TOP(params, params), .standard = "[]",
-     .help = "How parameters are sharded. The first pattern found in a name wins, and a name "
-             "that none matches is an error; [.*, []] at the end replicates the rest."},
+     .help =
+         "The sharding of parameters: [pattern, spec] rules. The first pattern found in a name "
+         "wins; a parameter without a match is an error; [.*, []] at the end replicates the rest."},
     {TOP(axes, axes), .standard = "{}",
-     .help = "The mesh axes that shard a logical axis (batch, seq, ... or a dimension of graph) "
-             "of inputs."},
+     .help = "The mesh axes that shard a logical axis (batch, seq, ... or a dimension of graph) of "
+             "inputs."},
     {TOP(partition_axis, partition_axis), .standard = "null",
-     .help = "Names that specs may have in place of mesh axes: batch, query_sequence, head, ... "
-             "{} means batch over [fsdp, dp], sequences over sp, heads, mlp and vocab over tp, "
-             "expert over ep; mode: generation takes the generation_ ones."},
+     .help = "Semantic names for mesh axes in specs: batch, query_sequence, head, ... {} means "
+             "batch over [fsdp, dp], sequences over sp, heads, mlp and vocab over tp, expert over "
+             "ep; mode: generation uses the generation_ names."},
     {TOP(constraints, constraints), .standard = "[]",
-     .help = "How activations are sharded where `axes` does not say enough; the first match wins."},
+     .help = "Sharding constraints of activations, in addition to `axes`; the first match wins."},
     {TOP(algorithms, algorithms), .standard = "{}",
      .help = "The algorithm of a kind of collective, such as {all-reduce: ring}: executed, counted "
-             "and timed step by step.  Without it, bytes are those of direct exchanges and times "
-             "those of the cluster's library."},
+             "and timed step by step. Without it, bytes are counted for direct exchange, and times "
+             "are of the cluster's library."},
     {WORD(overlap, gradients, besides), .standard = "cluster",
-     .help = "Whether gradients are summed beside the backward phase: cluster, as the cluster's "
-             "software does (overlaps_gradients), or true or false, as options of the job say: "
-             "--overlap-grad-reduce of Megatron-LM, overlap_comm of DeepSpeed."},
+     .help = "Whether gradient reduction overlaps with the backward phase: true or false as the "
+             "job's options say (--overlap-grad-reduce of Megatron-LM, overlap_comm of DeepSpeed), "
+             "or as the cluster's software does (cluster: overlaps_gradients)."},
     {WORD(overlap, weights, besides), .standard = "cluster",
-     .help = "Whether weights are gathered beside computation: with ZeRO's stages 1 and 2 what the "
-             "update gathers, unless false, for which computation waits (Megatron-LM without "
-             "--overlap-param-gather; with it the next step's forward phase hides more than a plan "
-             "of one step shows). With stage 3 zero.prefetch says how far ahead; a search takes "
-             "none where this is false (overlaps_weights)."},
+     .help =
+         "Whether weight gathers overlap with computation. ZeRO stages 1 and 2: the update's "
+         "all-gather is exposed if false (Megatron-LM without --overlap-param-gather; with it, the "
+         "next step's forward phase hides more than the plan of one step shows). Stage 3: "
+         "zero.prefetch sets the distance; a search uses 0 if this is false (overlaps_weights)."},
     {WORD(overlap, products, besides), .standard = "cluster",
-     .help = "Whether activations are gathered or reduce-scattered piece by piece beside the "
-             "product that reads or makes them (overlaps_products): --tp-comm-overlap of "
+     .help = "Whether activation all-gathers and reduce-scatters are pipelined with the matmul "
+             "that reads or writes the array (overlaps_products): --tp-comm-overlap of "
              "Megatron-LM, enable_async_tensor_parallel of torchtitan."},
     {WORD(overlap, sends, besides), .standard = "cluster",
-     .help = "Whether messages between stages travel beside computation where a rank has several "
+     .help = "Whether sends between pipeline stages overlap with computation if a rank has several "
              "stages (overlaps_sends): false for --no-overlap-p2p-communication of Megatron-LM."},
     {WORD(overlap, pairs, besides), .standard = "cluster",
-     .help = "Whether experts' rows of one microbatch travel beside the computation of another, in "
-             "schedules with overlapped pairs (overlaps_pairs)."},
+     .help = "Whether the experts' all-to-all of one microbatch overlaps with the computation of "
+             "another, in schedules with overlapped pairs (overlaps_pairs)."},
     {WORD(fused, loss, besides), .standard = "cluster",
-     .help = "Whether cross-entropy is one kernel that reads logits as the head makes them and "
-             "leaves their gradients so, without copies in float32: --cross-entropy-loss-fusion of "
+     .help = "Whether cross-entropy is one kernel that reads the head's logits and writes their "
+             "gradients in their own type, without float32 copies: --cross-entropy-loss-fusion of "
              "Megatron-LM, a compiled loss of torchtitan, Liger's. cluster: as the software does "
              "(fuses_loss)."},
     {WORD(fused, activation, besides), .standard = "cluster",
-     .help = "Whether a gated activation keeps its operands for the backward phase and not what "
-             "lies between them, which is computed again: false for --no-bias-swiglu-fusion of "
+     .help = "Whether a gated activation saves only its inputs for the backward phase and "
+             "recomputes the intermediate values: false for --no-bias-swiglu-fusion of "
              "Megatron-LM. cluster: as the software does (fuses_activation)."},
     {INT(fused, loss_chunks, 1, 65536), .standard = "1", .kinds = OF_TOKENS,
-     .help = "The number of chunks of a microbatch's tokens, one after the other, for which the "
-             "head and the loss are computed, so that a device has the logits of one chunk alone: "
-             "num_vocab_tiling of MaxText, ChunkedLossWrapper of torchtitan, "
-             "fused_linear_cross_entropy of Liger."},
+     .help = "The number of chunks of a microbatch's tokens for which head and loss are computed "
+             "in sequence, so that only one chunk's logits are in memory: num_vocab_tiling of "
+             "MaxText, ChunkedLossWrapper of torchtitan, fused_linear_cross_entropy of Liger."},
     {WORD(fused, loss_again, besides), .standard = "cluster", .kinds = OF_TOKENS,
-     .help = "Whether the backward phase computes the logits of each chunk again (MaxText, "
-             "Megatron-LM's linear_cross_entropy), or a chunk's gradients are computed with its "
-             "loss (torchtitan, Liger). cluster: as the software does (chunks_again)."},
+     .help = "Whether the backward phase recomputes each chunk's logits (MaxText, Megatron-LM's "
+             "linear_cross_entropy), or a chunk's gradients are computed with its loss "
+             "(torchtitan, Liger). cluster: as the software does (chunks_again)."},
     {INT(straggler, device, 0, INT32_MAX), .standard = "0",
-     .help = "The position of the slower device in the mesh."},
+     .help = "The straggler: the slow device's position in the mesh."},
     {FIELD(straggler, compute, number), .max = 1000000, .standard = "null",
-     .help = "How many times as long its computations take; null means no longer."},
+     .help = "The slowdown factor of the straggler's computation; null means 1."},
     {FIELD(straggler, links, number), .max = 1000000, .standard = "null",
-     .help = "How many times as long the transfers take that it takes part in; null means no "
-             "longer."},
+     .help = "The slowdown factor of transfers to and from the straggler; null means 1."},
     {FIELD(limits, memory, memory), .standard = "null",
-     .help = "The memory of one device, without what its runtime keeps: bytes, or, as servers have "
-             "it, a part of what the cluster's devices have (90%); null means no limit."},
+     .help = "The memory limit of a device, without the runtime's reserve: bytes, or a fraction of "
+             "the cluster's device memory (90%), as servers take it; null means no limit."},
     {INT(limits, sequences, 0, INT32_MAX), .standard = "0", .unit = "sequences",
-     .help = "The most sequences that devices which share them take at once, as a server's "
-             "--max-num-seqs; 0 means any number."},
+     .help = "The most concurrent sequences of each data-parallel shard, as --max-num-seqs of a "
+             "server; 0 means no limit."},
     {INT(limits, tokens, 0, INT32_MAX), .standard = "0", .unit = "tokens",
-     .help = "The most tokens that devices which share sequences keep of them, as a server's "
-             "--max-total-tokens; 0 means any number."},
+     .help = "The most tokens in the KV cache of each data-parallel shard, as --max-total-tokens "
+             "of a server; 0 means no limit."},
     {OPTION(transfers, rate, rate), .offset = AT(transfers.bytes_per_s), .standard = "200GB/s",
-     .help = "The rate of transfers into each device, by default about that of one "
-             "accelerator's links to its neighbours."},
+     .help = "The bandwidth into each device. The default is about that of an accelerator's links "
+             "to its neighbours."},
     {OPTION(transfers, latency, time), .offset = AT(transfers.latency_ns), .standard = "5us",
      .help = "The latency before the first byte."},
     {TOP(tolerance, number), .offset = AT(tolerance), .max = 1, .standard = "null",
-     .help = "The largest max |a-b| / max |b| of results, in addition to the error bound of "
-             "each element; of none that is 0 in exact arithmetic."},
+     .help = "An additional tolerance of the verification: the largest max |a-b| / max |b| of "
+             "results, on top of each element's error bound. Not for elements that are exactly 0."},
     {TOP(seed, int), .offset = AT(seed), .min = 0, .max = INT64_MAX, .standard = "0",
-     .help = "The seed of parameters and inputs."},
+     .help = "The random seed of parameters and inputs."},
 };
 const size_t option_count = COUNT(option_table);
 

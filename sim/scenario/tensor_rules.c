@@ -212,11 +212,47 @@ void tensor_rules_print(struct text *out, const struct scenario_model *model,
     text_add(out, style == RULES_BLOCK ? "  - [.*, []]\n" : "[.*, []]");
 }
 
+/* Add one constraint; `last` are the axes of the last dimensions. */
+static void add_value(struct text *out, const char *pattern, const struct tensor_values *axes,
+                      const char *seq, const char *last, enum rules_style style)
+{
+    text_addf(out, "%s%s, [%s, %s, %s%s", before(style), pattern, axes->batch, seq, last,
+              after(style));
+}
+
+void tensor_exchange_print(struct text *out, const struct tensor_values *axes, const char *heads,
+                           bool keys, enum rules_style style)
+{
+    struct text last = TEXT_INIT;
+
+    text_addf(&last, "%s, null", axes->vocab);
+    add_value(out, "attn/(projected|attended)", axes, axes->seq, text_get(&last), style);
+    text_clear(&last);
+    text_addf(&last, "%s, null", heads);
+    add_value(out, keys ? "attn/(q|kv)" : "attn/q", axes, "null", text_get(&last), style);
+    text_drop(out, &last);
+}
+
+void tensor_inside_print(struct text *out, const struct tensor_values *axes,
+                         const struct scenario_model *model, bool heads, enum rules_style style)
+{
+    struct text last = TEXT_INIT;
+
+    text_addf(&last, "%s, null", axes->vocab);
+    if (heads)
+        add_value(out, model->kind == SCENARIO_T5 ? "(attn|cross)/(q|kv)" : "attn/(q|kv)", axes,
+                  axes->seq, text_get(&last), style);
+    if (has(model, NEEDS_DENSE))
+        add_value(out, "mlp/hidden", axes, axes->seq, axes->vocab, style);
+    if (has(model, NEEDS_SHARED))
+        add_value(out, "shared/hidden", axes, axes->seq, axes->vocab, style);
+    text_drop(out, &last);
+}
+
 void tensor_constraints_print(struct text *out, const struct tensor_values *axes,
                               enum rules_style style)
 {
-    text_addf(out, "%shead/out, [%s, %s, %s%s", before(style), axes->batch, axes->seq, axes->vocab,
-              after(style));
+    add_value(out, "head/out", axes, axes->seq, axes->vocab, style);
     text_addf(out, "%sout$, [%s, %s, null%s", before(style), axes->batch, axes->tokens,
               style == RULES_BLOCK ? "]]\n" : "]]");
 }

@@ -12,6 +12,8 @@
 #ifndef SCENARIO_TENSOR_RULES_H
 #define SCENARIO_TENSOR_RULES_H
 
+#include <stdbool.h>
+
 #include "base/text.h"
 
 struct scenario_model;
@@ -35,13 +37,26 @@ enum rules_style { RULES_BLOCK, RULES_FLOW };
 void tensor_rules_print(struct text *out, const struct scenario_model *model,
                         const struct tensor_axes *axes, enum rules_style style);
 
+/* Axes of values, each as in a spec; "null": not sharded.  `vocab` are those of logits, and of
+ * heads and widths inside layers. */
+struct tensor_values {
+    const char *batch, *seq, *vocab, *tokens;
+};
+
 /* Add the constraints of values between layers: logits are sharded over `vocab`, all others over
  * `tokens`, which are axes of the sequence; both over the axes of the batch, logits also over
  * `seq`. */
-struct tensor_values {
-    const char *batch, *seq, *vocab, *tokens; /* each as in a spec; "null": not sharded */
-};
 void tensor_constraints_print(struct text *out, const struct tensor_values *axes,
                               enum rules_style style);
+
+/* Add those of values inside the layers that a model has, of which those of attention (`heads`) may
+ * be left out. */
+void tensor_inside_print(struct text *out, const struct tensor_values *axes,
+                         const struct scenario_model *model, bool heads, enum rules_style style);
+
+/* Add those of attention that exchanges its tokens for heads (DeepSpeed-Ulysses, arXiv 2309.14509):
+ * heads of queries, and with `keys` those of keys, are sharded over `heads`. */
+void tensor_exchange_print(struct text *out, const struct tensor_values *axes, const char *heads,
+                           bool keys, enum rules_style style);
 
 #endif /* SCENARIO_TENSOR_RULES_H */

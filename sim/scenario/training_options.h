@@ -108,7 +108,7 @@ struct scenario_products {
     bool gathers;  /* weights in 8 bits, under ZeRO's stage 3 */
     bool dispatch; /* tokens go to experts in 8 bits, and gradients of what experts return */
     int64_t block; /* 0: the recipe's, or that of the weights' codes */
-    enum scenario_base weights; /* as they are kept, without a recipe */
+    enum scenario_base weights; /* storage type of weights, without a recipe */
     struct scenario_patterns except;
 };
 
@@ -151,7 +151,8 @@ struct recompute_policy;
 
 struct scenario_recompute {
     enum scenario_recompute_kind kind;
-    const struct recompute_policy *policy; /* full: what it keeps, besides `kept`; NULL: nothing */
+    const struct recompute_policy
+        *policy; /* full: the policy's kept values, in addition to `kept`; NULL: none */
     uint32_t modules;               /* selective: bits of recompute_modules; 0: attention alone */
     int64_t group, every, first;    /* of layers, at least 1; first 0: all */
     int64_t offset;                 /* which of each `every` groups, from 0 */

@@ -104,7 +104,7 @@ void *value_append(struct reader *r, void *array, size_t *count, size_t item_siz
     char *item;
 
     if (*count >= max) {
-        diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
+        diag_error(r->diag, node->place, "too many entries; expected at most %zu", max);
         return NULL;
     }
     if (!array_make_room(array, *count, item_size)) {

@@ -24,8 +24,8 @@ struct reader {
     struct diag *diag;
     bool replay;       /* the file's own values were read before, with their costly checks */
     bool mesh_unknown; /* the mesh could not be read, so that axis names cannot be checked */
-    bool meant[SCENARIO_OPTIONS_MAX]; /* by option: an unknown key probably was a misspelling of
-                                         it, so that it is not reported as missing */
+    bool meant[SCENARIO_OPTIONS_MAX]; /* by option: an unknown key was probably a misspelling of
+                                         this option, which is then not reported as missing */
 };
 
 /* Report a fault of an option, by its path, at the option's place. */

@@ -33,7 +33,7 @@ static bool has_replicas(const struct sets *s)
  * microbatch, ZeRO's parts only if the mesh has replicas. */
 static const char *inner_axis(const struct sets *s)
 {
-    if (value_of(s, SPACE_EP) > 1)
+    if (space_expert_replicas(s->layout) > 1)
         return "ep";
     return has_replicas(s) && space_inner(s->layout) > 1 ? "shard" : NULL;
 }
@@ -41,7 +41,7 @@ static const char *inner_axis(const struct sets *s)
 /* The axes that shard the batch, as in a spec. */
 static const char *batch_axes(const struct sets *s)
 {
-    bool ep = value_of(s, SPACE_EP) > 1;
+    bool ep = space_expert_replicas(s->layout) > 1;
 
     if (!has_replicas(s))
         return ep ? "ep" : "null";
@@ -142,7 +142,7 @@ static void set_batch(struct sets *s)
     int64_t size = space->batch;
 
     if (s->kind == ATTEMPT_LAYERS)
-        size = microbatches * value_of(s, SPACE_MICROBATCH) * value_of(s, SPACE_EP);
+        size = microbatches * value_of(s, SPACE_MICROBATCH) * space_expert_replicas(s->layout);
     else if (s->kind == ATTEMPT_REPLICAS)
         size = microbatches * value_of(s, SPACE_DP);
     text_addf(variant_set(&s->ask),
@@ -154,7 +154,8 @@ static void set_zero(struct sets *s)
 {
     struct text *out = variant_set(&s->ask);
     int32_t stage = has_replicas(s) ? value_of(s, SPACE_ZERO) : 0;
-    const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]", "[dp, cp]"};
+    const char *context = space_expert_replicas(s->layout) > 1 ? "[dp, ep, cp]" : "[dp, cp]";
+    const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]", context};
 
     if (stage == 0)
         text_add(out, "zero={stage: 0}");
@@ -184,7 +185,7 @@ bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
     return kind == ATTEMPT_LAYERS && space_schedule(layout)->flags & TIMETABLE_SPLITS;
 }
 
-/* How many layers each stage has, unless these are as even as possible. */
+/* Append the number of layers of each stage, unless the layers are split evenly. */
 static void add_split(const struct sets *s, struct text *out)
 {
     const struct space *space = &s->subject->space;
@@ -222,15 +223,18 @@ static void set_pipeline(struct sets *s)
     text_add(out, "}");
 }
 
-/* Experts are sharded over ep, and each like an mlp over tp. */
+/* Experts are sharded over ep and the folded axes; unless tp is one of these, each over tp like an
+ * mlp. */
 static void set_params(struct sets *s)
 {
+    static const char *const expert_axes[2][SPACE_NFOLDS] = {
+        {NULL, "cp", "tp", "[cp, tp]"}, {"ep", "[ep, cp]", "[ep, tp]", "[ep, cp, tp]"}};
     struct text *out = variant_set(&s->ask);
     struct tensor_axes axes = tensor_axes_same("tp");
     struct scenario_model model = *s->subject->model;
 
-    axes.experts = value_of(s, SPACE_EP) > 1 ? "ep" : NULL;
-    axes.expert_widths = "tp";
+    axes.experts = expert_axes[space_expert_replicas(s->layout) > 1][value_of(s, SPACE_FOLD)];
+    axes.expert_widths = value_of(s, SPACE_FOLD) & SPACE_FOLD_TP ? NULL : "tp";
     if (has_like_layers(s)) {
         model.moe.first_dense = 0;
         model.moe.every = 1;
@@ -242,16 +246,14 @@ static void set_params(struct sets *s)
 
 /* While heads attend, their number is sharded over cp in place of the sequence; where there are too
  * few key heads for that, these are brought to the heads that read them. */
-static void add_all_to_all(const struct sets *s, struct text *out)
+static void add_all_to_all(const struct sets *s, const struct tensor_values *values,
+                           struct text *out)
 {
-    const char *dp = batch_axes(s), *tp = value_of(s, SPACE_TP) > 1 ? "tp" : "null";
     int64_t ways = (int64_t)value_of(s, SPACE_TP) * value_of(s, SPACE_CP);
 
-    if (value_of(s, SPACE_METHOD) != SPACE_ALL_TO_ALL)
-        return;
-    text_addf(out, "[attn/(projected|attended), [%s, cp, %s, null]], [%s, [%s, null, %s, null]], ",
-              dp, tp, s->subject->space.kv_heads % ways == 0 ? "attn/(q|kv)" : "attn/q", dp,
-              value_of(s, SPACE_TP) > 1 ? "[tp, cp]" : "cp");
+    if (value_of(s, SPACE_METHOD) == SPACE_ALL_TO_ALL)
+        tensor_exchange_print(out, values, value_of(s, SPACE_TP) > 1 ? "[tp, cp]" : "cp",
+                              s->subject->space.kv_heads % ways == 0, RULES_FLOW);
 }
 
 /* Activations between layers are replicated over tp or, with sp, sharded along the sequence. */
@@ -261,13 +263,13 @@ static void set_constraints(struct sets *s)
     const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
     const struct tensor_values values = {.batch = batch_axes(s),
                                          .seq = cp,
-                                         .vocab = "tp",
+                                         .vocab = value_of(s, SPACE_TP) > 1 ? "tp" : "null",
                                          .tokens = !value_of(s, SPACE_SP)      ? cp
                                                    : value_of(s, SPACE_CP) > 1 ? "[cp, tp]"
                                                                                : "tp"};
 
     text_add(out, "constraints=[");
-    add_all_to_all(s, out);
+    add_all_to_all(s, &values, out);
     if (value_of(s, SPACE_TP) > 1)
         tensor_constraints_print(out, &values, RULES_FLOW);
     text_add(out, "]");
@@ -290,7 +292,7 @@ static void set_products(struct sets *s)
 static void set_axes(struct sets *s)
 {
     struct text *out = variant_set(&s->ask);
-    bool batch = has_replicas(s) || value_of(s, SPACE_EP) > 1;
+    bool batch = has_replicas(s) || space_expert_replicas(s->layout) > 1;
     bool cut = value_of(s, SPACE_CP) > 1;
 
     text_add(out, "axes={");
@@ -337,7 +339,7 @@ static int build(struct variant *out, struct sets sets, enum variant_extent exte
     sets.ask = (struct variant_ask){.name = "<layout>", .text = &subject->text, .extent = extent};
     set_all(&sets);
     status = variant_need(out, &sets.ask, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK && extent != VARIANT_READ)
         hardware_suppose(out->trial.hardware, subject->links, subject->memory);
     return status;
 }
@@ -353,21 +355,39 @@ int attempt_init(struct variant *out, const struct subject *subject, const struc
     return build(out, sets, VARIANT_BUILT, err);
 }
 
-int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)
+/* A layout with the fewest layers that its stages allow. */
+static struct sets fewest_layers(const struct subject *subject, const struct layout *layout)
 {
     bool even = layout->value[SPACE_SPLIT] == SPACE_SPLIT_EVEN;
     int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
-    const struct sets sets = {
+
+    return (struct sets){
         .subject = subject,
         .layout = layout,
         .kind = ATTEMPT_WHOLE,
         .layers = even && space_is_uniform(&subject->space) ? stages : subject->space.layers};
+}
+
+int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)
+{
     struct variant attempt;
-    int status = build(&attempt, sets, VARIANT_LAID, err);
+    int status = build(&attempt, fewest_layers(subject, layout), VARIANT_LAID, err);
 
     if (status != SHD_OK)
         return status;
     status = subject->filter.check(subject->filter.arg, &attempt.trial, err);
+    variant_fini(&attempt);
+    return status;
+}
+
+int attempt_read(const struct subject *subject, const struct layout *layout, struct shd_error *err)
+{
+    struct variant attempt;
+    int status = build(&attempt, fewest_layers(subject, layout), VARIANT_READ, err);
+
+    if (status != SHD_OK)
+        return status == SHD_ENOMEM ? status : SHD_OK;
+    status = subject->filter.read(subject->filter.arg, &attempt.file->scenarios[0], err);
     variant_fini(&attempt);
     return status;
 }

@@ -21,32 +21,40 @@
 #include "search/space.h"
 #include "trial/variant.h"
 
-/* Whether the system that layouts are searched for can say a layout; the trial has no program. */
+/* Whether the target system can express a layout; the trial has no program. */
 typedef int subject_check_fn(const void *arg, const struct trial *trial, struct shd_error *err);
 
-/* Leaves out the layouts that `check` refuses. */
+/* Whether the target system can express what a layout's scenario says of all but the sizes and the
+ * order of the mesh's axes, and ZeRO. */
+typedef int subject_read_fn(const void *arg, const struct scenario *scenario,
+                            struct shd_error *err);
+
+/* Excludes the layouts that `read` or `check` refuses. */
 struct subject_filter {
-    const char *system; /* NULL: none are left out */
+    const char *system; /* NULL: no layout is excluded */
     subject_check_fn *check;
+    subject_read_fn *read;
     const void *arg;
 };
 
 struct subject {
-    struct text text;                /* the canonical text of the scenario */
+    struct text text; /* the canonical text of the scenario */
     const struct scenario_model *model;
-    const struct hardware *cluster;  /* as its file has it */
-    const struct hardware *hardware; /* as it is assumed: `supposed` */
+    struct hardware cluster;         /* from the hardware file, laid out for the devices */
+    const struct hardware *hardware; /* the assumed cluster: points to `supposed` */
     struct space space;
+    bool has_own;      /* the scenario itself gives ... */
+    struct layout own; /* ... this layout, which the space need not list */
     struct subject_filter filter;
-    /* Fractions of the cluster's link bandwidth and device memory that are assumed, at most 1; and
-     * the part of the memory that is left out of the latter as hardware/margin.h has it. */
+    /* Assumed fractions of the cluster's link bandwidth and device memory, at most 1; and the
+     * fraction of memory kept free, which `memory` already excludes (hardware/margin.h). */
     double links, memory, margin;
     struct hardware supposed;
 };
 
-/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has), which keeps
- * the margin of memory free.  The subject must not move from then on, and the trial must outlive
- * it; free the subject with subject_fini(), whatever this returns.  `filter` may be NULL.
+/* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has), with the
+ * margin of memory kept free.  The subject must not be moved afterwards, and the trial must outlive
+ * the subject.  Free the subject with subject_fini(), also on failure.  `filter` may be NULL.
  * SHD_EINVAL: the scenario names no cluster; SHD_ERANGE: too many ranges; errors of
  * space_init(). */
 SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
@@ -60,8 +68,8 @@ void subject_suppose(struct subject *subject, double links, double memory);
 
 enum attempt_kind {
     ATTEMPT_WHOLE,
-    ATTEMPT_LAYERS,  /* a piece that prices a microbatch: all replicas do the same */
-    ATTEMPT_REPLICAS /* a piece that prices replicas: one sequence at a time, no recomputation */
+    ATTEMPT_LAYERS,  /* a piece to price a microbatch: all replicas do the same work */
+    ATTEMPT_REPLICAS /* a piece to price replicas: one sequence at a time, no recomputation */
 };
 
 #define ATTEMPT_STAGES 4 /* stages of a piece with a pipeline */
@@ -86,9 +94,14 @@ SHD_MUST_CHECK int attempt_init(struct variant *out, const struct subject *subje
                                 const struct layout *layout, enum attempt_kind kind, int64_t layers,
                                 struct shd_error *err);
 
-/* Whether the subject's filter lets a layout through, laid out with as few layers as its stages
- * need.  Errors as attempt_init() and the filter's. */
+/* Apply the subject's filter to a layout, built with the fewest layers that its stages allow.
+ * SHD_OK: accepted.  Errors as attempt_init() and the filter's. */
 SHD_MUST_CHECK int attempt_check(const struct subject *subject, const struct layout *layout,
                                  struct shd_error *err);
+
+/* Apply the subject's filter to the scenario of a layout alone.  SHD_OK: accepted, or the scenario
+ * cannot be read, which says nothing of the system.  SHD_ENOMEM; errors of the filter. */
+SHD_MUST_CHECK int attempt_read(const struct subject *subject, const struct layout *layout,
+                                struct shd_error *err);
 
 #endif /* SEARCH_ATTEMPT_H */

@@ -1,5 +1,5 @@
-/* search/crew.h - the work of other ranks in a search: they build pieces and plan layouts as tasks
- * of a farm (run/ranks/farm.h), without the results of the search so far.
+/* search/crew.h - the work of other ranks in a search: building pieces and planning layouts as tasks
+ * of a farm (run/ranks/farm.h), independent of the search's results so far.
  *
  * task.h defines the contents of a task; each rank has read the scenario by itself.
  *

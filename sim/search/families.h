@@ -1,4 +1,4 @@
-/* search/families.h - the kinds of layouts that people ask for, and the best layout of each kind.
+/* search/families.h - common kinds of layouts (FSDP, tensor parallel ...), and the best of each kind.
  *
  * A family is a part of the space, given by ranges: plain data parallelism with one stage of ZeRO;
  * and for each other kind of parallelism the layouts that use it or, if the best layout uses it,
@@ -16,7 +16,7 @@
 enum family_state {
     FAMILY_FITS,    /* `item` is its best layout, and planned */
     FAMILY_TOO_BIG, /* `item` is the layout with the lowest bound on memory */
-    FAMILY_OPEN,    /* no layout was found to fit, and no bound is below that of `item` */
+    FAMILY_OPEN,    /* no layout was found to fit; `item` has the lowest bound */
     FAMILY_REFUSED, /* all its layouts are refused, not for memory alone */
     FAMILY_NONE     /* it has no layouts */
 };

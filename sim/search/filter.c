@@ -2,8 +2,11 @@
  *
  * What a system refuses does not depend on how many devices an axis has, as long as it has more
  * than one, nor on how many sequences a microbatch has.  So one of all layouts that differ in these
- * alone is asked about, laid out with a layer a stage; and those that are planned are asked about
- * each as it is (layout_plan.c).
+ * alone is asked about, and those that are planned are asked about each as it is (layout_plan.c).
+ *
+ * Before anything is bounded, sets of layouts are left out by what their scenarios say of
+ * recomputation, the pipeline and so on, which is soon read.  What a system refuses of axes, their
+ * order and ZeRO shows in the sharded graph, with a layer a stage, of a layout that has come up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,9 +54,22 @@ static struct search_kind kind_of(const struct layout *layout)
     memcpy(kind.value, layout->value, sizeof kind.value);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         kind.value[counts[i]] = layout->value[counts[i]] > 1;
+    kind.value[SPACE_EP] += space_expert_replicas(layout) > 1;
     kind.value[SPACE_MICROBATCH] = 0;
     kind.value[SPACE_SHARDS] = kind_of_shards(layout);
     kind.value[SPACE_ORDER] = kind_of_order(layout);
+    return kind;
+}
+
+/* What the scenarios of a set's layouts say, whatever their axes and ZeRO. */
+static struct search_kind kind_of_set(const struct layout *set)
+{
+    static const enum space_choice unread[] = {SPACE_TP,   SPACE_DP,     SPACE_EP,    SPACE_SP,
+                                               SPACE_ZERO, SPACE_SHARDS, SPACE_ORDER, SPACE_FOLD};
+    struct search_kind kind = kind_of(set);
+
+    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++)
+        kind.value[unread[i]] = -1;
     return kind;
 }
 
@@ -69,32 +85,57 @@ static struct search_kind *find(const struct search *s, const struct search_kind
     return NULL;
 }
 
-static int add(struct search *s, struct search_kind *kind, const struct layout *layout)
+/* Judge a kind by one of its layouts. */
+static int add(struct search *s, const struct search_kind *kind, const struct layout *layout)
 {
     struct shd_error err = {.text = ""};
-    int status = attempt_check(s->subject, layout, &err);
+    bool is_set = kind->value[SPACE_ZERO] < 0;
+    int status = (is_set ? attempt_read : attempt_check)(s->subject, layout, &err);
+    struct search_kind *new;
 
-    kind->refused = status != SHD_OK;
-    memcpy(kind->why, err.text, sizeof kind->why - 1);
     if (status == SHD_ENOMEM || !array_make_room(&s->kinds, s->nkinds, sizeof *s->kinds) ||
         !map_add(&s->kind_numbers,
                  hash_bytes(HASH_BEGIN, (const char *)kind->value, sizeof kind->value), s->nkinds))
         return SHD_ENOMEM;
-    s->kinds[s->nkinds++] = *kind;
+    new = &s->kinds[s->nkinds++];
+    *new = *kind;
+    new->refused = status != SHD_OK;
+    memcpy(new->why, err.text, sizeof new->why - 1);
+    return SHD_OK;
+}
+
+/* Drop an item if its kind is refused. */
+static int drop(struct search *s, struct search_item *item, const struct search_kind *kind)
+{
+    const struct search_kind *known = find(s, kind);
+    int status = known ? SHD_OK : add(s, kind, &item->layout);
+
+    if (status != SHD_OK)
+        return status;
+    known = known ? known : &s->kinds[s->nkinds - 1];
+    item->out = known->refused;
+    if (item->out)
+        refusals_add(&s->refusals, search_count(item), known->why);
     return SHD_OK;
 }
 
 int search_filter(struct search *s, struct search_item *item)
 {
-    struct search_kind kind = kind_of(&item->layout), *known;
+    const struct search_kind kind = kind_of(&item->layout);
 
-    if (!s->subject->filter.check)
-        return SHD_OK;
-    known = find(s, &kind);
-    if (!known && add(s, &kind, &item->layout) != SHD_OK)
-        return SHD_ENOMEM;
-    item->out = known ? known->refused : kind.refused;
-    if (item->out)
-        refusals_add(&s->refusals, 1, known ? known->why : kind.why);
+    return s->subject->filter.system ? drop(s, item, &kind) : SHD_OK;
+}
+
+int search_filter_sets(struct search *s, struct shd_error *err)
+{
+    for (size_t i = 0; s->subject->filter.system && i < s->nitems; i++) {
+        const struct search_kind kind = kind_of_set(&s->items[i].layout);
+
+        if (drop(s, &s->items[i], &kind) != SHD_OK)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for kinds of layouts");
+        if (s->items[i].out)
+            s->nunsaid += s->items[i].nmembers;
+    }
+    s->nlayouts -= s->nunsaid;
     return SHD_OK;
 }

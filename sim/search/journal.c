@@ -41,6 +41,7 @@ struct journal {
 /* Figures in the order of a line. */
 static const size_t fields[] = {offsetof(struct modelled_figures, step_s),
                                 offsetof(struct modelled_figures, mfu),
+                                offsetof(struct modelled_figures, mfu_causal_half),
                                 offsetof(struct modelled_figures, hfu),
                                 offsetof(struct modelled_figures, compute_s),
                                 offsetof(struct modelled_figures, exposed_s),
@@ -169,7 +170,7 @@ static const struct {
 static void print_head(struct text *out, const struct subject *subject)
 {
     text_addf(out,
-              HEAD "4, by %s, scenario %016" PRIx64 ", cluster %016" PRIx64 ", devices %" PRId64
+              HEAD "5, by %s, scenario %016" PRIx64 ", cluster %016" PRIx64 ", devices %" PRId64
                    "\n",
               PACKAGE_VERSION, hash_of(text_get(&subject->text), subject->text.length),
               subject->hardware->text_hash, subject->space.devices);
@@ -203,7 +204,7 @@ static int compare_rows(const void *a, const void *b)
 static int damaged(const struct journal *j, size_t line, const char *what, struct shd_error *err)
 {
     return shd_error_set(err, SHD_EINVAL,
-                         "%s:%zu: %s; remove the file to begin anew, or name another", j->path,
+                         "%s:%zu: %s; remove the file to start over, or name another", j->path,
                          line, what);
 }
 
@@ -281,14 +282,13 @@ static int plan_first(const struct journal *j, const struct subject *subject, st
         return SHD_OK;
     for (size_t k = 0; k < NFIELDS; k++)
         if (*field_of(&plan.figures, k) != *field_of(&j->rows[0].plan.figures, k))
-            return damaged(
-                j, 2,
-                "this layout is planned otherwise now: the program or the cluster's file "
-                "is another",
-                err);
+            return damaged(j, 2,
+                           "this layout is planned differently now: the program or the cluster's "
+                           "file has changed",
+                           err);
     return plan.state == j->rows[0].plan.state
                ? SHD_OK
-               : damaged(j, 2, "this layout is planned otherwise now", err);
+               : damaged(j, 2, "this layout is planned differently now", err);
 }
 
 /* ---- writing ---- */
@@ -350,10 +350,9 @@ static int take(struct journal *j, struct shd_error *err)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return SHD_OK;
     if (errno == EWOULDBLOCK)
-        return shd_error_set(err, SHD_ESYSTEM,
-                             "%s: another search is at it; wait until that has ended, or name "
-                             "another journal",
-                             j->path);
+        return shd_error_set(
+            err, SHD_ESYSTEM,
+            "%s: another search is using it; wait for its end, or name another journal", j->path);
     return failed(j, err);
 }
 

@@ -17,7 +17,7 @@
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
-    int32_t method, products;
+    int32_t method, products, fold;
     int32_t alike;  /* the program is that of another number of replicas and shards */
     int32_t staged; /* the layout has a pipeline */
     int32_t splits; /* the schedule splits the backward phase */
@@ -84,7 +84,8 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     key.ep = v[SPACE_EP];
     key.method = v[SPACE_METHOD];
     key.products = v[SPACE_PRODUCTS];
-    if (key.ep > 1 || kind == ATTEMPT_REPLICAS)
+    key.fold = v[SPACE_FOLD];
+    if (space_expert_replicas(layout) > 1 || kind == ATTEMPT_REPLICAS)
         key.stride[2] = stride_of(h, layout, SPACE_DP);
     if (kind == ATTEMPT_LAYERS) {
         key.microbatch = v[SPACE_MICROBATCH];
@@ -218,7 +219,7 @@ static bool repeat(struct layout *out, const struct subject *subject, const stru
     out->value[SPACE_PP] = pp;
     out->value[SPACE_DP] = (int32_t)dp;
     if (space->devices % each || space->batch % dp || space->batch / dp < n ||
-        dp % layout->value[SPACE_EP])
+        dp % space_expert_replicas(layout))
         return false;
     out->value[SPACE_MICROBATCH] = (int32_t)(n == 1 ? space->batch / dp : 1);
     return true;

@@ -22,9 +22,9 @@ void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed 
 /* The number of a layout's piece; a new piece is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);
 
-/* The number of a piece that bounds a layout's piece of replicas from below, and is read from the
- * program of the most replicas and shards: one for all layouts that differ in these numbers and in
- * the order of the mesh's axes.  If it failed, it bounds nothing.  UINT32_MAX: no memory. */
+/* The number of a piece that bounds a layout's piece of replicas from below, read from the program
+ * with the most replicas and shards.  Layouts that differ only in these numbers and in the order of
+ * the mesh's axes share the piece.  A failed piece bounds nothing.  UINT32_MAX: no memory. */
 uint32_t pieces_find_alike(struct pieces *pieces, const struct layout *layout);
 
 /* Build the pieces that are not built yet, with `nthreads` threads or (not NULL) by a farm of

@@ -30,7 +30,7 @@ static bool is_same_view(const struct layout *a, const struct layout *b)
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         if (a->value[axes[i]] > 1 && space_stride(a, axes[i]) != space_stride(b, axes[i]))
             return false;
-    return a->value[SPACE_EP] == 1 || space_stride(a, SPACE_DP) == space_stride(b, SPACE_DP);
+    return space_expert_replicas(a) == 1 || space_stride(a, SPACE_DP) == space_stride(b, SPACE_DP);
 }
 
 static void add_view(struct views *views, const struct layout *view)
@@ -219,15 +219,25 @@ const char *search_why_set(const struct search *s, const struct search_item *set
 
 /* ---- members ---- */
 
-static bool is_shared(enum space_choice choice)
+bool search_is_shared(enum space_choice choice)
 {
     return choice != SPACE_ZERO && choice != SPACE_SHARDS && choice != SPACE_ORDER;
+}
+
+struct layout search_as_member(const struct layout *set, const struct layout *other)
+{
+    struct layout member = *set;
+
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (!search_is_shared((enum space_choice)c))
+            member.value[c] = other->value[c];
+    return member;
 }
 
 bool search_may_have(const struct space *part, const struct search_item *item)
 {
     for (int c = 0; c < SPACE_NCHOICES; c++)
-        if ((item->nmembers == 0 || is_shared((enum space_choice)c)) &&
+        if ((item->nmembers == 0 || search_is_shared((enum space_choice)c)) &&
             !space_allows(part, (enum space_choice)c, item->layout.value[c]))
             return false;
     return true;
@@ -283,6 +293,32 @@ int search_open(struct search *s, uint32_t set, const struct space *part, struct
     return SHD_OK;
 }
 
+bool search_is_member(const struct layout *set, const struct layout *layout)
+{
+    const struct layout member = search_as_member(set, layout);
+
+    return memcmp(&member, layout, sizeof member) == 0;
+}
+
+int search_item_of(struct search *s, const struct layout *layout, uint32_t *item,
+                   struct shd_error *err)
+{
+    int status = SHD_OK;
+    uint32_t set = 0;
+
+    while (set < s->nitems && !search_is_member(&s->items[set].layout, layout))
+        set++;
+    *item = UINT32_MAX;
+    if (set == s->nitems || (s->items[set].out && !s->items[set].opened))
+        return SHD_OK;
+    if (!s->items[set].opened)
+        status = search_open(s, set, NULL, err);
+    for (size_t i = s->nitems; status == SHD_OK && *item == UINT32_MAX && i-- > set + 1;)
+        if (s->items[i].nmembers == 0 && memcmp(&s->items[i].layout, layout, sizeof *layout) == 0)
+            *item = (uint32_t)i;
+    return status;
+}
+
 /* ---- parts of the space ---- */
 
 int search_open_near(struct search *s, const struct layout *layout, struct shd_error *err)
@@ -291,14 +327,11 @@ int search_open_near(struct search *s, const struct layout *layout, struct shd_e
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < nsets && status == SHD_OK; i++) {
-        struct layout near = s->items[i].layout;
+        const struct layout near = search_as_member(&s->items[i].layout, layout);
         enum space_choice which;
 
         if (s->items[i].nmembers == 0 || s->items[i].out)
             continue;
-        for (int c = 0; c < SPACE_NCHOICES; c++)
-            if (!is_shared((enum space_choice)c))
-                near.value[c] = layout->value[c];
         if (space_differs(&near, layout, &which) <= 1)
             status = search_open(s, i, NULL, err);
     }

@@ -14,7 +14,7 @@
 /* The choices that sets of layouts differ in, and their least pieces too. */
 static const enum space_choice choices[] = {SPACE_TP,       SPACE_CP,   SPACE_DP,
                                             SPACE_EP,       SPACE_SP,   SPACE_METHOD,
-                                            SPACE_PRODUCTS, SPACE_ZERO, SPACE_ORDER};
+                                            SPACE_PRODUCTS, SPACE_FOLD, SPACE_ZERO, SPACE_ORDER};
 #define NCHOICES (sizeof choices / sizeof choices[0])
 
 struct key {

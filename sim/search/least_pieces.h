@@ -1,7 +1,7 @@
-/* search/least_pieces.h - what replicas cost a set of layouts at least: for each stage of ZeRO, the
- * least that any number of shards and any order of the mesh's axes has of each cost.
+/* search/least_pieces.h - lower bounds on the cost of data-parallel replicas for a set of layouts: for
+ * each stage of ZeRO, the minimum of each cost over all numbers of shards and orders of mesh axes.
  *
- * Read from pieces_find_alike(), once for all sets that differ in nothing that these depend on.
+ * Read from pieces_find_alike(), once for all sets whose pieces are equal.
  *
  * Thread class: owned by one thread; immutable, and read by any number, once read.
  *
@@ -18,11 +18,11 @@ struct least; /* opaque */
 struct least *least_create(const struct subject *subject, struct pieces *pieces);
 void least_destroy(struct least *least); /* NULL is allowed */
 
-/* The number of the least piece of a layout's set with its stage of ZeRO; a new one asks for the
- * pieces that it is of, and is known after least_read().  UINT32_MAX: no memory. */
+/* The number of the least piece of a layout's set with the layout's stage of ZeRO.  A new least piece
+ * requests the pieces to read from, and is valid after least_read().  UINT32_MAX: no memory. */
 uint32_t least_find(struct least *least, const struct layout *layout);
 
-/* Read the least pieces that are new, from pieces that are built. */
+/* Read the new least pieces; their pieces must be built. */
 void least_read(struct least *least);
 
 /* NULL: the set has no layout with this stage of ZeRO. */

@@ -1,5 +1,5 @@
-/* search/outcome.h - the result of a search: its best layouts, and what the winner costs with one
- * choice changed.
+/* search/outcome.h - the result of a search: its best layouts, and the winner's cost with one choice
+ * changed.
  *
  * Thread class: owned by the search's thread; outcome_ties(), outcome_front() and outcome_json()
  * are pure functions.
@@ -13,8 +13,8 @@
 #include "search/families.h"
 #include "search/sensitivity.h"
 
-/* Of the layouts that differ from the winner in this choice alone, the planned layout with the
- * lowest bound. */
+/* The planned layout with the lowest bound among those that differ from the winner in this choice
+ * alone. */
 struct search_neighbour {
     enum space_choice choice;
     uint32_t item;
@@ -24,13 +24,13 @@ struct search_outcome {
     const struct search *search; /* not owned */
     size_t ntop;
     const char *cut_short; /* why the search ended early: "interrupted"; NULL: it did not */
-    const char *unlooked;  /* why neighbours and families are not all told; NULL: they are */
+    const char *unlooked;  /* why neighbours or families are missing; NULL: none are */
     double own_step_s;     /* step of the scenario's own layout; 0: unknown */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
     struct families families;
     double error;  /* of the model, as a fraction of the step: closer steps tie */
-    bool measured; /* `error` is of this cluster; else the largest of all measured clusters */
+    bool measured; /* `error` was measured on this cluster; else the largest of all measured clusters */
     const struct sensitivity *sensitivity; /* not owned; NULL: not asked for */
 };
 
@@ -49,7 +49,7 @@ void outcome_find_error(struct search_outcome *outcome);
 /* Whether a layout's step differs from the winner's by no more than the model's error. */
 bool outcome_ties(const struct search_outcome *outcome, size_t rank);
 
-/* What is proven of the layouts that are listed.  A search that was cut short is not exact. */
+/* What is proven of the listed layouts.  A search that was cut short is not exact. */
 enum outcome_proof {
     PROOF_OF_ALL,   /* no layout outside of the list is better than one in it */
     PROOF_OF_FIRST, /* no layout is better than the first of the list */
@@ -58,8 +58,8 @@ enum outcome_proof {
 
 enum outcome_proof outcome_proof(const struct search_outcome *outcome);
 
-/* The first layout that has the program and the figures of the rank-th, which may be that itself:
- * they are one layout with several names. */
+/* Rank of the first layout with the same program and figures as the rank-th, possibly `rank` itself:
+ * such layouts are one layout under several names. */
 size_t outcome_same(const struct search_outcome *outcome, size_t rank);
 
 /* How many of the top layouts tie with the winner. */

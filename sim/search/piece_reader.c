@@ -270,7 +270,7 @@ static void find_readers(uint32_t *readers, const struct program *p)
             readers[p->ops[i].inputs[k]] = i;
 }
 
-/* Seconds of an op; 0 for one that counts in the layout's other piece. */
+/* Seconds of an op; 0 if the op counts in the layout's other piece. */
 static double seconds_of(const struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];

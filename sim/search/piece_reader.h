@@ -1,5 +1,5 @@
-/* search/piece_reader.h - what a layer, and what precedes and follows all layers, costs at least: read
- * from the program of a piece (attempt.h).
+/* search/piece_reader.h - lower bounds on the cost of a layer, and of what precedes and follows all
+ * layers, read from the program of a piece (attempt.h).
  *
  * Seconds come from the plan's own model (cost/op_seconds.h) and count only what certainly takes
  * the device's time: computations, and transfers that certainly hold computations up.
@@ -31,8 +31,8 @@ struct piece {
         double waits_s;               /* of both phases: transfers that computations wait for */
         double late_s;                /* of waits_s: backward, after the stage's message was sent */
         double last_s;                /* of waits_s: at the end of a phase, after computations */
-        double sums_s;                /* backward: rounding gradients and adding them to those of
-                                         earlier microbatches; of replicas, too, as ZeRO does it */
+        double sums_s;                /* backward: rounding gradients and accumulating them over
+                                         microbatches; with ZeRO, also over replicas */
         double weights_s;      /* the later half of a backward phase that the schedule splits */
         double saved_bytes;    /* activations of a microbatch kept from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */
@@ -56,7 +56,7 @@ struct piece {
  * sequences; bytes stay those of the larger piece. */
 void piece_scale(struct piece *out, const struct piece *piece, double part);
 
-/* Whose piece it is. */
+/* Which layout's piece to read, and its kind. */
 struct piece_of {
     const struct layout *layout;
     enum attempt_kind kind;
@@ -68,13 +68,13 @@ struct piece_source {
     struct variant attempt;
     struct op_seconds seconds;
     uint32_t *stages; /* [buffer] for arrays that exist before the step */
-    uint32_t *reader; /* [buffer] the first computation that reads it; PROGRAM_NONE */
-    bool *fixed;      /* [buffer] the same in all microbatches: made of parameters alone */
+    uint32_t *reader; /* [buffer] first computation that reads the buffer; PROGRAM_NONE */
+    bool *fixed;      /* [buffer] equal in all microbatches: computed from parameters alone */
     bool built;
 };
 
-/* The program of so many layers.  Free it on failure, too.  SHD_ENOMEM, or why the layout has no
- * program. */
+/* Build the program with `layers` layers.  Free it on failure, too.  SHD_ENOMEM, or the reason why
+ * the layout has no program. */
 SHD_MUST_CHECK int piece_source_init(struct piece_source *out, const struct subject *subject,
                                      const struct piece_of *of, int64_t layers,
                                      struct shd_error *err);

@@ -266,6 +266,7 @@ int search_plan_batch(struct search *s, const uint32_t *items, size_t n, struct 
                       int nthreads, struct shd_error *err)
 {
     struct batch b = {.s = s, .n = n};
+    double begin = search_now_s();
     int status = SHD_OK;
 
     if (!make_room(s, n))
@@ -276,6 +277,7 @@ int search_plan_batch(struct search *s, const uint32_t *items, size_t n, struct 
         plan_by_farm(&b, farm);
     else
         plan_here(&b, nthreads);
+    s->plans_s += search_now_s() - begin;
     if (b.no_memory)
         return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
     for (size_t k = 0; k < b.n && status == SHD_OK; k++) {
@@ -290,14 +292,33 @@ int search_plan_batch(struct search *s, const uint32_t *items, size_t n, struct 
 const struct search_plan *search_plan_item(struct search *s, size_t item)
 {
     uint32_t number = (uint32_t)item;
-    double begin = search_now_s();
     struct shd_error err;
     int status = SHD_OK;
 
     if (s->items[item].plan == UINT32_MAX)
         status = search_plan_batch(s, &number, 1, NULL, 1, &err);
-    s->plans_s += search_now_s() - begin;
     if (status != SHD_OK)
         return NULL;
     return &s->plans[s->items[item].plan];
+}
+
+int search_adopt(struct search *s, const struct search *other, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    if (other->nplans > 0 && !make_room(s, other->nplans))
+        return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
+    for (size_t k = 0; k < other->nplans && status == SHD_OK; k++) {
+        const struct search_plan *plan = &other->plans[k];
+        uint32_t item;
+
+        if (plan->plan.state == VARIANT_REFUSED)
+            continue;
+        status = search_item_of(s, &other->items[plan->item].layout, &item, err);
+        if (status != SHD_OK || item == UINT32_MAX)
+            continue;
+        s->plans[s->nplans] = (struct search_plan){.plan = plan->plan, .item = item};
+        note_plan(s, (uint32_t)s->nplans++, NULL);
+    }
+    return status;
 }

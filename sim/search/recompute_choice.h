@@ -1,8 +1,8 @@
-/* search/recompute_choice.h - what a layout may compute again: words, and what they set.
+/* search/recompute_choice.h - choices of activation recomputation: names, and the options they set.
  *
- * The first words are tried in every search: nothing, attention, norms and mlps, all but what is
- * dear to compute, everything, and what the scenario names.  Behind them come all policies and
- * modules that scenarios know by a name (scenario/recompute_policies.h); these are tried only if
+ * Every search tries the first names: none, attention, norms and MLPs, all but ops expensive to
+ * compute, everything, and the scenario's own list.  The policies and modules that scenarios know by
+ * name follow (scenario/recompute_policies.h); these are tried only if
  * recompute has a range.
  *
  * Thread class: pure functions.
@@ -17,8 +17,8 @@
 
 #include "base/text.h"
 
-/* Those that are tried in every search; SPACE_GIVEN, the values that the scenario names, only if it
- * names some. */
+/* Choices tried in every search.  SPACE_GIVEN, the scenario's own list, is tried only if the scenario
+ * has a list. */
 enum space_recompute {
     SPACE_NONE,
     SPACE_SELECTIVE,
@@ -32,8 +32,8 @@ enum space_recompute {
 /* The word of a value; NULL: past the last. */
 const char *recompute_choice_word(int32_t value);
 
-/* The value as the scenario's option; not for SPACE_GIVEN.  `experts`: the layers' mlps are
- * experts. `whole`: the software calls a layer again, to its end. */
+/* Write the choice as the scenario's option; not for SPACE_GIVEN.  `experts`: the layers' MLPs are
+ * experts. `whole`: the software recomputes whole layers, to their end. */
 void recompute_choice_set(struct text *out, int32_t value, bool experts, bool whole);
 
 #endif /* SEARCH_RECOMPUTE_CHOICE_H */

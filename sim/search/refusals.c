@@ -6,35 +6,42 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The place of a reason: its own, an unused one, or that of the rarest. */
+/* The entry for a reason: its own, an unused one, or the rarest reason's, which is the last. */
 static size_t place_of(const struct refusals *r, const char *why)
 {
-    size_t rarest = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < REFUSALS_MAX; i++) {
-        if (r->reasons[i].n == 0 || !strncmp(r->reasons[i].why, why, sizeof r->reasons[i].why - 1))
-            return i;
-        if (r->reasons[i].n < r->reasons[rarest].n)
-            rarest = i;
-    }
-    return rarest;
+    while (i < REFUSALS_MAX - 1 && r->reasons[i].n > 0 &&
+           strncmp(r->reasons[i].why, why, sizeof r->reasons[i].why - 1) != 0)
+        i++;
+    return i;
 }
 
 void refusals_add(struct refusals *refusals, size_t n, const char *why)
 {
     size_t at = place_of(refusals, why);
+    struct refusals_reason reason = refusals->reasons[at];
 
     refusals->n += n;
-    refusals->reasons[at].n += n;
-    snprintf(refusals->reasons[at].why, sizeof refusals->reasons[at].why, "%s", why);
+    reason.n += n;
+    snprintf(reason.why, sizeof reason.why, "%s", why);
+    for (; at > 0 && refusals->reasons[at - 1].n < reason.n; at--)
+        refusals->reasons[at] = refusals->reasons[at - 1];
+    refusals->reasons[at] = reason;
 }
 
-const char *refusals_commonest(const struct refusals *refusals)
+void refusals_join(struct refusals *refusals, const struct refusals *others)
 {
-    size_t most = 0;
+    for (size_t i = 0; i < REFUSALS_MAX && others->reasons[i].n > 0; i++)
+        refusals_add(refusals, others->reasons[i].n, others->reasons[i].why);
+}
 
-    for (size_t i = 1; i < REFUSALS_MAX; i++)
-        if (refusals->reasons[i].n > refusals->reasons[most].n)
-            most = i;
-    return refusals->reasons[most].why;
+void refusals_tell(struct text *out, const struct refusals *refusals)
+{
+    for (size_t i = 0; i < REFUSALS_TOLD && refusals->reasons[i].n > 0; i++) {
+        text_add(out, i == 0 ? ": " : "; ");
+        if (refusals->reasons[0].n < refusals->n)
+            text_addf(out, "%zu: ", refusals->reasons[i].n);
+        text_add(out, refusals->reasons[i].why);
+    }
 }

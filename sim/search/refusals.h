@@ -1,7 +1,7 @@
 /* refusals.h - why layouts are refused, and which reason is the commonest.
  *
- * A search refuses millions of layouts for a handful of reasons.  REFUSALS_MAX of them are counted;
- * another takes the place of the rarest and its count, so that a reason of more than one in
+ * A search refuses millions of layouts for a handful of reasons.  REFUSALS_MAX reasons are counted.
+ * A further reason replaces the rarest and inherits its count, so a reason of more than one in
  * REFUSALS_MAX layouts is never lost.
  *
  * Thread class: owned by one thread; starts as zeros.
@@ -13,20 +13,30 @@
 
 #include <stddef.h>
 
-#define REFUSALS_MAX 16
+#include "base/text.h"
 
-struct refusals {
-    size_t n; /* layouts that were refused */
-    struct {
-        char why[160];
-        size_t n;
-    } reasons[REFUSALS_MAX]; /* an unused one has n 0 */
+#define REFUSALS_MAX 16
+#define REFUSALS_TOLD 4 /* in a text */
+
+struct refusals_reason {
+    char why[160];
+    size_t n; /* layouts; 0: unused */
 };
 
-/* Note that n layouts are refused for a reason, of which 159 bytes are kept. */
+struct refusals {
+    size_t n;                                     /* layouts that were refused */
+    struct refusals_reason reasons[REFUSALS_MAX]; /* the commonest first, of equally common ones in
+                                                     the order in which they came up */
+};
+
+/* Count n layouts refused for a reason; its first 159 bytes are kept. */
 void refusals_add(struct refusals *refusals, size_t n, const char *why);
 
-/* The commonest reason, of several the one that came first; "" if nothing was refused. */
-const char *refusals_commonest(const struct refusals *refusals);
+/* Count what others have counted. */
+void refusals_join(struct refusals *refusals, const struct refusals *others);
+
+/* Append the commonest reasons, each with the number of its layouts unless it is the only one:
+ * ": 7: REASON; 2: REASON". */
+void refusals_tell(struct text *out, const struct refusals *refusals);
 
 #endif /* SEARCH_REFUSALS_H */

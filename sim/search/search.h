@@ -1,14 +1,14 @@
 /* search/search.h - finds the best layouts of a space, with proof: closer and closer lower bounds,
  * then plans.
  *
- * At first whole sets of layouts (space.h) are bounded from few pieces, which have many sequences
- * at a time and recompute nothing.  Then what has the lowest bound is taken again and again and
- * looked at more closely: a set is bounded from the pieces of its own recomputation, then of its
- * own microbatch, then opened; a layout is bounded with its own order and ZeRO; then by its
- * timetable; then planned.  So pieces are built only for what may be best, only layouts of sets
- * that may be best are listed, and the search is over when no bound is below the step of the last
- * of the `ntop` best: every remaining layout is worse.  Layouts that certainly do not fit are
- * dropped on the way. Ties go to the layout that the space lists first.
+ * Best-first branch and bound.  At first whole sets of layouts (space.h) are bounded from few
+ * pieces, with many sequences per microbatch and no recomputation.  The item with the lowest bound
+ * is then refined, again and again.  A set is bounded from the pieces of its own recomputation,
+ * then of its own microbatch, then opened.  A layout is bounded with its own order and ZeRO, then
+ * by its timetable, then planned.  So only promising pieces are built, and only promising sets are
+ * listed. The search ends when no bound is below the step of the last of the `ntop` best layouts:
+ * every remaining layout is worse.  Layouts that certainly do not fit are dropped on the way. Ties
+ * go to the layout that the space lists first.
  *
  * Thread class: owned by one thread; a search runs threads of its own, and its result does not
  * depend on how many.
@@ -75,6 +75,7 @@ struct search_opts {
     size_t ntop;     /* how many of the best must be proven, at least 1 */
     size_t nplans;   /* most plans to make; 0: no limit */
     bool all;        /* plan every layout, whatever its bounds */
+    bool probes;     /* look for a good layout first in a small space, too (probe.c) */
     double within_s; /* above 0: minimize memory among layouts whose steps take no longer */
     int nthreads;
     struct farm *farm;       /* ranks that also build pieces and plan; NULL: this process alone */
@@ -89,7 +90,7 @@ struct search_kind; /* filter.c */
 struct search {
     const struct subject *subject; /* not owned */
     struct journal *journal;       /* not owned; may be NULL */
-    bool all;                      /* layouts that certainly do not fit are kept, too */
+    bool all;                      /* also keep layouts that certainly do not fit */
     double within_s;               /* as in the options */
     struct search_item *items;     /* all sets in the order of the space, then layouts of the sets
                                       that were opened */
@@ -106,17 +107,18 @@ struct search {
     size_t nbest;
     struct search_ahead *ahead; /* plans of layouts that are still in the queue */
     size_t nahead;
-    struct search_kind *kinds; /* of layouts, that the subject's filter was asked about */
+    struct search_kind *kinds; /* kinds of layouts that the filter has judged */
     uint32_t nkinds;
     struct map kind_numbers; /* by hash */
     /* What was done. */
-    size_t nlayouts, npieces;
-    size_t ntoo_big, ntoo_slow;           /* layouts found to be so */
-    struct refusals refusals;             /* of layouts that cannot be laid out */
-    size_t nlevels[SEARCH_TIMED + 1];     /* how many layouts were bounded at each level, those of
-                                             sets, too */
-    double pieces_s, bounds_s, plans_s;   /* wall time */
-    bool over;                            /* the search was not ended by `stop` */
+    size_t nlayouts, npieces; /* layouts without those that `nunsaid` counts */
+    size_t nunsaid; /* layouts dropped before bounds: the filter refuses their scenarios */
+    size_t ntoo_big, ntoo_slow;         /* layouts dropped for memory, and for `within_s` */
+    struct refusals refusals;           /* of layouts that cannot be laid out */
+    size_t nlevels[SEARCH_TIMED + 1];   /* layouts bounded at each level, including those of
+                                           sets */
+    double pieces_s, bounds_s, plans_s; /* wall time */
+    bool over;                          /* the search was not ended by `stop` */
     double proven; /* lower bound on all layouts without a plan, in seconds or, with `within_s`, in
                       bytes; infinite: no layout is left */
 };

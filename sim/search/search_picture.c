@@ -93,10 +93,9 @@ static void draw_front(struct text *out, const struct search_outcome *outcome,
     const struct search *s = outcome->search;
     const struct modelled_figures *best = &s->plans[s->best[0]].plan.figures;
     double error = s->within_s == 0 ? outcome->error : 0;
-    const char *notes[] = {
-        "Filled: no planned layout is both faster and smaller by the digits shown. With pruning "
-        "only layouts near the best are planned.",
-        NULL, "Shaded: ties with the best, within the error of modelled steps."};
+    const char *notes[] = {"Filled: no planned layout is both faster and smaller, by the digits "
+                           "shown. Pruning leaves only layouts near the best.",
+                           NULL, "Shaded: ties with the best, within the model's error."};
     struct points points = {.points = front->points,
                             .npoints = front->n,
                             .steps = true,
@@ -148,8 +147,8 @@ void search_picture_scaling(struct text *out, const char *hardware, const double
                             const double *tokens_per_s, size_t n)
 {
     static const char *const notes[] = {
-        "The best layout of each count of devices, modelled; both axes by doublings.",
-        "Dashed: as if each device did as much as each of the fewest."};
+        "The best layout of each device count, modelled; both axes are logarithmic.",
+        "Dashed: linear scaling from the smallest count."};
     struct points_point *points = calloc(n, sizeof *points);
     struct text title = TEXT_INIT;
     struct points drawing = {.points = points,
@@ -167,7 +166,7 @@ void search_picture_scaling(struct text *out, const char *hardware, const double
     if (points && !title.failed) {
         drawing.title = text_get(&title);
         drawing.x = doublings_of("devices", devices[0], devices[n - 1]);
-        drawing.y = doublings_of("tokens a second", tokens_per_s[0],
+        drawing.y = doublings_of("tokens/s", tokens_per_s[0],
                                  fmax(most, tokens_per_s[0] * devices[n - 1] / devices[0]));
         points_draw_svg(&drawing, out);
     } else {

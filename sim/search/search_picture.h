@@ -9,10 +9,10 @@
 
 #include "search/outcome.h"
 
-/* Steps against memory, of what was planned; at least one plan fits. */
+/* Step time against memory of the planned layouts; at least one plan fits. */
 void search_picture_front(struct text *out, const struct search_outcome *outcome);
 
-/* Tokens a second of the best layouts against devices, both rising; n is at least 1. */
+/* Tokens a second of the best layouts against the number of devices, both ascending; n >= 1. */
 void search_picture_scaling(struct text *out, const char *hardware, const double *devices,
                             const double *tokens_per_s, size_t n);
 

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "base/wrap.h"
+#include "report/figures.h"
 #include "report/modelled.h"
 #include "report/para.h"
 #include "report/table.h"
@@ -46,14 +47,14 @@ static void add_layout(struct table *table, const struct layout *layout)
     text_fini(&words);
 }
 
-static void add_seconds(struct table *table, double seconds)
+static void add_figure(struct table *table, enum figure_id id, const struct modelled_figures *f)
 {
-    table_add(table, "%s", units_print_seconds(seconds).text);
-}
+    struct text cell = TEXT_INIT;
 
-static void add_bytes(struct table *table, double bytes)
-{
-    table_add(table, "%s", units_print_bytes((uint128)bytes).text);
+    figure_add_modelled(&cell, id, f);
+    table_add(table, "%s", text_get(&cell));
+    table->failed |= cell.failed;
+    text_fini(&cell);
 }
 
 /* ---- the answer ---- */
@@ -64,16 +65,15 @@ static void print_error(struct text *out, const struct search_outcome *r)
     size_t nties = outcome_count_ties(r);
 
     if (r->measured)
-        text_addf(out, "; expect to be off by %.1f %%\n", 100 * r->error);
+        text_addf(out, "; expected error %.1f %%\n", 100 * r->error);
     else
         text_addf(out,
-                  ";\n              no such step of this cluster was measured: expect to be off "
-                  "by %.0f %%, the largest error of clusters that were, or more\n",
+                  ";\n"
+                  "              not validated on this cluster; on validated clusters errors "
+                  "reached %.0f %%\n",
                   100 * r->error);
     if (r->search->within_s == 0 && nties > 0)
-        text_addf(
-            out, "  tie         with %zu of the others below: the model does not tell them apart\n",
-            nties);
+        text_addf(out, "  tie         within the model's error of %zu layouts below\n", nties);
 }
 
 /* Add words behind a heading, and free them. */
@@ -92,8 +92,7 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     struct text words = TEXT_INIT;
 
     if (s->within_s > 0)
-        text_addf(out, "least memory  of steps that take no longer than %s\n",
-                  units_print_seconds(s->within_s).text);
+        text_addf(out, "least memory  of steps within %s\n", units_print_seconds(s->within_s).text);
     text_add(out, "best          ");
     space_tell(&words, layout_of(s, winner));
     add_wrapped(out, &words);
@@ -102,21 +101,22 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     text_add_char(out, '\n');
     text_addf(out, "  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
               units_print_seconds(f->step_s).text, s->subject->space.devices,
-              s->subject->hardware->name, 100 * f->mfu);
+              s->subject->hardware->name, 100 * f->mfu_causal_half);
     print_error(out, r);
-    text_addf(out, "  memory      %s of %s, the runtime's own included\n",
+    text_addf(out, "  memory      %s of %s, including the runtime's\n",
               units_print_bytes((uint128)f->memory_bytes).text,
               units_print_bytes((uint128)s->subject->hardware->memory_bytes).text);
     if (s->subject->margin > 0)
-        text_addf(out,
-                  "  margin      %.0f %% of a device's %s: fragments are not counted; another\n"
-                  "              limit by --memory\n",
-                  100 * s->subject->margin,
-                  units_print_bytes((uint128)s->subject->cluster->memory_bytes).text);
+        text_addf(
+            out,
+            "  margin      %.0f %% of a device's %s for fragmentation, which is not modelled;\n"
+            "              --memory sets another limit\n",
+            100 * s->subject->margin,
+            units_print_bytes((uint128)s->subject->cluster.memory_bytes).text);
     else
         modelled_print_full(out, s->subject->hardware, f->memory_bytes);
     if (r->own_step_s > 0)
-        text_addf(out, "  before      %s a step of the scenario as it stands, %.2f times as long\n",
+        text_addf(out, "  before      %s a step of the scenario itself, %.2f times as long\n",
                   units_print_seconds(r->own_step_s).text, r->own_step_s / f->step_s);
 }
 
@@ -144,7 +144,7 @@ static void add_second(struct text *line, const struct search_outcome *r,
         text_addf(line, "%.1f %% shorter than the second, ", 100 * shorter);
     space_print(line, layout_of(s, best_of(s, 1)));
     if (s->within_s == 0 && shorter >= 0.0005 && outcome_ties(r, 1))
-        text_add(line, ", so a tie: the model errs by more");
+        text_add(line, ", a tie within the model's error");
 }
 
 /* Compare the parts of the best layout's step with the runner-up's. */
@@ -177,7 +177,7 @@ static void print_extent(struct text *out, const struct search *s)
 
     space_tell_extent(&searched, &unsearched, &s->subject->space);
     if (s->subject->filter.system)
-        text_addf(&searched, "; what %s can say", s->subject->filter.system);
+        text_addf(&searched, "; layouts %s can express", s->subject->filter.system);
     text_add(out, "  searched    ");
     add_wrapped(out, &searched);
     text_add(out, "  not         ");
@@ -192,14 +192,19 @@ static void print_proof(struct text *out, const struct search_outcome *r)
 
     switch (outcome_proof(r)) {
     case PROOF_OF_ALL:
-        text_addf(&line, "exact over %zu layouts: no other of these is better than the best %zu",
+        text_addf(&line, "exact over %zu layouts: no other is better than the best %zu",
                   s->nlayouts, shown(r));
         break;
     case PROOF_OF_FIRST:
-        text_addf(&line, "exact over %zu layouts: none of these is better; those below it may be",
+        text_addf(&line,
+                  "exact over %zu layouts: none is better; the order below the best is not exact",
                   s->nlayouts);
         break;
     case PROOF_OPEN:
+        if (s->proven <= 0) {
+            text_addf(&line, "not begun: another of the %zu layouts may be better", s->nlayouts);
+            break;
+        }
         text_addf(&line, "not finished: the best of %zu layouts is at most %.1f %% %s than this",
                   s->nlayouts, 100 * fmax(0, 1 - s->proven / first),
                   s->within_s > 0 ? "smaller" : "shorter");
@@ -242,6 +247,11 @@ static struct text *name_rows(struct text *common, const struct search_outcome *
     return names;
 }
 
+static const enum figure_id top_figures[] = {FIGURE_MODELLED_STEP, FIGURE_MODELLED_MFU_CAUSAL_HALF,
+                                             FIGURE_MODELLED_MEMORY, FIGURE_MODELLED_EXPOSED,
+                                             FIGURE_MODELLED_WAITING};
+#define NTOP_FIGURES (sizeof top_figures / sizeof top_figures[0])
+
 static void add_row(struct table *table, const struct search_outcome *r, size_t k,
                     const struct text *name)
 {
@@ -251,11 +261,8 @@ static void add_row(struct table *table, const struct search_outcome *r, size_t 
     table_add(table, "%zu", k + 1);
     table_add(table, "%s", name->length > 0 ? text_get(name) : "the best");
     table->failed |= name->failed;
-    add_seconds(table, f->step_s);
-    table_add(table, "%.1f %%", 100 * f->mfu);
-    add_bytes(table, f->memory_bytes);
-    add_seconds(table, f->exposed_s);
-    add_seconds(table, f->bubble_s);
+    for (size_t c = 0; c < NTOP_FIGURES; c++)
+        add_figure(table, top_figures[c], f);
     same = outcome_same(r, k);
     if (same < k)
         table_add(table, "the same as %zu", same + 1);
@@ -269,13 +276,15 @@ static void print_top(struct text *out, size_t columns, const struct search_outc
     struct table table;
 
     table_init(&table, "rlrrrRRl");
-    for (const char *const *c = (const char *const[]){"", "layout", "step", "MFU", "memory",
-                                                      "exposed", "waiting", "", NULL};
-         *c; c++)
-        table_add(&table, "%s", *c);
+    table_heads(&table, "|layout");
+    for (size_t c = 0; c < NTOP_FIGURES; c++)
+        table_add(&table, "%s", figure_table[top_figures[c]].title);
+    table_add(&table, "%s", "");
     for (size_t k = 0; names && k < shown(r); k++)
         add_row(&table, r, k, &names[k]);
-    text_addf(out, "\ntop           of what was planned%s\n",
+    text_addf(out,
+              "\n"
+              "top           of the planned layouts%s\n",
               r->search->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
     if (common.length > 0 && shown(r) > 1)
         text_addf(out, "  all have    %s\n", text_get(&common));
@@ -297,21 +306,20 @@ static void print_front(struct text *out, size_t columns, const struct search_ou
 
     out->failed |= !ranks;
     table_init(&table, "rrl");
-    table_add(&table, "memory");
-    table_add(&table, "step");
-    table_add(&table, "layout");
+    table_heads(&table, "memory|step|layout");
     for (size_t k = 0; k < n && k < FRONT_MAX; k++) {
         const struct search_plan *plan = best_of(s, ranks[k]);
 
-        add_bytes(&table, plan->plan.figures.memory_bytes);
-        add_seconds(&table, plan->plan.figures.step_s);
+        add_figure(&table, FIGURE_MODELLED_MEMORY, &plan->plan.figures);
+        add_figure(&table, FIGURE_MODELLED_STEP, &plan->plan.figures);
         add_layout(&table, layout_of(s, plan));
     }
     free(ranks);
     text_add(out, s->within_s > 0
-                      ? "\nshorter steps of what was planned, the least memory for these\n"
-                      : "\nless memory   of what was planned, the shortest step with so "
-                        "much of it\n");
+                      ? "\n"
+                        "shorter steps of the planned layouts, with the least memory for each\n"
+                      : "\n"
+                        "less memory   of the planned layouts, with the shortest step for each\n");
     table_print_within(&table, 0, columns, out);
     table_fini(&table);
 }
@@ -343,16 +351,15 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
             table_add(&table, "%s", "");
             continue;
         }
-        if (s->within_s > 0)
-            add_bytes(&table, plan->plan.figures.memory_bytes);
-        else
-            add_seconds(&table, plan->plan.figures.step_s);
+        add_figure(&table, s->within_s > 0 ? FIGURE_MODELLED_MEMORY : FIGURE_MODELLED_STEP,
+                   &plan->plan.figures);
         table_add(&table, "%+.1f %%%s",
                   100 * (search_goal_of(s, &plan->plan) / search_goal_of(s, &winner->plan) - 1),
                   s->within_s > 0 && plan->plan.figures.step_s > s->within_s ? ", too slow" : "");
     }
     if (table.ncells > 0) {
-        text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
+        text_add(out, "\n"
+                      "neighbours    the best layout with one choice changed\n");
         table_print(&table, 0, out);
     }
     table_fini(&table);
@@ -399,7 +406,7 @@ static void add_family_plan(struct text *line, const struct search_outcome *r, u
 static void add_rule(struct text *line, const struct family *f)
 {
     if (f->undivided)
-        text_addf(line, "none: %s is %" PRId64 ", no multiple of %s %" PRId64, f->undivided,
+        text_addf(line, "none: %s is %" PRId64 ", not a multiple of %s %" PRId64, f->undivided,
                   f->whole, f->by, f->parts);
     else if (f->range)
         text_addf(line, "none: tried only if --range names %s", f->range);
@@ -427,7 +434,7 @@ static void add_family(struct text *line, const struct search_outcome *r, const 
             text = units_print_bytes((uint128)s->items[f->item].bound_bytes);
         else
             text = units_print_seconds(s->items[f->item].bound_s);
-        text_addf(line, "none found so far; none is below %s", text.text);
+        text_addf(line, "none found so far; the lower bound is %s", text.text);
         break;
     case FAMILY_REFUSED:
         text_add(line, s->within_s > 0 ? "none is as short" : "all are refused");
@@ -441,7 +448,8 @@ static void add_family(struct text *line, const struct search_outcome *r, const 
 static void print_families(struct text *out, const struct search_outcome *r)
 {
     if (r->families.n > 0)
-        text_add(out, "\nwhy not       the best layout of each other kind\n");
+        text_add(out, "\n"
+                      "why not       the best layout of each other family\n");
     for (size_t k = 0; k < r->families.n; k++) {
         struct text line = TEXT_INIT;
 
@@ -473,13 +481,13 @@ static void add_case(struct table *table, const struct sensitivity_case *c,
         return;
     }
     add_layout(table, &c->layout);
-    add_seconds(table, c->figures.step_s);
+    add_figure(table, FIGURE_MODELLED_STEP, &c->figures);
     if (is_same(&c->layout, before))
         table_add(table, "%s", "stays the best");
     else if (c->before_s > 0)
-        table_add(table, "today's best: %+.1f %%", 100 * (c->before_s / c->figures.step_s - 1));
+        table_add(table, "the best layout: %+.1f %%", 100 * (c->before_s / c->figures.step_s - 1));
     else
-        table_add(table, "%s", "today's best is none here");
+        table_add(table, "%s", "the best layout is not possible on this cluster");
 }
 
 static void print_sensitivity(struct text *out, size_t columns, const struct search_outcome *r)
@@ -490,10 +498,7 @@ static void print_sensitivity(struct text *out, size_t columns, const struct sea
     if (!r->sensitivity)
         return;
     table_init(&table, "lrlrl");
-    for (const char *const *c =
-             (const char *const[]){"", "devices", "the best there", "step", "", NULL};
-         *c; c++)
-        table_add(&table, "%s", *c);
+    table_heads(&table, "|devices|the best there|step|");
     for (size_t k = 0; k < r->sensitivity->n; k++)
         add_case(&table, &r->sensitivity->cases[k], before);
     text_add(out, "\nsensitivity   the search again on a worse cluster\n");
@@ -510,7 +515,7 @@ static void print_done(struct text *out, const struct search *s)
               "  bounds      in %s: %zu from their own pieces, %zu of these by their timetables\n"
               "  pieces      %zu in %s\n"
               "  plans       %zu in %s\n"
-              "  left out    %zu that are surely too big, %zu refused\n",
+              "  left out    %zu too big by a lower bound, %zu refused\n",
               s->nlayouts, units_print_seconds(seconds).text,
               seconds > 0 ? (double)s->nlayouts / seconds : 0,
               units_print_seconds(s->bounds_s).text, s->nlevels[SEARCH_LAYERS],
@@ -518,32 +523,34 @@ static void print_done(struct text *out, const struct search *s)
               s->nplans, units_print_seconds(s->plans_s).text, s->ntoo_big, s->refusals.n);
     if (s->within_s > 0)
         text_addf(out, "  too slow    %zu\n", s->ntoo_slow);
-    if (s->refusals.n > 0)
-        text_addf(out, "  refused     most because: %s\n", refusals_commonest(&s->refusals));
+    for (size_t i = 0; i < REFUSALS_TOLD && s->refusals.reasons[i].n > 0; i++)
+        text_addf(out, "%s%zu: %s\n", i == 0 ? "  refused     " : "              ",
+                  s->refusals.reasons[i].n, s->refusals.reasons[i].why);
 }
 
 /* Say why no layout is best. */
 static void print_none(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
-    const char *why = refusals_commonest(&s->refusals);
+    const char *why = s->refusals.reasons[0].why;
+    size_t nlayouts = s->nlayouts + s->nunsaid;
 
-    if (s->subject->filter.system && s->refusals.n == s->nlayouts)
-        text_addf(out, "best          none: %s can say none of %zu layouts: %s\n",
-                  s->subject->filter.system, s->nlayouts, why);
-    else if (s->refusals.n > 0 && s->ntoo_big + s->ntoo_slow == 0)
+    if (s->subject->filter.system && s->refusals.n == nlayouts)
+        text_addf(out, "best          none: %s can express none of %zu layouts: %s\n",
+                  s->subject->filter.system, nlayouts, why);
+    else if (s->refusals.n > 0 && s->ntoo_big + s->ntoo_slow == 0 && !r->cut_short)
         text_addf(out,
                   "best          none: %zu of %zu layouts are refused, most because:\n"
                   "              %s\n",
-                  s->refusals.n, s->nlayouts, why);
+                  s->refusals.n, nlayouts, why);
     else if (!r->cut_short)
         text_add(out,
-                 "best          none: no layout that was planned fits; try more --devices, or a\n"
-                 "              smaller batch.size\n");
+                 "best          none: no planned layout fits; try more --devices, or a smaller\n"
+                 "              batch.size\n");
     else if (r->search->nplans == 0)
         text_addf(out, "best          none: %s before any layout was planned\n", r->cut_short);
     else
-        text_addf(out, "best          none: %s, and of %zu layouts planned by then none fits\n",
+        text_addf(out, "best          none: %s, and none of %zu planned layouts fits\n",
                   r->cut_short, r->search->nplans);
 }
 
@@ -555,12 +562,11 @@ void search_report_text(struct text *out, size_t columns, const struct search_ou
         print_none(&lines, report);
     } else {
         if (report->cut_short)
-            text_addf(&lines,
-                      "cut short     %s: the best so far, of %zu layouts that were planned\n",
+            text_addf(&lines, "incomplete    %s: the best of %zu layouts planned so far\n",
                       report->cut_short, report->search->nplans);
         else if (report->unlooked)
             text_addf(&lines,
-                      "cut short     %s: all layouts were searched, but not all neighbours and\n"
+                      "incomplete    %s: all layouts were searched, but not all neighbours and\n"
                       "              families of the best\n",
                       report->unlooked);
         print_winner(&lines, report);

@@ -1,5 +1,5 @@
-/* search/sensitivity.h - searches once more on a somewhat worse cluster: links 10 % slower, half
- * the memory, a node less.
+/* search/sensitivity.h - repeats the search on somewhat worse clusters: links 10 % slower, half the
+ * memory, a node less.
  *
  * Each case is a search of its own.  For the last case nodes are taken away until there is a layout
  * for the remaining devices.

@@ -19,18 +19,20 @@
 #include "trial/variant.h"
 
 #define BATCH_MAX (INT64_C(1) << 20)
-#define GAIN 0.02 /* of tokens a second, for which more prompts are taken in at once */
+#define GAIN 0.02  /* of tokens a second, for which more prompts are taken in at once */
 #define HALVINGS 4 /* of a doubling: a sixteenth is left */
 
+/* The search on one mesh, by one thread. */
 struct finder {
-    struct serving_search *out;
-    struct text text; /* the scenario as text */
+    struct serving_search *out; /* of this mesh */
+    const struct text *text;    /* the scenario as text */
+    size_t *nplanned;           /* on all meshes, for progress */
     struct shd_error *err;
-    int64_t sizes[SHD_MESH_AXES_MAX]; /* of the mesh's axes */
-    struct text mesh;                 /* "dp=2, tp=4" */
-    struct serving_layout prompt;     /* of this mesh: a prefill of a prompt of each group ... */
-    bool takes_prompts;               /* ... which fits, if it was asked for */
-    double rate;                      /* of this mesh: tokens a second of the batch before */
+    const int64_t *sizes;         /* of the mesh's axes */
+    struct text mesh;             /* "dp=2, tp=4" */
+    struct serving_layout prompt; /* a prefill of one prompt per group ... */
+    bool takes_prompts;           /* ... which was asked for, and fits */
+    double rate;                  /* tokens a second with the previous batch size */
 };
 
 /* ---- one plan ---- */
@@ -63,6 +65,18 @@ static void read_plan(struct serving_layout *out, const struct variant *v)
         .bound = serving.bound.word};
 }
 
+static void tell_planned(const struct finder *f)
+{
+    const struct serving_wants *wants = &f->out->wants;
+
+#pragma omp critical
+    {
+        ++*f->nplanned;
+        if (wants->progress)
+            wants->progress(wants->arg, *f->nplanned);
+    }
+}
+
 static int plan_ask(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
                     struct variant_ask *ask)
 {
@@ -78,8 +92,7 @@ static int plan_ask(enum variant_outcome *outcome, struct serving_layout *out, s
     } else {
         read_plan(out, &v);
         s->nplans++;
-        if (s->wants.progress)
-            s->wants.progress(s->wants.arg, s->nplans);
+        tell_planned(f);
     }
     variant_fini(&v);
     return SHD_OK;
@@ -98,7 +111,7 @@ static const struct serving_layout *find_known(const struct finder *f, int64_t b
 
 static struct variant_ask ask_of(const struct finder *f)
 {
-    return (struct variant_ask){.name = "<layout>", .text = &f->text, .margin = true};
+    return (struct variant_ask){.name = "<layout>", .text = f->text, .margin = true};
 }
 
 static int plan(enum variant_outcome *outcome, struct serving_layout *out, struct finder *f,
@@ -250,7 +263,7 @@ static int plan_batch(enum variant_outcome *outcome, bool *within, struct finder
 
 static bool is_stopped(const struct finder *f)
 {
-    return f->out->wants.stop && *f->out->wants.stop;
+    return f->out->wants.stop && __atomic_load_n(f->out->wants.stop, __ATOMIC_RELAXED);
 }
 
 /* Between a batch that is within the limits and one that is not, halve to a sixteenth. */
@@ -306,22 +319,90 @@ static int plan_mesh(struct finder *f)
                : status;
 }
 
-/* Every way to make `devices` of the axes from `axis` on. */
-static int plan_meshes(struct finder *f, size_t axis, int64_t devices)
-{
-    size_t last = f->out->trial->scenario->nmesh - 1;
-    int status = SHD_OK;
+/* ---- all meshes ---- */
 
-    if (axis == last) {
-        f->sizes[axis] = devices;
-        return plan_mesh(f);
+struct meshes {
+    int64_t (*sizes)[SHD_MESH_AXES_MAX];
+    size_t n, naxes;
+};
+
+/* List every way to make `devices` of the axes from `axis` on, after those in `sizes`. */
+static bool list_meshes(struct meshes *out, int64_t sizes[SHD_MESH_AXES_MAX], size_t axis,
+                        int64_t devices)
+{
+    bool good = true;
+
+    if (axis + 1 == out->naxes) {
+        sizes[axis] = devices;
+        good = array_make_room(&out->sizes, out->n, sizeof *out->sizes);
+        if (good)
+            memcpy(out->sizes[out->n++], sizes, sizeof *out->sizes);
+        return good;
     }
-    for (int64_t size = 1; size <= devices && status == SHD_OK; size++) {
+    for (int64_t size = 1; size <= devices && good; size++) {
         if (devices % size != 0)
             continue;
-        f->sizes[axis] = size;
-        status = plan_meshes(f, axis + 1, devices / size);
+        sizes[axis] = size;
+        good = list_meshes(out, sizes, axis + 1, devices / size);
     }
+    return good;
+}
+
+/* Take over what was found on a mesh, which is then empty. */
+static int join(struct serving_search *out, struct serving_search *mesh)
+{
+    for (size_t i = 0; i < mesh->nlayouts; i++) {
+        if (!array_make_room(&out->layouts, out->nlayouts, sizeof *out->layouts))
+            return SHD_ENOMEM;
+        out->layouts[out->nlayouts++] = mesh->layouts[i];
+        mesh->layouts[i].mesh = NULL;
+    }
+    out->nwithin += mesh->nwithin;
+    out->nmeshes += mesh->nmeshes;
+    out->nrefused += mesh->nrefused;
+    out->nlarge += mesh->nlarge;
+    out->nplans += mesh->nplans;
+    refusals_join(&out->refusals, &mesh->refusals);
+    return SHD_OK;
+}
+
+/* Search on each mesh, and keep what was found in the order of the meshes. */
+static int plan_meshes(struct serving_search *out, const struct meshes *meshes,
+                       const struct text *text, struct shd_error *err)
+{
+    struct serving_search *found = calloc(meshes->n, sizeof *found);
+    struct shd_error *errors = calloc(meshes->n, sizeof *errors);
+    int status = found && errors ? SHD_OK : SHD_ENOMEM;
+    size_t nplanned = 0;
+
+#pragma omp parallel for schedule(dynamic, 1) num_threads(out->wants.nthreads)
+    for (size_t i = 0; i < (status == SHD_OK ? meshes->n : 0); i++) {
+        struct finder f = {.out = &found[i],
+                           .text = text,
+                           .nplanned = &nplanned,
+                           .err = &errors[i],
+                           .sizes = meshes->sizes[i],
+                           .mesh = TEXT_INIT};
+
+        found[i] = (struct serving_search){.trial = out->trial, .wants = out->wants};
+        errors[i].status = SHD_OK;
+        if (!is_stopped(&f) && plan_mesh(&f) != SHD_OK && errors[i].status == SHD_OK)
+            errors[i].status = SHD_ENOMEM;
+        text_fini(&f.mesh);
+    }
+    for (size_t i = 0; found && errors && i < meshes->n; i++) {
+        if (status == SHD_OK && errors[i].status != SHD_OK) {
+            *err = errors[i];
+            status = errors[i].status;
+        }
+        if (status == SHD_OK && join(out, &found[i]) != SHD_OK)
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for layouts");
+        serving_search_fini(&found[i]);
+    }
+    if (!found || !errors)
+        shd_error_set(err, SHD_ENOMEM, "no memory for meshes");
+    free(found);
+    free(errors);
     return status;
 }
 
@@ -361,26 +442,29 @@ static void mark_frontier(struct serving_search *s)
 int serving_search_run(struct serving_search *out, const struct trial *trial,
                        const struct serving_wants *wants, struct shd_error *err)
 {
-    struct finder f = {.out = out, .text = TEXT_INIT, .mesh = TEXT_INIT, .err = err};
+    struct meshes meshes = {.naxes = trial->scenario->nmesh};
+    int64_t sizes[SHD_MESH_AXES_MAX] = {0};
+    struct text text = TEXT_INIT;
     int64_t devices = wants->devices > 0 ? wants->devices : shd_mesh_size(trial->mesh);
     int status;
 
     *out = (struct serving_search){.trial = trial, .wants = *wants, .batch_max = BATCH_MAX};
     if (!trial->scenario->step.decode)
         return shd_error_set(err, SHD_EINVAL,
-                             "a search for serving is of a decode; expected step: "
-                             "[decode]");
+                             "--serve searches decode steps; expected step: [decode]");
     if (!trial->hardware)
-        return shd_error_set(err, SHD_EINVAL,
-                             "how long a token takes is told for a cluster; "
-                             "expected hardware, such as -s hardware=h100");
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "the time per token needs a cluster; expected hardware, e.g. -s hardware=h100");
     if (trial->scenario->nmesh == 0)
-        return shd_error_set(err, SHD_EINVAL, "a mesh of no axes has one layout; expected axes");
-    scenario_print(trial->scenario, &f.text);
-    status = f.text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory to plan layouts")
-                           : plan_meshes(&f, 0, devices);
-    text_fini(&f.text);
-    text_fini(&f.mesh);
+        return shd_error_set(err, SHD_EINVAL,
+                             "a mesh without axes has only one layout; expected axes");
+    scenario_print(trial->scenario, &text);
+    status = text.failed || !list_meshes(&meshes, sizes, 0, devices)
+                 ? shd_error_set(err, SHD_ENOMEM, "no memory to plan layouts")
+                 : plan_meshes(out, &meshes, &text, err);
+    free(meshes.sizes);
+    text_fini(&text);
     out->over = !wants->stop || !*wants->stop;
     if (status != SHD_OK)
         return status;

@@ -1,11 +1,12 @@
-/* search/serving.h - the layouts of a step of serving on a number of devices: every mesh of the
- * scenario's axes, and with each every batch by doublings while it fits, and then halves to where
- * it no longer does or tokens take too long.
+/* search/serving.h - the layouts of a serving step on a number of devices: every mesh of the
+ * scenario's axes.  For each mesh the batch is doubled while it fits and tokens are fast enough,
+ * then bisected between the last such batch and the next.
  *
- * They are few, and all are planned, as the scenario with other values.  Of a layout's prompts: a
- * prefill of one sequence for each group of devices that shares them, on the same mesh.
+ * The layouts are few, and all are planned, as the scenario with other values.  Prompts of a layout
+ * are priced by a prefill of one sequence per group of devices, on the same mesh.
  *
- * Thread class: owned by one thread.
+ * Thread class: owned by one thread; a search runs threads of its own, and its result does not
+ * depend on how many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,53 +16,56 @@
 #include "search/refusals.h"
 #include "trial/trial.h"
 
-/* What devices do: a decode; the prefill, whose step is the first token; or both, so that prompts of
- * those that are answered are taken in beside tokens. */
+/* The work of the devices: decode; prefill, whose step makes the first token; or both, with
+ * prefills of new requests mixed into the decode of running ones. */
 enum serving_use { SERVING_DECODE, SERVING_PREFILL, SERVING_BOTH, SERVING_NUSES };
 
 struct serving_wants {
     int64_t devices;       /* 0: the mesh's number */
-    double ttft_s, tpot_s; /* most seconds to the first token, and of each other one; 0: any */
+    double ttft_s, tpot_s; /* limits on TTFT and on TPOT, in seconds; 0: none */
     enum serving_use use;
-    int64_t answer;        /* for both steps: tokens of an answer, from 2 */
-    /* Searches of the same trial and devices for one step, whose plans are not made again; NULL:
-     * none are known. */
+    int64_t answer; /* SERVING_BOTH: tokens of an answer, at least 2 */
+    /* Earlier searches of the same trial and devices for one kind of step, whose plans are reused;
+     * NULL: none. */
     const struct serving_search *decodes, *prefills;
-    const int *stop;       /* ends the search when set */
-    void (*progress)(void *arg, size_t nplanned);
+    int nthreads;                                 /* at least 1 */
+    const int *stop;                              /* ends the search when set */
+    void (*progress)(void *arg, size_t nplanned); /* called by one thread at a time */
     void *arg;
 };
 
 struct serving_layout {
-    char *mesh; /* "dp=2, tp=4" */
+    char *mesh;            /* "dp=2, tp=4" */
     int64_t batch, groups; /* of devices that share sequences */
     double token_s, tokens_per_s, device_tokens_per_s;
-    double attention_s; /* the part of token_s in attention */
-    /* Of a step that takes a prompt of each group in beside the tokens, which makes its first
-     * token; negative: not asked for, or prompts do not fit. */
+    double attention_s; /* of token_s, in attention */
+    /* Of a decode step mixed with the prefill of one prompt per group, which makes the prompt's
+     * first token; negative: not asked for, or prompts do not fit. */
     double prompt_s;
-    double mean_s;       /* of a token, with the prompts that are taken in beside; else token_s */
-    double memory_bytes; /* of a device, the runtime's own included */
+    double mean_s;       /* mean time of a token, mixed-in prefills included; else token_s */
+    double memory_bytes; /* of a device, with the runtime's own memory */
     uint128 cache_bytes; /* of a device */
     const char *bound;   /* "memory" */
-    bool within;         /* fits, and keeps to both times */
-    bool best_of_user;   /* none within the limits has as short a token and more tokens a second */
+    bool within;         /* fits, and keeps both limits */
+    bool
+        best_of_user; /* on the Pareto front of token time and tokens a second, within the limits */
 };
 
 struct serving_search {
     const struct trial *trial; /* not owned */
     struct serving_wants wants;
-    struct serving_layout *layouts; /* those that fit: the most tokens a second and device first */
+    struct serving_layout
+        *layouts; /* layouts that fit, the most tokens a second per device first */
     size_t nlayouts, nwithin;
-    size_t nmeshes, nrefused; /* meshes in all, and meshes on which the model cannot be laid out */
-    struct refusals refusals; /* why the latter cannot */
-    int64_t batch_max;        /* the most sequences that are tried */
-    size_t nlarge;            /* meshes on which batch_max fit, so that more may */
-    size_t nplans;            /* steps planned, those that do not fit and prefills included */
+    size_t nmeshes, nrefused; /* all meshes, and meshes that the model cannot be sharded over */
+    struct refusals refusals; /* reasons of the refused meshes */
+    int64_t batch_max;        /* largest batch that is tried, in sequences */
+    size_t nlarge;            /* meshes on which batch_max sequences fit, and more might */
+    size_t nplans;            /* steps planned, including prefills and steps that do not fit */
     bool over;                /* not stopped */
 };
 
-/* Search for a trial of a decode on a cluster.  SHD_EINVAL: it is none; SHD_ENOMEM.  End with
+/* Search for a trial, which must be a decode on a cluster, else SHD_EINVAL.  SHD_ENOMEM.  End with
  * serving_search_fini() either way. */
 SHD_MUST_CHECK int serving_search_run(struct serving_search *out, const struct trial *trial,
                                       const struct serving_wants *wants, struct shd_error *err);

@@ -68,7 +68,7 @@ static int search_all(struct serving_apart *a, struct shd_error *err)
 
 /* ---- pairs ---- */
 
-/* What a device holds of one sequence. */
+/* Bytes of one sequence's KV cache on a device. */
 static double bytes_of_sequence(const struct serving_layout *l)
 {
     return (double)l->cache_bytes * (double)l->groups / (double)l->batch;
@@ -240,10 +240,10 @@ int serving_apart_run(struct serving_apart *out, const struct trial *trial,
         out->wants.devices = shd_mesh_size(trial->mesh);
     if (!s->step.decode || s->decode.tokens < 2)
         return shd_error_set(err, SHD_EINVAL,
-                             "devices are shared out for answers of several tokens; expected step: "
-                             "[decode] and decode.tokens, from 2");
+                             "--apart needs outputs of several tokens; expected step: [decode] and "
+                             "decode.tokens of at least 2");
     if (scenario_kept_tokens(s) < 1)
-        return shd_error_set(err, SHD_EINVAL, "a decode behind no prompt; expected batch.seq");
+        return shd_error_set(err, SHD_EINVAL, "the decode has no prompt; expected batch.seq");
     out->searches = calloc(SERVING_NUSES * NSIZES, sizeof *out->searches);
     status = out->searches ? search_all(out, err)
                            : shd_error_set(err, SHD_ENOMEM, "no memory for layouts");

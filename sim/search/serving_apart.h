@@ -8,8 +8,8 @@
  * through them).  A kept prompt travels behind its prefill: a decode's device receives what it
  * holds of it from a device of the prefill.
  *
- * Beside it, the same devices with both steps on each: some steps then take in a prompt beside the
- * tokens, of one request for each that is answered.
+ * For comparison, the same devices with both steps on each: some decode steps are then mixed with the
+ * prefill of a prompt, one for each request that is answered.
  *
  * Replicas have 1, 2, 4, .. devices; their layouts are those of search/serving.h.
  *
@@ -29,10 +29,10 @@ struct serving_pool {
 };
 
 struct serving_split {
-    struct serving_pool prefill, decode; /* both steps on each device: no replica of a prefill */
-    double first_s; /* to the first token: the prefill, and the way of what is kept ... */
-    double sent_s;  /* ... which is this of it */
-    double token_s; /* of each other token on average */
+    struct serving_pool prefill, decode; /* both steps on the same devices: no prefill replicas */
+    double first_s; /* TTFT: the prefill, and the transfer of the KV cache ... */
+    double sent_s;  /* ... of which the transfer takes this */
+    double token_s; /* TPOT: of each further token, on average */
     double requests_per_s, tokens_per_s, device_tokens_per_s;
 };
 
@@ -40,23 +40,23 @@ struct serving_apart {
     const struct trial *trial; /* not owned */
     struct serving_wants wants;
     int64_t tokens;                  /* of an answer */
-    struct serving_search *searches; /* of each size, of decodes and then of prefills */
+    struct serving_search *searches; /* for each replica size: of decodes, then of prefills */
     size_t nsearches, nplans;
-    struct serving_split *splits; /* within the limits, of each decode the best: the most tokens
+    struct serving_split *splits; /* within the limits, the best for each decode: the most tokens
                                      first */
     size_t nsplits;
-    struct serving_split together; /* the best; no replica of a decode: none is within the limits */
+    struct serving_split together; /* the best; no decode replicas: none is within the limits */
     bool over;                     /* not stopped */
 };
 
-/* Search for a trial of a decode on a cluster.  SHD_EINVAL: it is none, or its answers have one
- * token; SHD_ENOMEM.  End with serving_apart_fini() either way. */
+/* Search for a trial, which must be a decode on a cluster with answers of several tokens, else
+ * SHD_EINVAL.  SHD_ENOMEM.  End with serving_apart_fini() either way. */
 SHD_MUST_CHECK int serving_apart_run(struct serving_apart *out, const struct trial *trial,
                                      const struct serving_wants *wants, struct shd_error *err);
 void serving_apart_fini(struct serving_apart *apart);
 
-/* What was found: for people, with at most `ntop` rows, on a screen of `columns`; and an object of
- * schema shardsim.search-serving-apart/1. */
+/* Print the result: as text of at most `ntop` rows for a terminal of `columns` columns; and as an
+ * object of schema shardsim.search-serving-apart/1. */
 void serving_apart_text(struct text *out, const struct serving_apart *apart, size_t ntop,
                         size_t columns);
 void serving_apart_json(struct text *out, const struct serving_apart *apart);

@@ -9,6 +9,7 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "hardware/margin.h"
+#include "report/figures.h"
 #include "report/para.h"
 #include "report/table.h"
 #include "search/serving_apart.h"
@@ -25,12 +26,10 @@ static void add_pool(struct text *line, const struct serving_pool *pool)
 
 static void add_figures(struct text *line, const struct serving_split *s)
 {
-    text_addf(
-        line,
-        ": %.0f tokens a second, %.1f of each device; the first token takes %s and each other "
-        "one %s",
-        s->tokens_per_s, s->device_tokens_per_s, units_print_seconds(s->first_s).text,
-        units_print_seconds(s->token_s).text);
+    text_addf(line,
+              ": %.0f tokens/s, %.1f per device; time to first token %s, time per output token %s",
+              s->tokens_per_s, s->device_tokens_per_s, units_print_seconds(s->first_s).text,
+              units_print_seconds(s->token_s).text);
 }
 
 static void print_apart(struct text *out, const struct serving_apart *a)
@@ -39,16 +38,16 @@ static void print_apart(struct text *out, const struct serving_apart *a)
     struct text line = TEXT_INIT;
 
     if (a->nsplits == 0) {
-        text_add(&line, "none: no two layouts fit, and keep to the times");
+        text_add(&line, "none: no pair of layouts fits and meets the time limits");
         para_print_titled(out, 0, VALUE_COLUMN, "apart", &line);
         return;
     }
     add_pool(&line, &best->prefill);
-    text_addf(&line, " prompt%s take prompts in, and ", best->prefill.layout.batch == 1 ? "" : "s");
+    text_addf(&line, " prompt%s for prefill, and ", best->prefill.layout.batch == 1 ? "" : "s");
     add_pool(&line, &best->decode);
-    text_addf(&line, " sequence%s make tokens", best->decode.layout.batch == 1 ? "" : "s");
+    text_addf(&line, " sequence%s for decode", best->decode.layout.batch == 1 ? "" : "s");
     add_figures(&line, best);
-    text_addf(&line, "; what is kept of a prompt is sent in %s",
+    text_addf(&line, "; the KV cache of a prompt is sent in %s",
               units_print_seconds(best->sent_s).text);
     para_print_titled(out, 0, VALUE_COLUMN, "apart", &line);
 }
@@ -58,12 +57,12 @@ static void print_together(struct text *out, const struct serving_apart *a)
     struct text line = TEXT_INIT;
 
     if (a->together.decode.replicas == 0) {
-        text_add(&line, "none: no layout fits both steps, and keeps to the times");
+        text_add(&line, "none: no layout fits both steps and meets the time limits");
     } else {
         add_pool(&line, &a->together.decode);
-        text_addf(&line, " sequence%s do both", a->together.decode.layout.batch == 1 ? "" : "s");
+        text_addf(&line, " sequence%s for both", a->together.decode.layout.batch == 1 ? "" : "s");
         add_figures(&line, &a->together);
-        text_add(&line, " on average, prompts that are taken in beside tokens included");
+        text_add(&line, " on average, including interleaved prefill steps");
     }
     para_print_titled(out, 0, VALUE_COLUMN, "together", &line);
 }
@@ -76,14 +75,13 @@ static void print_verdict(struct text *out, const struct serving_apart *a)
 
     if (!(apart > 0) || !(together > 0))
         return;
-    text_addf(
-        &line,
-        "%s, by %.0f %%, and a token takes %s apart, %s together; requests that come unevenly "
-        "wait in queues, which this does not count: 'shardsim serve' does",
-        apart > together ? "apart makes more" : "together makes more",
-        100 * (apart > together ? apart / together - 1 : together / apart - 1),
-        units_print_seconds(a->splits[0].token_s).text,
-        units_print_seconds(a->together.token_s).text);
+    text_addf(&line,
+              "%s, by %.0f %%; time per output token is %s apart, %s together. Queueing is not "
+              "modelled here: use 'shardsim serve'",
+              apart > together ? "disaggregated is faster" : "colocated is faster",
+              100 * (apart > together ? apart / together - 1 : together / apart - 1),
+              units_print_seconds(a->splits[0].token_s).text,
+              units_print_seconds(a->together.token_s).text);
     para_print_titled(out, 0, VALUE_COLUMN, "verdict", &line);
 }
 
@@ -162,10 +160,11 @@ static void write_split(struct json_out *out, const struct serving_split *s)
     write_pool(out, "decode", &s->decode);
     json_out_key_double(out, "first_token_seconds", s->first_s);
     json_out_key_double(out, "sent_seconds", s->sent_s);
-    json_out_key_double(out, "token_seconds", s->token_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_TOKEN), s->token_s);
     json_out_key_double(out, "requests_per_second", s->requests_per_s);
-    json_out_key_double(out, "tokens_per_second", s->tokens_per_s);
-    json_out_key_double(out, "tokens_per_second_per_device", s->device_tokens_per_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_TOKENS), s->tokens_per_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_DEVICE_TOKENS),
+                        s->device_tokens_per_s);
     json_out_end_object(out);
 }
 

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "draw/points.h"
 #include "hardware/margin.h"
+#include "report/figures.h"
 #include "report/para.h"
 #include "report/table.h"
 
@@ -38,26 +39,26 @@ static void print_best(struct text *out, const struct serving_search *s)
 
     add_limits(&limits, &s->wants);
     if (s->nwithin == 0) {
-        text_addf(&line, "none: of %zu layouts that fit in memory not one has%s", s->nlayouts,
+        text_addf(&line, "none: none of the %zu layouts that fit in memory has%s", s->nlayouts,
                   limits.length ? text_get(&limits) : " any");
         para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
         text_drop(out, &limits);
         return;
     }
     text_addf(&line,
-              "%s with %" PRId64 " sequences: %s tokens a second, %s of each device; a token "
-              "takes %s, bound by %s",
+              "%s with %" PRId64
+              " sequences: %s tokens/s, %s per device; %s per token, bound by %s",
               best->mesh, best->batch, units_print_number(best->tokens_per_s, 0).text,
               units_print_number(best->device_tokens_per_s, 1).text,
               units_print_seconds(best->token_s).text, best->bound);
     if (best->prompt_s >= 0)
         text_addf(&line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
-    text_add(&line, ". Taking prompts in is not counted in tokens a second: --apart counts it");
+    text_add(&line, ". Prefill is not counted in tokens/s; --apart counts it");
     para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
     text_drop(out, &limits);
 }
 
-/* What was looked at, and what was not. */
+/* Print how many layouts were planned, and which were left out. */
 static void print_counts(struct text *out, const struct serving_search *s)
 {
     struct text line = TEXT_INIT, limits = TEXT_INIT;
@@ -72,11 +73,10 @@ static void print_counts(struct text *out, const struct serving_search *s)
         text_add(&line, text_get(&limits));
         text_drop(&line, &limits);
     }
-    text_addf(
-        &line,
-        "; on each of %zu meshes batches were doubled, and then halved to a sixteenth below the "
-        "limits, in %zu plans",
-        s->nmeshes - s->nrefused, s->nplans);
+    text_addf(&line,
+              "; on each of %zu meshes the batch was doubled, then bisected to a sixteenth of the "
+              "limit, in %zu plans",
+              s->nmeshes - s->nrefused, s->nplans);
     if (s->nlarge > 0)
         text_addf(&line, "; more than %" PRId64 " sequences are not tried, and may fit on %zu",
                   s->batch_max, s->nlarge);
@@ -85,8 +85,9 @@ static void print_counts(struct text *out, const struct serving_search *s)
     para_print_titled(out, 0, VALUE_COLUMN, "of", &line);
     if (s->nrefused == 0)
         return;
-    text_addf(&line, "%zu mesh%s that the model cannot have: %s", s->nrefused,
-              s->nrefused == 1 ? "" : "es", refusals_commonest(&s->refusals));
+    text_addf(&line, "%zu mesh%s not possible for the model", s->nrefused,
+              s->nrefused == 1 ? "" : "es");
+    refusals_tell(&line, &s->refusals);
     para_print_titled(out, 0, VALUE_COLUMN, "without", &line);
 }
 
@@ -118,8 +119,9 @@ static void print_rows(struct text *out, const struct serving_search *s, size_t 
     if (told > 0) {
         text_add(out, "\n");
         table_print(&table, 0, out);
-        text_addf(out, "\n/device, /user: tokens a second; *: no other has a shorter token and as "
-                       "many\n  tokens\n");
+        text_addf(out,
+                  "\n"
+                  "/device, /user: tokens/s; *: Pareto-optimal in time per token and tokens/s\n");
     }
     table_fini(&table);
 }
@@ -138,18 +140,15 @@ static void write_layout(struct json_out *out, const struct serving_layout *l)
     json_out_begin_object(out);
     json_out_key_string(out, "mesh", l->mesh);
     json_out_key_int(out, "batch", l->batch);
-    json_out_key_double(out, "token_seconds", l->token_s);
-    json_out_key_double(out, "tokens_per_second", l->tokens_per_s);
-    json_out_key_double(out, "tokens_per_second_per_device", l->device_tokens_per_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_TOKEN), l->token_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_TOKENS), l->tokens_per_s);
+    json_out_key_double(out, figure_short_key(FIGURE_MODELLED_DEVICE_TOKENS),
+                        l->device_tokens_per_s);
     json_out_key_double(out, "tokens_per_second_per_user", 1 / l->token_s);
-    json_out_key(out, "first_token_seconds");
-    if (l->prompt_s >= 0)
-        json_out_double(out, l->prompt_s);
-    else
-        json_out_null(out);
-    json_out_key_uint(out, "memory_bytes", (uint128)l->memory_bytes);
-    json_out_key_uint(out, "cache_bytes_most", l->cache_bytes);
-    json_out_key_string(out, "bound_by", l->bound);
+    json_out_key_double(out, "first_token_seconds", l->prompt_s >= 0 ? l->prompt_s : NAN);
+    json_out_key_uint(out, figure_short_key(FIGURE_MODELLED_MEMORY), (uint128)l->memory_bytes);
+    json_out_key_uint(out, figure_short_key(FIGURE_CACHE_MOST), l->cache_bytes);
+    json_out_key_string(out, figure_short_key(FIGURE_MODELLED_BOUND), l->bound);
     json_out_key_bool(out, "within", l->within);
     json_out_key_bool(out, "frontier", l->best_of_user);
     json_out_end_object(out);
@@ -184,8 +183,7 @@ static void draw(struct text *out, const struct serving_search *s, struct points
                  struct text *names)
 {
     static const char *const notes[] = {
-        "Every layout that fits and is within the limits, modelled. On the line: no other has more "
-        "of both."};
+        "Every layout that fits and meets the limits, modelled. On the line: Pareto-optimal."};
     struct points drawing = {.points = points, .npoints = s->nwithin, .notes = notes, .nnotes = 1};
     struct text title = TEXT_INIT;
     double most_x = 0, most_y = 0;
@@ -203,8 +201,8 @@ static void draw(struct text *out, const struct serving_search *s, struct points
     }
     text_addf(&title, "Serving on %s", s->trial->hardware->name);
     drawing.title = text_get(&title);
-    drawing.x = (struct points_axis){.what = "tokens a second of a user", .high = 1.1 * most_x};
-    drawing.y = (struct points_axis){.what = "tokens a second of a device", .high = 1.1 * most_y};
+    drawing.x = (struct points_axis){.what = "tokens/s per user", .high = 1.1 * most_x};
+    drawing.y = (struct points_axis){.what = "tokens/s per device", .high = 1.1 * most_y};
     points_draw_svg(&drawing, out);
     text_drop(out, &title);
 }

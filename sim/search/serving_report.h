@@ -1,4 +1,4 @@
-/* search/serving_report.h - what a search for serving found: for people, for programs, and as a
+/* search/serving_report.h - the result of a search of serving layouts: as text, as JSON, and as a
  * picture.
  *
  * Thread class: pure functions.
@@ -10,13 +10,13 @@
 
 #include "search/serving.h"
 
-/* The best layout in words, and at most `ntop` in a table, those of the frontier among them. */
+/* The best layout in words, and a table of at most `ntop` layouts, including the Pareto front. */
 void serving_report_text(struct text *out, const struct serving_search *search, size_t ntop);
 
 /* An object of schema shardsim.search-serving/1. */
 void serving_report_json(struct text *out, const struct serving_search *search);
 
-/* Tokens a second of a device against those of a user; at least one layout is within the limits. */
+/* Tokens a second per device against those per user; at least one layout is within the limits. */
 void serving_report_picture(struct text *out, const struct serving_search *search);
 
 #endif /* SEARCH_SERVING_REPORT_H */

@@ -95,8 +95,7 @@ int serving_scenario_print_split(struct text *out, const struct trial *trial,
 {
     int status;
 
-    text_add(out,
-             "# Devices of their own for prompts and for tokens; each strategy is a replica.\n");
+    text_add(out, "# Separate prefill and decode devices; each strategy is a replica.\n");
     print_replicas(out, "prefill", &split->prefill);
     print_replicas(out, "decode", &split->decode);
     status = serving_scenario_print(out, trial, &split->decode.layout, err);

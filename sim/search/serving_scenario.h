@@ -14,7 +14,7 @@
 /* Set the mesh, as serving_layout has it, and the batch; for a prefill also the step. */
 void serving_ask(struct variant_ask *ask, const char *mesh, int64_t batch, bool prefill);
 
-/* The same for a prefill of prompts of `tokens` tokens, whatever a server keeps at most. */
+/* Like serving_ask(), for a prefill of prompts of `tokens` tokens, without a limit on kept tokens. */
 void serving_ask_prompts(struct variant_ask *ask, const char *mesh, int64_t batch, int64_t tokens);
 
 /* Print the scenario of a trial with the mesh and the batch of a layout of its decode. */
@@ -22,8 +22,8 @@ SHD_MUST_CHECK int serving_scenario_print(struct text *out, const struct trial *
                                           const struct serving_layout *layout,
                                           struct shd_error *err);
 
-/* The same of devices that are shared out: a strategy for a replica of the prefill, and one for a
- * replica of the decode; how many there are of each is in a comment. */
+/* Print the scenario of a disaggregated layout: one strategy for a prefill replica and one for a
+ * decode replica; a comment has the number of each. */
 SHD_MUST_CHECK int serving_scenario_print_split(struct text *out, const struct trial *trial,
                                                 const struct serving_split *split,
                                                 struct shd_error *err);

@@ -40,16 +40,16 @@ static int check_alike(const struct scenario *scenario, struct shd_error *err)
 
     if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->group > 1 || r->every > 1 || r->first > 0))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search is of layers that are recomputed alike; expected no "
+                             "search needs equal recomputation of all layers; expected no "
                              "recompute.group, every or first");
     if (scenario->pipeline.weighed)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search splits layers evenly or as given; expected pipeline.layers "
-                             "null, or how many each stage has");
+                             "search splits layers evenly or as given; expected pipeline.layers "
+                             "null, or a list of layers per stage");
     return SHD_OK;
 }
 
-/* Layers whose products take as many flops as the head's, rounded. */
+/* Flops of the LM head in units of the flops of a layer's matmuls, rounded. */
 static int64_t head_layers(const struct scenario_model *m)
 {
     int64_t kv_heads = m->kv_heads > 0 ? m->kv_heads : m->heads;
@@ -69,12 +69,12 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
     if (!is_decoder(m->kind))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search is of a model of kind transformer, gpt2, llama3, mixtral, "
+                             "search supports models of kind transformer, gpt2, llama3, mixtral, "
                              "deepseek or decoder, not %s",
                              scenario_kind_name(m->kind));
     if (!scenario->step.update)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search is of a whole step: [forward, backward, update]");
+                             "search supports whole steps only: [forward, backward, update]");
     if (check_alike(scenario, err) != SHD_OK)
         return err->status;
     *out = (struct space){.devices = devices,
@@ -118,7 +118,7 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
     long value;
 
     if (length == 0 || length >= sizeof copy)
-        return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", space_choice_name(choice));
+        return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value", space_choice_name(choice));
     memcpy(copy, text, length);
     copy[length] = '\0';
     for (int32_t i = 0; (word = space_word(choice, i)); i++) {
@@ -131,8 +131,8 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
             text_addf(&known, "%s%s", i ? ", " : "", word);
     }
     if (space_word(choice, 0)) {
-        shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", space_choice_name(choice),
-                      copy, text_get(&known));
+        shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s",
+                      space_choice_name(choice), copy, text_get(&known));
         text_fini(&known);
         return SHD_ENOTFOUND;
     }
@@ -159,9 +159,8 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
         return shd_error_set(
             err, SHD_ENOTFOUND,
             "'%.30s' is not a choice; expected tp, pp, cp, dp, ep, virtual, "
-            "schedule, split, microbatch, recompute, sp, zero, shards, order, method or "
-            "products, then = "
-            "and a value",
+            "schedule, split, microbatch, recompute, sp, zero, shards, order, method, "
+            "products or fold, then = and a value",
             text);
     value++;
     status = parse_value(&range.least, range.choice, value,
@@ -170,9 +169,9 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
     if (status == SHD_OK && dots)
         status = parse_value(&range.most, range.choice, dots + 2, strlen(dots + 2), err);
     if (status == SHD_OK && range.most < range.least)
-        status =
-            shd_error_set(err, SHD_EINVAL, "'%.60s' holds nothing: %" PRId32 " is above %" PRId32,
-                          text, range.least, range.most);
+        status = shd_error_set(err, SHD_EINVAL,
+                               "'%.60s' is an empty range: %" PRId32 " is above %" PRId32, text,
+                               range.least, range.most);
     if (status == SHD_OK)
         *out = range;
     return status;
@@ -262,15 +261,31 @@ int32_t space_next_order(const struct space *space, const struct layout *layout,
     return -1;
 }
 
+/* ---- experts ---- */
+
+/* Devices of the axes besides the replicas' that experts are sharded over. */
+static int32_t folded_devices(const struct layout *layout)
+{
+    const int32_t *v = layout->value;
+
+    return (v[SPACE_FOLD] & SPACE_FOLD_CP ? v[SPACE_CP] : 1) *
+           (v[SPACE_FOLD] & SPACE_FOLD_TP ? v[SPACE_TP] : 1);
+}
+
+int32_t space_expert_replicas(const struct layout *layout)
+{
+    return layout->value[SPACE_EP] / folded_devices(layout);
+}
+
 /* ---- ZeRO ---- */
 
-/* Whether the replicas that ZeRO shards over are axes of the mesh.  With ep above 1 the axes are
- * the replicas that hold a layer's experts together, and the groups of these.  ZeRO shards over
+/* Whether the replicas that ZeRO shards over are axes of the mesh.  Where replicas hold a layer's
+ * experts together the axes are these replicas, and the groups of these.  ZeRO shards over
  * both axes or over the groups alone; over the former alone, which leaves experts whole, only if
- * shards is ranged.  With ep of 1 any part of the replicas can be an axis. */
+ * shards is ranged.  Elsewhere any part of the replicas can be an axis. */
 static bool are_axes(const struct space *space, const struct layout *layout, int32_t shards)
 {
-    int32_t dp = layout->value[SPACE_DP], ep = layout->value[SPACE_EP];
+    int32_t dp = layout->value[SPACE_DP], ep = space_expert_replicas(layout);
 
     return ep == 1 || shards == dp || shards == dp / ep ||
            (shards == ep && space_is_ranged(space, SPACE_SHARDS));
@@ -281,8 +296,7 @@ static bool can_shard(const struct space *space, const struct layout *layout, in
 {
     int32_t dp = layout->value[SPACE_DP];
 
-    return shards > dp ? layout->value[SPACE_EP] == 1
-                       : dp % shards == 0 && are_axes(space, layout, shards);
+    return shards > dp || (dp % shards == 0 && are_axes(space, layout, shards));
 }
 
 /* The next number of devices that ZeRO may shard over, below `shards`; 0: none. */
@@ -381,6 +395,7 @@ static void list_activations(struct list *list, struct layout *layout)
         for (int32_t sp = 0; sp <= 1; sp++) {
             if (!space_tries(s, SPACE_RECOMPUTE, r) || !space_allows(s, SPACE_SP, sp) ||
                 (r == SPACE_GIVEN && !s->names_recompute) ||
+                (!sp && layout->value[SPACE_FOLD] & SPACE_FOLD_TP) ||
                 (sp && (tp == 1 || s->seq % (tp * (cp > 1 ? 2 * cp : 1)) != 0)))
                 continue;
             layout->value[SPACE_RECOMPUTE] = r;
@@ -490,20 +505,37 @@ static void list_microbatches(struct list *list, struct layout *layout)
     }
 }
 
-/* Experts are sharded over replicas, each expert whole. */
-static void list_experts(struct list *list, struct layout *layout)
+/* Experts are sharded over replicas and the folded axes. */
+static void list_replicas_of_experts(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
-    int32_t dp = layout->value[SPACE_DP];
+    int32_t dp = layout->value[SPACE_DP], folded = folded_devices(layout);
 
-    for (int32_t ep = 1; ep <= dp; ep++) {
-        if (dp % ep != 0 || s->experts % ep != 0 || (s->experts == 0 && ep > 1) ||
+    for (int32_t replicas = 1; replicas <= dp; replicas++) {
+        int32_t ep = replicas * folded;
+
+        if (dp % replicas != 0 || s->experts % ep != 0 || (s->experts == 0 && ep > 1) ||
             !space_allows(s, SPACE_EP, ep))
             continue;
         layout->value[SPACE_EP] = ep;
         list->nmembers = space_members(s, layout);
         list_microbatches(list, layout);
     }
+}
+
+/* An axis of one device is not folded.  One of context parallelism always is: else its devices
+ * would each do the expert work of all of them. */
+static void list_experts(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+
+    for (int32_t fold = 0; fold < (s->experts > 0 ? SPACE_NFOLDS : 1); fold++)
+        if (space_allows(s, SPACE_FOLD, fold) &&
+            (s->experts == 0 || (layout->value[SPACE_CP] > 1) == ((fold & SPACE_FOLD_CP) > 0)) &&
+            (layout->value[SPACE_TP] > 1 || !(fold & SPACE_FOLD_TP))) {
+            layout->value[SPACE_FOLD] = fold;
+            list_replicas_of_experts(list, layout);
+        }
 }
 
 static bool cuts_sequence(const struct space *s, int64_t cp)
@@ -690,8 +722,8 @@ int32_t space_inner(const struct layout *layout)
 {
     const int32_t *v = layout->value;
 
-    if (v[SPACE_EP] > 1)
-        return v[SPACE_EP];
+    if (space_expert_replicas(layout) > 1)
+        return space_expert_replicas(layout);
     return v[SPACE_ZERO] > 0 && v[SPACE_SHARDS] < v[SPACE_DP] ? v[SPACE_SHARDS] : 1;
 }
 
@@ -702,7 +734,7 @@ enum space_zero_axes space_zero_axes(const struct layout *layout)
 
     if (shards > layout->value[SPACE_DP])
         return SPACE_ZERO_CONTEXT;
-    if (layout->value[SPACE_EP] == 1)
+    if (space_expert_replicas(layout) == 1)
         return inner > 1 ? SPACE_ZERO_INNER : SPACE_ZERO_OUTER;
     if (shards == outer) /* also of equal sizes: then the outer axis shards experts, too */
         return SPACE_ZERO_OUTER;

@@ -1,12 +1,12 @@
 /* search/space.h - all layouts of a model's step over a number of devices.
  *
- * A layout is one value for each choice; the choices are rows of a table (space_choices.c), with the words
- * that people use for their values. dp follows from tp, pp and cp: the devices that they leave.
+ * A layout is one value for each choice; the choices are rows of a table (space_choices.c), with the
+ * usual names of their values. dp follows from tp, pp and cp: the devices that they leave.
  * Ranges keep a choice to some values or forbid some.
  *
- * The replicas' axis may be two axes of the mesh: neighbouring replicas hold a layer's experts
- * together (ep), or the parts that ZeRO shards (shards), and the groups of such neighbours do the
- * same (space_inner()).
+ * dp may be two axes of the mesh.  Along the inner axis, neighbouring replicas hold a layer's experts
+ * together (ep), or ZeRO's shards (shards); along the outer axis, groups of these neighbours are
+ * replicas of each other (space_inner()).
  *
  * Layouts are ordered by the loops that list them; the order is the same on every machine and
  * breaks ties between equally good layouts.
@@ -34,7 +34,7 @@ enum space_choice {
     SPACE_PP,
     SPACE_CP,
     SPACE_DP, /* devices left by tp, pp and cp; can be ranged, too */
-    SPACE_EP, /* divides dp */
+    SPACE_EP, /* expert parallelism: replicas times the axes of SPACE_FOLD */
     SPACE_VIRTUAL,
     SPACE_SCHEDULE, /* number among the searched schedules of timetable_schedules[] */
     SPACE_SPLIT,
@@ -45,7 +45,8 @@ enum space_choice {
     SPACE_SHARDS, /* devices that ZeRO shards over: divides dp, or dp x cp; 1 without ZeRO */
     SPACE_ORDER,
     SPACE_METHOD,   /* of context parallelism */
-    SPACE_PRODUCTS, /* how their operands are rounded */
+    SPACE_PRODUCTS, /* how the operands of matmuls are rounded (FP8 ...) */
+    SPACE_FOLD,     /* axes besides the replicas' that experts are sharded over */
     SPACE_NCHOICES
 };
 
@@ -54,6 +55,10 @@ enum space_choice {
 enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_SPLIT_LIGHT, SPACE_NSPLITS };
 
 enum space_method { SPACE_RING, SPACE_ALL_TO_ALL, SPACE_NMETHODS };
+
+/* Bits of SPACE_FOLD.  Experts folded over tp are whole; others are sharded over tp by their widths.  Megatron
+ * Core calls this parallel folding (arXiv 2504.14960). */
+enum space_fold { SPACE_FOLD_CP = 1, SPACE_FOLD_TP = 2, SPACE_NFOLDS = 4 };
 
 /* Values by choice.  The microbatch is the number of sequences that a replica processes at a time;
  * the order is a number for space_order(). */
@@ -84,7 +89,7 @@ struct space {
                                    `every`-th */
     int64_t expert_dim, shared_dim; /* widths; shared_dim 0: no shared expert */
     bool names_recompute;           /* the scenario names values to recompute */
-    int64_t head_layers; /* layers whose products take as many flops as the head's, rounded */
+    int64_t head_layers; /* flops of the LM head in units of a layer's matmuls, rounded */
     size_t nstages;                 /* stages that the scenario lists layers for; 0: none */
     const int64_t *stage_layers;    /* not owned */
     struct space_range ranges[SPACE_RANGES_MAX];
@@ -100,8 +105,8 @@ SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario
 SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, bool forbids,
                                      struct shd_error *err);
 
-/* Layouts that differ only in ZeRO's stage, in what it shards over, and in the order of the mesh's
- * axes: as many as nine of ten in a space differ from another in these alone. */
+/* Layouts that differ only in ZeRO's stage, in the devices that ZeRO shards over, and in the order of
+ * the mesh's axes.  Up to nine of ten layouts of a space differ from another in these alone. */
 struct space_set {
     struct layout layout; /* without these choices */
     uint32_t nmembers;    /* at least 1 */
@@ -122,7 +127,7 @@ SHD_MUST_CHECK int space_list_members(struct layout **out, uint32_t *n, const st
 SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
                               struct shd_error *err);
 
-/* A count of the model, the batch or the devices that axes of a layout must divide. */
+/* A count (of the model, the batch or the devices) that axes of a layout must divide. */
 struct space_division {
     const char *what; /* as a scenario names it */
     int64_t whole, parts;
@@ -141,7 +146,7 @@ bool space_allows(const struct space *space, enum space_choice choice, int64_t v
 /* Whether a range keeps a choice to some values. */
 bool space_is_ranged(const struct space *space, enum space_choice choice);
 
-/* Whether values that are words are tried: rare ones only if their choice has a range. */
+/* Whether a search tries a value that is a word: rare values only if their choice has a range. */
 bool space_tries(const struct space *space, enum space_choice choice, int32_t value);
 
 /* Whether the ranges allow all values of a layout. */
@@ -165,7 +170,7 @@ int64_t space_microbatches(const struct space *space, const struct layout *layou
  * head counted as `head_layers` layers of the last stage. */
 int64_t space_light(const struct space *space, int64_t nstages, int64_t stage);
 
-/* How many of the first n layers have experts; n in a model without experts. */
+/* Number of the first n layers that have experts; n in a model without experts. */
 int64_t space_usual(const struct space *space, int64_t n);
 
 /* Whether all layers are alike. */
@@ -178,11 +183,15 @@ const struct timetable_schedule *space_schedule(const struct layout *layout);
 const struct timetable_schedule *space_schedule_of(int32_t value);
 struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout);
 
+/* Replicas among the devices that hold a layer's experts together; 1: experts are sharded over no
+ * replicas. */
+int32_t space_expert_replicas(const struct layout *layout);
+
 /* Size of the mesh axis inside dp: the replicas that hold a layer's experts together, else the
  * replicas that hold ZeRO's parts together if there are several groups of them, else 1. */
 int32_t space_inner(const struct layout *layout);
 
-/* Which of dp and the axis inside it ZeRO shards over, or dp and cp; experts, which the inner axis
+/* Which of dp and the axis inside it ZeRO shards over, or both and cp; experts, which the inner axis
  * shards already, are sharded by the outer axis alone. */
 enum space_zero_axes { SPACE_ZERO_OUTER, SPACE_ZERO_INNER, SPACE_ZERO_BOTH, SPACE_ZERO_CONTEXT };
 
@@ -194,19 +203,19 @@ int64_t space_stride(const struct layout *layout, enum space_choice axis);
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
 
-/* What stands before a choice's number in space_print(); NULL: its values are words. */
+/* Prefix of a choice's number in space_print(), "t" of "t8"; NULL: the values are words. */
 const char *space_choice_letter(enum space_choice choice);
 
-/* Whether the schedule is the one that its number of stages implies. */
+/* Whether the schedule is the default for the layout's number of stages per rank. */
 bool space_is_implied(const struct layout *layout);
 
 /* The word of a value; NULL: past the last word, or the values are numbers. */
 const char *space_word(enum space_choice choice, int32_t value);
 
-/* Append what a search of the space is of, and what it is not of. */
+/* Append the choices that a search of the space covers, and those that it does not. */
 void space_tell_extent(struct text *searched, struct text *unsearched, const struct space *space);
 
-/* A value as people write it. */
+/* A value as text: its word, or its number. */
 void space_print_value(struct text *out, enum space_choice choice, int32_t value);
 
 /* A layout in the field's words: "t8 p16 d32 v6 mb1 Interleaved1F1B ...". */

@@ -12,6 +12,7 @@ static const char *const split_words[] = {"even", "given", "light", NULL};
 static const char *const method_words[] = {"ring", "all-to-all", NULL};
 static const char *const products_words[] = {"given", "tensorwise", "rowwise", "blockwise",
                                              "mxfp8", "nvfp4",      NULL};
+static const char *const fold_words[] = {"none", "cp", "tp", "cp-tp", NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
 static const char *const order_words[] = {
     "pp-dp-cp-tp", "pp-dp-tp-cp", "pp-cp-dp-tp", "pp-cp-tp-dp", "pp-tp-dp-cp",
@@ -40,23 +41,25 @@ static const struct {
     const char *const *words; /* of values; NULL: numbers, except for the schedule */
     const char *help;
 } choices[SPACE_NCHOICES] = {
-    [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are sharded"},
-    [SPACE_PP] = {"pp", "p", NULL, "ranks of a pipeline"},
+    [SPACE_TP] = {"tp", "t", NULL,
+                  "tensor parallelism: attention heads and MLP widths are sharded"},
+    [SPACE_PP] = {"pp", "p", NULL, "pipeline ranks"},
     [SPACE_CP] = {"cp", "c", NULL, "context parallelism: the sequence is sharded, zigzag"},
-    [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
-    [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
-    [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
+    [SPACE_DP] = {"dp", "d", NULL, "data-parallel replicas, which shard the batch"},
+    [SPACE_EP] = {"ep", "e", NULL, "expert parallelism: devices that share the experts of a layer"},
+    [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages per pipeline rank"},
     [SPACE_SCHEDULE] = {"schedule", NULL, NULL, "of the pipeline"},
     [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
-    [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
-    [SPACE_RECOMPUTE] = {"recompute", NULL, NULL, "what the backward phase does again"},
-    [SPACE_SP] = {"sp", NULL, flag_words, "activations between layers are sharded over tp, too"},
+    [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences per microbatch of a replica"},
+    [SPACE_RECOMPUTE] = {"recompute", NULL, NULL, "activation recomputation"},
+    [SPACE_SP] = {"sp", NULL, flag_words,
+                  "sequence parallelism: activations between layers are sharded over tp"},
     [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage"},
-    [SPACE_SHARDS] = {"shards", "/", NULL, "replicas that hold ZeRO's parts together"},
+    [SPACE_SHARDS] = {"shards", "/", NULL, "devices of a ZeRO group"},
     [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
-    [SPACE_METHOD] = {"method", NULL, method_words, "of context parallelism: how keys come"},
-    [SPACE_PRODUCTS] = {"products", NULL, products_words,
-                        "recipe that their operands are rounded by"},
+    [SPACE_METHOD] = {"method", NULL, method_words, "of context parallelism: ring or all-to-all"},
+    [SPACE_PRODUCTS] = {"products", NULL, products_words, "recipe of low-precision matmuls"},
+    [SPACE_FOLD] = {"fold", NULL, fold_words, "axes that expert parallelism takes before replicas"},
 };
 
 const uint8_t *space_order(int32_t order)

@@ -14,8 +14,7 @@
 /* What no range brings into a search. */
 #define NEVER_TRIED                                                                         \
     "recomputation of some layers only, offload, uneven stages other than given or light, " \
-    "experts "                                                                              \
-    "sharded over other devices than tp's and the replicas'"
+    "expert parallelism over a part of tp or cp"
 
 /* Whether the values of a choice are told: those that scenarios alone can give are not. */
 static bool is_told(const struct space *space, enum space_choice choice, int32_t value)
@@ -54,9 +53,10 @@ static bool is_ranged(const struct space *space, enum space_choice choice)
 }
 
 /* Choices whose words are of interest; of flags and orders only that they are chosen. */
-static bool has_names(enum space_choice choice)
+static bool has_names(const struct space *space, enum space_choice choice)
 {
-    return space_word(choice, 0) && choice != SPACE_SP && choice != SPACE_ORDER;
+    return space_word(choice, 0) && choice != SPACE_SP && choice != SPACE_ORDER &&
+           (choice != SPACE_FOLD || space->experts > 0);
 }
 
 void space_tell_extent(struct text *searched, struct text *unsearched, const struct space *space)
@@ -66,7 +66,7 @@ void space_tell_extent(struct text *searched, struct text *unsearched, const str
     for (int c = 0; c < SPACE_NCHOICES; c++) {
         enum space_choice choice = (enum space_choice)c;
 
-        if (has_names(choice))
+        if (has_names(space, choice) || choice == SPACE_FOLD)
             continue;
         text_addf(searched, "%s%s%s", between, space_choice_name(choice),
                   is_ranged(space, choice) ? " in its range" : "");
@@ -77,9 +77,9 @@ void space_tell_extent(struct text *searched, struct text *unsearched, const str
         enum space_choice choice = (enum space_choice)c;
         struct text tried = TEXT_INIT, left = TEXT_INIT;
 
-        if (has_names(choice) && add_words(&tried, space, choice, true) > 0)
+        if (has_names(space, choice) && add_words(&tried, space, choice, true) > 0)
             text_addf(searched, "; %s%s", space_choice_name(choice), text_get(&tried));
-        if (has_names(choice) && add_words(&left, space, choice, false) > 0) {
+        if (has_names(space, choice) && add_words(&left, space, choice, false) > 0) {
             text_addf(unsearched, "%s%s%s", between, space_choice_name(choice), text_get(&left));
             between = "; ";
         }

@@ -65,6 +65,8 @@ void space_print(struct text *out, const struct layout *layout)
         text_addf(out, " %s", space_word(SPACE_METHOD, layout->value[SPACE_METHOD]));
     if (layout->value[SPACE_PRODUCTS])
         text_addf(out, " %s", space_word(SPACE_PRODUCTS, layout->value[SPACE_PRODUCTS]));
+    if (layout->value[SPACE_FOLD])
+        text_addf(out, " fold-%s", space_word(SPACE_FOLD, layout->value[SPACE_FOLD]));
     text_addf(out, " recompute-%s %s", recompute_choice_word(layout->value[SPACE_RECOMPUTE]),
               space_word(SPACE_ORDER, layout->value[SPACE_ORDER]));
 }
@@ -131,21 +133,17 @@ void space_print_key(struct text *out)
         enum space_choice choice;
         const char *is;
     } letters[] = {
-        {SPACE_TP, "devices of tensor parallelism"},
-        {SPACE_PP, "ranks of a pipeline"},
-        {SPACE_CP, "devices of context parallelism"},
-        {SPACE_DP, "data-parallel replicas"},
-        {SPACE_EP, "devices of experts"},
-        {SPACE_VIRTUAL, "stages of a rank"},
+        {SPACE_TP, "devices of tensor parallelism"},     {SPACE_PP, "pipeline ranks"},
+        {SPACE_CP, "devices of context parallelism"},    {SPACE_DP, "data-parallel replicas"},
+        {SPACE_EP, "devices of expert parallelism"},     {SPACE_VIRTUAL, "stages per rank"},
         {SPACE_MICROBATCH, "sequences of a microbatch"},
     };
 
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
         text_addf(out, "%s %s, ", space_choice_letter(letters[i].choice), letters[i].is);
     text_addf(out,
-              "%s ZeRO stage %s devices it is over if not all replicas, sp sequence parallelism; "
-              "last the "
-              "axes, the outermost first",
+              "%s ZeRO stage %s devices of its group if not all replicas, sp sequence parallelism; "
+              "last the mesh axes, outermost first",
               space_choice_letter(SPACE_ZERO), space_choice_letter(SPACE_SHARDS));
 }
 
@@ -176,16 +174,19 @@ void space_tell(struct text *out, const struct layout *layout)
         text_addf(out, "context parallelism over %" PRId32 "%s, ", v[SPACE_CP],
                   v[SPACE_METHOD] == SPACE_RING ? "" : " by all-to-all");
     if (v[SPACE_EP] > 1)
-        text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
+        text_addf(out, "expert parallelism over %" PRId32 "%s%s%s, ", v[SPACE_EP],
+                  v[SPACE_FOLD] ? " folded over " : " replicas",
+                  v[SPACE_FOLD] ? space_word(SPACE_FOLD, v[SPACE_FOLD]) : "",
+                  v[SPACE_FOLD] && space_expert_replicas(layout) > 1 ? " and replicas" : "");
     text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
     tell_zero(out, v);
     text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
               v[SPACE_MICROBATCH] > 1 ? "s" : "",
-              v[SPACE_RECOMPUTE] == SPACE_NONE ? "nothing is recomputed" : "recomputation: ");
+              v[SPACE_RECOMPUTE] == SPACE_NONE ? "no recomputation" : "recomputation: ");
     if (v[SPACE_RECOMPUTE] != SPACE_NONE)
         text_add(out, recompute_choice_word(v[SPACE_RECOMPUTE]));
     if (v[SPACE_SPLIT] == SPACE_SPLIT_LIGHT)
         text_add(out, "; fewer layers beside the head");
     if (v[SPACE_PRODUCTS])
-        text_addf(out, "; products rounded %s", space_word(SPACE_PRODUCTS, v[SPACE_PRODUCTS]));
+        text_addf(out, "; quantized matmuls: %s", space_word(SPACE_PRODUCTS, v[SPACE_PRODUCTS]));
 }

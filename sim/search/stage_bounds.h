@@ -1,9 +1,9 @@
 /* search/stage_bounds.h - lower bounds on the time of each pipeline stage for a microbatch, from
  * the layout's pieces (layout_pieces.h).
  *
- * A rank issues a receive after all its work before the phase.  From then the phase takes its
- * computations, plus the time by which the message exceeds the computations that need not wait for
- * it.  From when the message is sent, the phase takes the message and all computations but these.
+ * A rank issues a receive after all its work before the phase.  Counted from the receive, the phase
+ * takes its computations, plus the time by which the message exceeds the computations that can run
+ * before it arrives.  Counted from the send, it takes the message and all the other computations.
  *
  * Thread class: pure functions.
  *
@@ -61,9 +61,9 @@ struct stages {
 struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
                         bool back);
 
-/* Seconds that the gradients of a microbatch take to be combined between replicas, of `layers`
- * layers and of what precedes or follows all.  Backward phases take no less: each makes them, waits
- * for them and adds them before the next phase begins. */
+/* Seconds to reduce a microbatch's gradients between replicas, of `layers` layers and of what
+ * precedes or follows all.  A backward phase takes no less: it makes, awaits and accumulates these
+ * gradients before the next phase begins. */
 double stages_sent(const struct stages *s, int64_t layers, bool front, bool back);
 
 /* How long a rank with `layers` layers, the first one or not, gathers parameters before the first
@@ -83,10 +83,10 @@ double stages_wait(const struct stages *stages, enum hop_way way, int64_t from, 
 
 /* Seconds of a phase. */
 struct phase {
-    double own_s; /* from when the rank comes to the phase, with its message sent by then */
-    double way_s; /* from when the message that it waits for is sent until the phase sends its
-                     own */
-    double end_s; /* from when the message that it waits for is sent until the phase ends */
+    double own_s; /* from when the rank reaches the phase, if its message was sent by then */
+    double way_s; /* from the send of the awaited message until the phase sends its own
+                     message */
+    double end_s; /* from the send of the awaited message until the phase ends */
 };
 
 struct phases {

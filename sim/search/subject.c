@@ -8,6 +8,7 @@
 
 #include "hardware/margin.h"
 #include "search/attempt.h"
+#include "search/own_layout.h"
 
 /* Print the scenario without the settings that every layout has of its own, because settings are
  * added to these maps and do not replace them. */
@@ -29,19 +30,25 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
 {
     int status;
 
-    *out = (struct subject){.text = TEXT_INIT, .cluster = trial->hardware, .model = &trial->scenario->model};
-    if (!out->cluster)
+    *out = (struct subject){.text = TEXT_INIT, .model = &trial->scenario->model};
+    if (!trial->hardware)
         return shd_error_set(err, SHD_EINVAL,
-                             "the scenario names no cluster; expected 'hardware: NAME', as "
-                             "'shardsim show hardware' lists them");
+                             "the scenario names no cluster; expected 'hardware: NAME' with a "
+                             "NAME from 'shardsim show hardware'");
     if (scenario_offload_option(trial->scenario))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "layouts are not searched for with %s, whose copies the bounds of a "
-                             "search do not know; expected none, or plan the layouts one by one",
+                             "search does not support %s: the bounds do not model its transfers; "
+                             "remove the option, or use 'shardsim plan' for each layout",
                              scenario_offload_option(trial->scenario));
     if (nranges > SPACE_RANGES_MAX)
-        return shd_error_set(err, SHD_ERANGE, "more than %d ranges", SPACE_RANGES_MAX);
+        return shd_error_set(err, SHD_ERANGE, "more than %d --range", SPACE_RANGES_MAX);
     status = space_init(&out->space, trial->scenario, devices, err);
+    if (status != SHD_OK)
+        return status;
+    out->cluster = *trial->hardware;
+    if (out->space.devices != shd_mesh_size(trial->mesh))
+        status =
+            hardware_lay_out(&out->cluster, out->space.devices, trial->scenario->slices, NULL, err);
     if (status != SHD_OK)
         return status;
     for (size_t i = 0; i < nranges; i++)
@@ -49,8 +56,9 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     out->space.nranges = nranges;
     if (filter)
         out->filter = *filter;
-    subject_suppose(out, 1, 1 - hardware_margin(out->cluster));
-    out->margin = hardware_margin(out->cluster);
+    out->has_own = own_layout_find(&out->own, &out->space, trial);
+    subject_suppose(out, 1, 1 - hardware_margin(&out->cluster));
+    out->margin = hardware_margin(&out->cluster);
     print_subject(&out->text, trial->scenario);
     return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
 }
@@ -60,7 +68,7 @@ void subject_suppose(struct subject *subject, double links, double memory)
     subject->links = links;
     subject->memory = memory;
     subject->margin = 0;
-    subject->supposed = *subject->cluster;
+    subject->supposed = subject->cluster;
     hardware_suppose(&subject->supposed, links, memory);
     subject->hardware = &subject->supposed;
 }

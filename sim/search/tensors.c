@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,11 +194,10 @@ static int add_kind(struct tensors *t, const struct trial *trial, uint32_t node,
 
     if (t->nkinds == TENSORS_KINDS_MAX) {
         free(pattern);
-        return shd_error_set(
-            err, SHD_EINVAL,
-            "more than %d kinds of parameters, those that the pattern does not match "
-            "among them; expected fewer layers (model.layers)",
-            TENSORS_KINDS_MAX);
+        return shd_error_set(err, SHD_EINVAL,
+                             "more than %d kinds of parameters, including those that the pattern "
+                             "does not match; expected fewer layers (model.layers)",
+                             TENSORS_KINDS_MAX);
     }
     *kind = (struct tensors_kind){.pattern = pattern, .rank = n->rank, .count = 1};
     t->nkinds++;
@@ -302,8 +302,8 @@ static int count_ways(struct tensors *t, struct shd_error *err)
         n *= (double)t->kinds[k].nspecs;
     if (n > TENSORS_WAYS_MAX)
         return shd_error_set(err, SHD_EINVAL,
-                             "%.3g ways to place these tensors; expected at most %d: name fewer "
-                             "of them, as --tensors=PATTERN",
+                             "%.3g ways to shard these tensors; expected at most %d: select fewer "
+                             "tensors with --tensors=PATTERN",
                              n, TENSORS_WAYS_MAX);
     t->nways = (uint64_t)n;
     return SHD_OK;
@@ -348,6 +348,8 @@ static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct s
         modelled_figures_of(&figures, v.trial.record, 0);
         plan->step_s = figures.step_s;
         plan->peak_bytes = program_peak_bytes(v.trial.program);
+    } else {
+        snprintf(plan->why, sizeof plan->why, "%s", diag_first(&v.errors, ""));
     }
     variant_fini(&v);
     return SHD_OK;
@@ -364,7 +366,8 @@ int tensors_scenario(struct text *out, const struct tensors *t, const struct ten
     if (v.file)
         scenario_print(&v.file->scenarios[0], out);
     else
-        status = shd_error_set(err, v.status, "%s", diag_first(&v.errors, "the way is refused"));
+        status =
+            shd_error_set(err, v.status, "%s", diag_first(&v.errors, "the sharding is refused"));
     variant_fini(&v);
     return out->failed ? no_memory(err) : status;
 }
@@ -386,7 +389,8 @@ static void note(struct tensors *t, const struct tensors_plan *plan)
     t->nplanned++;
     t->nfit += plan->state == VARIANT_FITS;
     t->ntoo_big += plan->state == VARIANT_TOO_BIG;
-    t->nrefused += plan->state == VARIANT_REFUSED;
+    if (plan->state == VARIANT_REFUSED)
+        refusals_add(&t->refusals, 1, plan->why);
     if (plan->state != VARIANT_FITS || (t->found && !is_better(plan, &t->best)))
         return;
     t->best = *plan;
@@ -579,12 +583,12 @@ static int check(const struct trial *trial, struct shd_error *err)
 {
     if (!trial->hardware)
         return shd_error_set(err, SHD_EINVAL,
-                             "the scenario names no cluster; expected 'hardware: NAME', as "
-                             "'shardsim show hardware' lists them");
+                             "the scenario names no cluster; expected 'hardware: NAME' with a "
+                             "NAME from 'shardsim show hardware'");
     if (trial->scenario->pipeline.axis || trial->scenario->context.axis)
-        return shd_error_set(err, SHD_EINVAL,
-                             "the scenario has a pipeline or context parallelism; expected none "
-                             "of them where tensors are searched");
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "--tensors does not support a pipeline or context parallelism; remove it");
     return SHD_OK;
 }
 
@@ -594,8 +598,7 @@ static int set_up(struct tensors *t, const struct trial *trial, const struct ten
     int status = check(trial, err);
 
     t->scenario = trial->scenario;
-    t->memory_bytes =
-        opts->memory_bytes > 0 ? opts->memory_bytes : trial->memory_limit_bytes;
+    t->memory_bytes = opts->memory_bytes > 0 ? opts->memory_bytes : trial->memory_limit_bytes;
     if (status == SHD_OK)
         status = add_axes(t, trial->mesh, err);
     if (status == SHD_OK)

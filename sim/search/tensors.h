@@ -1,15 +1,15 @@
 /* search/tensors.h - finds the best sharding of each tensor of a model: which axes shard which
  * dimension of each parameter, and of the batch.
  *
- * A kind is a parameter of every layer: `layers/0/mlp/up/kernel` and that of layer 1 are sharded
- * alike.  A way gives each kind a spec, any that divides, and the batch some axes; tuples of axes
- * are in the mesh's order.  Activations are placed by the scenario's `placement`, without its
- * constraints.  A way is priced as `shardsim plan` plans its scenario: the step on the cluster, and
- * the peak memory.
+ * A kind is a parameter of every layer: `layers/0/mlp/up/kernel` and `layers/1/mlp/up/kernel` have
+ * the same sharding.  A way assigns each kind a spec whose axes divide it, and the batch some axes;
+ * tuples of axes are in the mesh's order.  Activations are placed by the scenario's `placement`,
+ * without its constraints.  A way is priced as `shardsim plan` plans its scenario: the step on the
+ * cluster, and the peak memory.
  *
- * Ways are enumerated kind by kind.  If the parameters placed so far do not fit with all others
- * sharded as far as they divide, every way with this beginning is left out; all other ways are
- * planned.  So the result is the optimum, whatever the partitioner makes of a way.
+ * Ways are enumerated kind by kind.  If the parameters assigned so far do not fit, even with all
+ * others sharded as far as possible, every way with this beginning is skipped; all other ways are
+ * planned.  So the result is the optimum, however the partitioner places a way.
  *
  * Thread class: owned by one thread; tensors_run() starts its own.
  *
@@ -18,6 +18,7 @@
 #ifndef SEARCH_TENSORS_H
 #define SEARCH_TENSORS_H
 
+#include "search/refusals.h"
 #include "trial/variant.h"
 
 #define TENSORS_KINDS_MAX 64
@@ -37,7 +38,7 @@ struct tensors_kind {
     int64_t shape[GRAPH_RANK_MAX];
     uint32_t count;     /* tensors */
     double bytes;       /* of all its tensors, unsharded */
-    double least_bytes; /* on a device, sharded as far as possible */
+    double least_bytes; /* on a device, at the most sharding possible */
     size_t nspecs;
     struct tensors_spec *specs; /* owned */
 };
@@ -53,6 +54,7 @@ struct tensors_plan {
     uint64_t peak_bytes;
     uint64_t number; /* of the way */
     struct tensors_way way;
+    char why[160]; /* refused */
 };
 
 /* Textbook shardings of the searched tensors. */
@@ -82,7 +84,8 @@ struct tensors {
     size_t nkinds;
     struct tensors_kind kinds[TENSORS_KINDS_MAX];
     uint64_t nways, nplanned; /* ways without a plan do not fit by their parameters alone */
-    uint64_t nfit, ntoo_big, nrefused;
+    uint64_t nfit, ntoo_big;
+    struct refusals refusals;
     bool found, stopped;
     struct tensors_plan best;
     uint32_t ntextbook; /* without TENSORS_BOTH on a mesh with one axis */

@@ -126,14 +126,17 @@ void undivided_tell(struct text *out, const struct space *space)
     struct near near;
 
     if (fault.nfailed == 0 || fault.inside) {
-        text_addf(out, "no layout is left: %s; expected other --range or --forbid",
-                  fault.inside ? "ranges of ep, microbatch, virtual, zero or shards divide nothing"
-                               : "tp, pp, cp and dp cannot be as the ranges ask");
+        text_addf(
+            out, "no layout is left: %s; change --range or --forbid",
+            fault.inside
+                ? "no size is divisible by the ranges of ep, microbatch, virtual, zero or shards"
+                : "the ranges of tp, pp, cp and dp are impossible");
         return;
     }
     near = of_devices ? near_devices(space) : near_parts(d);
     text_addf(
-        out, "no layout divides: %s is %" PRId64 ", no multiple of %s %" PRId64 "; nearest %s: ",
+        out,
+        "no divisible layout: %s is %" PRId64 ", not a multiple of %s %" PRId64 "; nearest %s: ",
         d->what, d->whole, d->by == SPACE_NCHOICES ? "tp x pp x cp" : space_choice_name(d->by),
         d->parts, of_devices ? "--devices with layouts" : "that divide it");
     add_near(out, &near);

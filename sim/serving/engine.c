@@ -416,18 +416,17 @@ int serving_check(const struct serving_setup *s, struct shd_error *err)
 
     if (block > 0 && block % page != 0)
         return shd_error_set(err, SHD_EINVAL,
-                             "pages of %u tokens do not divide the trace's blocks of %u tokens, "
-                             "which prompts share; expected a divisor",
+                             "pages of %u tokens do not divide the trace's prefix blocks of %u "
+                             "tokens; expected a divisor",
                              page, block);
     if (s->draft.tokens >= s->limits.tokens_max)
         return shd_error_set(err, SHD_EINVAL,
-                             "steps of %u tokens are too small to verify the %u that decode.draft "
-                             "proposes behind one; expected more --step-tokens",
+                             "steps of %u tokens cannot verify the %u draft tokens of decode.draft "
+                             "and one more; expected more --step-tokens",
                              s->limits.tokens_max, s->draft.tokens);
     if (s->policy->form_decode && (s->nprefill == 0 || s->nprefill >= s->nreplicas))
         return shd_error_set(err, SHD_EINVAL,
-                             "%s: replicas that prefill hand over to those that decode; expected "
-                             "at least one that does and one that does not",
+                             "%s: expected at least one prefill replica and one decode replica",
                              s->policy->name);
     return SHD_OK;
 }

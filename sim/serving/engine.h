@@ -1,9 +1,9 @@
 /* engine.h - a trace of requests served by replicas of a model under a policy.
  *
- * Time passes in events: steps end, caches have been brought, requests arrive; then every replica
- * that is idle begins its next step.  A request goes to the replica with the fewest requests, the
- * lowest of several.  Nothing is random, and times are whole nanoseconds, so that the same trace
- * gives the same outcome.
+ * Discrete events: steps end, cache transfers end, requests arrive; then every idle replica begins
+ * its next step.  A request goes to the replica with the fewest requests, of several to the one with
+ * the lowest number.  Nothing is random, and times are whole nanoseconds: the same trace always gives
+ * the same outcome.
  *
  * Thread class: owned by one thread.
  *
@@ -16,7 +16,7 @@
 #include "serving/costs.h"
 #include "serving/policy.h"
 
-/* A step of one replica, told to `watch` when the step begins. */
+/* A step of one replica, passed to `watch` when the step begins. */
 struct serving_step {
     uint32_t replica;
     int64_t begin_ns, end_ns;
@@ -38,13 +38,13 @@ struct serving_setup {
      * 0 and 1: each replica begins alone. */
     uint32_t together, prefill_together;
     const struct serving_costs *costs;
-    /* Tokens of all sequences that a replica has room for, and one that only prefills. */
+    /* Capacity of the KV cache of a replica, and of a replica that only prefills, in tokens. */
     uint64_t cache_tokens, prefill_cache_tokens;
-    void (*watch)(void *arg, const struct serving_step *step); /* NULL: nobody looks */
+    void (*watch)(void *arg, const struct serving_step *step); /* NULL: none */
     void *watch_arg;
 };
 
-/* A time between two tokens of a request that do not come together, and how many times it was seen.
+/* A time between two tokens of a request that arrive in different steps, and how often it occurred.
  */
 struct serving_gap {
     int64_t ns;
@@ -52,24 +52,24 @@ struct serving_gap {
 };
 
 struct serving_outcome {
-    uint32_t nserved, nrefused;         /* requests; one that no replica has room for is refused */
-    struct serving_sequence *sequences; /* [request of the trace]; one that was refused has made
-                                           nothing */
+    uint32_t nserved, nrefused;         /* requests; those larger than a cache are refused */
+    struct serving_sequence *sequences; /* [request of the trace]; a refused request has made no
+                                           tokens */
     struct serving_gap *gaps;           /* not sorted */
     uint32_t ngaps;
     int64_t span_ns;             /* from the first arrival to the last event */
     uint64_t ntokens;            /* made */
-    uint64_t nsteps, nsequences; /* steps of all replicas, and sequences in these */
-    uint128 busy_ns;             /* of all replicas' steps */
-    uint128 page_ns;             /* pages in use times how long */
-    uint128 request_ns;          /* requests that had arrived and not ended, times how long */
+    uint64_t nsteps, nsequences; /* steps of all replicas, and the sum of their sequences */
+    uint128 busy_ns;             /* sum of the times of all replicas' steps */
+    uint128 page_ns;             /* integral over time of the pages in use */
+    uint128 request_ns;          /* integral over time of the requests in the system */
     uint64_t npages;             /* of all replicas */
-    double used_most;            /* the largest part of a replica's pages in use at any time */
+    double used_most;            /* largest fraction of a replica's pages ever in use */
     struct serving_counts counts;
 };
 
-/* Whether a setup can be served, for which it needs no costs.  SHD_EINVAL: pages do not divide the
- * blocks of prompts, steps are too small for what a draft proposes, or a pool has no replicas. */
+/* Check a setup; its costs may be missing.  SHD_EINVAL: pages do not divide the blocks of prompts,
+ * steps are too small for a draft's tokens, or a pool has no replicas. */
 SHD_MUST_CHECK int serving_check(const struct serving_setup *setup, struct shd_error *err);
 
 /* Serve the trace.  SHD_ENOMEM; SHD_EINVAL, as serving_check() says.  On success free *out with

@@ -1,5 +1,5 @@
-/* figures.h - what serving a trace comes to: throughput, latencies at percentiles, and how full
- * caches and batches were.
+/* figures.h - figures of a served trace: throughput, percentiles of latencies, and the use of caches
+ * and batches.
  *
  * Thread class: pure functions.
  *
@@ -10,31 +10,31 @@
 
 #include "serving/engine.h"
 
-/* Seconds; the percentile of n values is the smallest that at least so many percent of them do not
- * exceed.  NAN: there are none. */
+/* Seconds.  Percentile p is the smallest value that is not below p percent of the values.  NAN: no
+ * values. */
 struct serving_times {
     double p50, p90, p99, mean;
 };
 
-/* What a request should not exceed; 0: anything is good. */
+/* Latency limits of a request (SLO); 0: no limit. */
 struct serving_goal {
-    int64_t first_ns; /* to the first token */
-    int64_t token_ns; /* a token after the first, on average over a request */
+    int64_t first_ns; /* TTFT: to the first token */
+    int64_t token_ns; /* TPOT: each further token, averaged over a request */
 };
 
-/* Rates and parts are 0 where no request could be served. */
+/* Rates and fractions are 0 if no request could be served. */
 struct serving_figures {
     double span_s;
     double tokens_per_s, requests_per_s;
-    struct serving_times first;   /* from arrival to the first token */
-    struct serving_times queue;   /* of it, until the first step that computes some of the prompt */
-    struct serving_times gap;     /* between two tokens of a request, over all of them */
-    struct serving_times token;   /* a token after the first, on average over a request */
+    struct serving_times first;   /* TTFT: from arrival to the first token */
+    struct serving_times queue;   /* the part of `first` before the prompt's first step */
+    struct serving_times gap;     /* ITL: between successive tokens of a request, over all gaps */
+    struct serving_times token;   /* TPOT: each further token, averaged over a request */
     struct serving_times latency; /* from arrival to the last token */
-    double used_mean, used_most;  /* parts of the pages */
-    double batch;                 /* sequences of a step, on average */
-    double busy;                  /* part of the time in which a replica is in a step */
-    double good;                  /* part of all requests that meet the goal; refused ones do not */
+    double used_mean, used_most;  /* fractions of the pages */
+    double batch;                 /* mean sequences of a step */
+    double busy;                  /* fraction of the time in which a replica is in a step */
+    double good;                  /* fraction of all requests, also refused ones, that meet the goal */
     double good_per_s;
 };
 

@@ -12,19 +12,19 @@
 struct serving_policy {
     const char *name;
     const char *desc; /* one line */
-    /* Choose what the next step of a replica computes: `due` of sequences in its batch.  None: the
+    /* Choose the next step's work: `due` of the sequences in the replica's batch.  Without work, the
      * replica waits for the next event. */
     void (*form)(struct serving_replica *replica);
-    /* The same of replicas that only decode, while those of form() only prefill; NULL: every
+    /* Like form(), for replicas that only decode, while replicas of form() only prefill; NULL: every
      * replica does both. */
     void (*form_decode)(struct serving_replica *replica);
     /* As in struct serving_shared. */
     uint64_t (*rank)(const struct trace_request *request);
-    bool keeps_batch; /* a sequence that has ended keeps its place until all of the batch have, and
-                         is computed like the others in steps that decode */
+    bool keeps_batch; /* static batching: a finished sequence keeps its place, and is computed in
+                         decode steps, until the whole batch has finished */
 };
 
-/* All policies, ended by NULL; and the one of this name, or NULL. */
+/* All policies, ended by NULL; and the policy of this name, or NULL. */
 extern const struct serving_policy *const serving_policies[];
 const struct serving_policy *policy_find(const char *name);
 

@@ -22,6 +22,6 @@ static void form(struct serving_replica *r)
 
 const struct serving_policy serving_chunked = {
     .name = "chunked",
-    .desc = "continuous batching; chunks of prompts fill up the steps that decode",
+    .desc = "continuous batching; prefill chunks fill up decode steps",
     .form = form,
 };

@@ -31,7 +31,7 @@ static void form_decode(struct serving_replica *r)
 
 const struct serving_policy serving_disaggregated = {
     .name = "disaggregated",
-    .desc = "replicas that prefill hand caches to replicas that decode",
+    .desc = "prefill replicas send KV caches to decode replicas",
     .form = form_prefill,
     .form_decode = form_decode,
 };

@@ -18,6 +18,6 @@ static void form(struct serving_replica *r)
 
 const struct serving_policy serving_prefill_first = {
     .name = "prefill-first",
-    .desc = "continuous batching; new prompts interrupt decoding",
+    .desc = "continuous batching; new prefills interrupt decoding",
     .form = form,
 };

@@ -20,7 +20,7 @@ static uint64_t rank(const struct trace_request *request)
 
 const struct serving_policy serving_shortest = {
     .name = "shortest",
-    .desc = "prefill-first, the shortest request before others, as if lengths were known",
+    .desc = "prefill-first, shortest request first (assumes known lengths)",
     .form = form,
     .rank = rank,
 };

@@ -55,7 +55,7 @@ static void form(struct serving_replica *r)
 
 const struct serving_policy serving_static = {
     .name = "static",
-    .desc = "a batch is kept until its last sequence has ended",
+    .desc = "a batch runs until its last sequence has finished",
     .form = form,
     .keeps_batch = true,
 };

@@ -14,22 +14,21 @@
 #include "base/literal.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "report/figures.h"
 #include "report/table.h"
 #include "report/trust.h"
 
-#define ALIKE 0.01   /* throughputs as near as this are called the same */
+#define ALIKE 0.01   /* relative difference below which throughputs are reported as equal */
 #define OVERLOAD 1.1 /* requests that take this much longer to serve than to arrive pile up */
 
 /* ---- figures ---- */
 
-enum unit { UNIT_SECONDS, UNIT_RATE, UNIT_PART, UNIT_MEAN, UNIT_COUNT32, UNIT_COUNT64 };
-
-/* A figure of a row: its key in CSV and JSON; the table it is in, and its heading there. */
+/* A figure of a row: key in CSV and JSON, number of the table, and heading in the table. */
 struct column {
     const char *key;
     size_t at;
-    enum unit unit;
-    int table; /* 0: in none */
+    enum figure_unit unit; /* FIGURE_COUNT: a uint64_t, else a double */
+    int table;             /* 0: in none */
     const char *head;
 };
 
@@ -37,48 +36,50 @@ struct column {
     {                                                                       \
         key, offsetof(struct serving_row, figures.field), unit, table, head \
     }
-#define COUNT(key, field, unit, table, head)                        \
-    {                                                               \
-        key, offsetof(struct serving_row, field), unit, table, head \
+#define COUNT(key, field, table, head)                                      \
+    {                                                                       \
+        key, offsetof(struct serving_row, field), FIGURE_COUNT, table, head \
     }
-#define TIMES(key, field, table, head)                                 \
-    FIGURE(key "_p50_s", field.p50, UNIT_SECONDS, table, head " p50"), \
-        FIGURE(key "_p90_s", field.p90, UNIT_SECONDS, table, "p90"),   \
-        FIGURE(key "_p99_s", field.p99, UNIT_SECONDS, table, "p99"),   \
-        FIGURE(key "_mean_s", field.mean, UNIT_SECONDS, 0, "mean")
+#define TIMES(key, field, table, head)                                   \
+    FIGURE(key "_p50_s", field.p50, FIGURE_SECONDS, table, head " p50"), \
+        FIGURE(key "_p90_s", field.p90, FIGURE_SECONDS, table, "p90"),   \
+        FIGURE(key "_p99_s", field.p99, FIGURE_SECONDS, table, "p99"),   \
+        FIGURE(key "_mean_s", field.mean, FIGURE_SECONDS, 0, "mean")
 
 static const struct column columns[] = {
-    FIGURE("tokens_per_s", tokens_per_s, UNIT_RATE, 1, "tokens/s"),
-    FIGURE("requests_per_s", requests_per_s, UNIT_RATE, 1, "req/s"),
-    FIGURE("good", good, UNIT_PART, 1, "good"),
-    FIGURE("good_per_s", good_per_s, UNIT_RATE, 0, ""),
-    FIGURE("batch_mean", batch, UNIT_MEAN, 1, "batch"),
-    FIGURE("busy", busy, UNIT_PART, 1, "busy"),
-    FIGURE("cache_mean", used_mean, UNIT_PART, 1, "cache"),
-    FIGURE("cache_most", used_most, UNIT_PART, 1, "most"),
-    COUNT("preemptions", counts.npreempted, UNIT_COUNT64, 1, "preempt"),
+    FIGURE("tokens_per_s", tokens_per_s, FIGURE_MEAN, 1, "tokens/s"),
+    FIGURE("requests_per_s", requests_per_s, FIGURE_MEAN, 1, "req/s"),
+    FIGURE("good", good, FIGURE_SHARE, 1, "good"),
+    FIGURE("good_per_s", good_per_s, FIGURE_MEAN, 0, ""),
+    FIGURE("batch_mean", batch, FIGURE_MEAN, 1, "batch"),
+    FIGURE("busy", busy, FIGURE_SHARE, 1, "busy"),
+    FIGURE("cache_mean", used_mean, FIGURE_SHARE, 1, "cache"),
+    FIGURE("cache_most", used_most, FIGURE_SHARE, 1, "most"),
+    COUNT("preemptions", counts.npreempted, 1, "preempt"),
     TIMES("first_token", first, 2, "TTFT"),
     TIMES("queue", queue, 2, "queue"),
     TIMES("between_tokens", gap, 3, "ITL"),
     TIMES("latency", latency, 4, "latency"),
     TIMES("time_per_token", token, 3, "TPOT"),
-    FIGURE("seconds", span_s, UNIT_SECONDS, 0, ""),
-    COUNT("steps", nsteps, UNIT_COUNT64, 0, ""),
-    COUNT("served", nserved, UNIT_COUNT32, 0, ""),
-    COUNT("refused", nrefused, UNIT_COUNT32, 0, ""),
-    COUNT("recomputed_tokens", counts.ndropped, UNIT_COUNT64, 0, ""),
-    COUNT("long_steps", counts.nlong, UNIT_COUNT64, 0, ""),
-    COUNT("found_tokens", counts.nfound, UNIT_COUNT64, 0, ""),
+    FIGURE("seconds", span_s, FIGURE_SECONDS, 0, ""),
+    COUNT("steps", nsteps, 0, ""),
+    COUNT("served", nserved, 0, ""),
+    COUNT("refused", nrefused, 0, ""),
+    COUNT("recomputed_tokens", counts.ndropped, 0, ""),
+    COUNT("long_steps", counts.nlong, 0, ""),
+    COUNT("found_tokens", counts.nfound, 0, ""),
 };
 #define NCOLUMNS (sizeof columns / sizeof columns[0])
 
+static uint64_t count_of(const struct serving_row *row, const struct column *c)
+{
+    return *(const uint64_t *)(const void *)((const char *)row + c->at);
+}
+
 static double value_of(const struct serving_row *row, const struct column *c)
 {
-    const char *at = (const char *)row + c->at;
-
-    return c->unit == UNIT_COUNT32   ? (double)*(const uint32_t *)(const void *)at
-           : c->unit == UNIT_COUNT64 ? (double)*(const uint64_t *)(const void *)at
-                                     : *(const double *)(const void *)at;
+    return c->unit == FIGURE_COUNT ? (double)count_of(row, c)
+                                   : *(const double *)(const void *)((const char *)row + c->at);
 }
 
 /* ---- tables ---- */
@@ -88,29 +89,17 @@ static struct units_text print_rate(double rate)
     return rate >= 1000 ? units_print_count((uint128)llround(rate)) : units_print_number(rate, 0);
 }
 
-static struct units_text print_value(const struct column *c, double value)
+/* Unknown values (NAN) are printed in the form of unknown seconds, whatever the unit. */
+static void add_cell(struct table *table, const struct serving_row *row, const struct column *c)
 {
-    struct units_text out;
+    double value = value_of(row, c);
+    struct text cell = TEXT_INIT;
 
-    if (isnan(value))
-        return units_print_seconds(value);
-    switch (c->unit) {
-    case UNIT_SECONDS:
-        return units_print_seconds(value);
-    case UNIT_PART:
-        snprintf(out.text, sizeof out.text, "%.1f %%", 100 * value);
-        return out;
-    case UNIT_RATE:
-        if (value >= 1000)
-            return units_print_count((uint128)llround(value));
-        break;
-    case UNIT_MEAN:
-        break;
-    default:
-        return units_print_count((uint128)value);
-    }
-    snprintf(out.text, sizeof out.text, "%.3g", value);
-    return out;
+    figure_unit_add(&cell, isnan(value) ? FIGURE_SECONDS : c->unit,
+                    c->unit == FIGURE_COUNT ? count_of(row, c) : 0, value);
+    table_add(table, "%s", text_get(&cell));
+    table->failed |= cell.failed;
+    text_fini(&cell);
 }
 
 static void print_table(struct text *out, const struct serving_report *r, int number)
@@ -131,8 +120,7 @@ static void print_table(struct text *out, const struct serving_report *r, int nu
         table_add(&table, "%s", r->rows[i].policy->name);
         for (size_t c = 0; c < NCOLUMNS; c++)
             if (columns[c].table == number)
-                table_add(&table, "%s",
-                          print_value(&columns[c], value_of(&r->rows[i], &columns[c])).text);
+                add_cell(&table, &r->rows[i], &columns[c]);
     }
     table_print(&table, 0, out);
     table_fini(&table);
@@ -218,15 +206,15 @@ static bool serves_any(const struct serving_report *r)
     return false;
 }
 
-/* Which policy is soonest; where all requests have one token there is no next one. */
+/* Name the policies with the shortest TTFT and ITL; without ITL if every request has one token. */
 static void add_soonest(struct text *out, const struct serving_report *r)
 {
     const struct serving_row *first = best(r, score_first), *gap = best(r, score_gap);
 
-    text_addf(out, "The first token comes soonest with %s (in %s for nine of ten requests)",
-              first->policy->name, units_print_seconds(first->figures.first.p90).text);
+    text_addf(out, "The shortest TTFT is with %s (p90 %s)", first->policy->name,
+              units_print_seconds(first->figures.first.p90).text);
     if (!isnan(gap->figures.gap.p90))
-        text_addf(out, ", the next with %s (%s for nine of ten tokens)", gap->policy->name,
+        text_addf(out, ", the shortest ITL with %s (p90 %s)", gap->policy->name,
                   units_print_seconds(gap->figures.gap.p90).text);
     text_add(out, ".");
 }
@@ -238,7 +226,7 @@ static void add_answer(struct text *out, const struct serving_report *r)
     size_t n;
 
     if (!serves_any(r)) {
-        text_add(out, "no request fits: each needs more cache than a replica has.");
+        text_add(out, "no request fits: each needs more KV cache than a replica has.");
         return;
     }
     if (has_goal(r)) {
@@ -272,18 +260,18 @@ static void add_trace(struct text *out, const struct serving_report *r)
     }
     text_addf(out, "%u requests, ", t->nrequests);
     if (span_s > 0)
-        text_addf(out, "%.3g a second", (t->nrequests - 1) / span_s);
+        text_addf(out, "%.3g requests/s", (t->nrequests - 1) / span_s);
     else
-        text_add(out, r->concurrency > 0 ? "each as soon as it may" : "all at once");
+        text_add(out, r->concurrency > 0 ? "each as soon as possible" : "all at once");
     if (r->concurrency > 0)
-        text_addf(out, ", with at most %u in the system: the next arrives when one has ended",
+        text_addf(out, ", with at most %u in the system: the next arrives when one has finished",
                   r->concurrency);
-    text_addf(out, "; on average %.0f tokens of prompt and %.0f of output", prompt / t->nrequests,
+    text_addf(out, "; on average %.0f prompt tokens and %.0f output tokens", prompt / t->nrequests,
               output / t->nrequests);
     if (t->block_tokens > 0)
-        text_addf(out, "; prompts share blocks of %u tokens", t->block_tokens);
+        text_addf(out, "; prompts share prefix blocks of %u tokens", t->block_tokens);
     if (t->nempty > 0)
-        text_addf(out, "; %u more without prompt or output are left out", t->nempty);
+        text_addf(out, "; %u more without prompt or output are skipped", t->nempty);
     text_add(out, ".");
 }
 
@@ -309,19 +297,19 @@ static void add_unit(struct text *out, const struct serving_report *r)
     text_addf(out, "Times of arrival are in %s", unit_name(unit->ns));
     switch (unit->source) {
     case TRACE_UNIT_NAMED:
-        text_add(out, ", as their name says.");
+        text_add(out, ", by the field's name.");
         return;
     case TRACE_UNIT_ASKED:
-        text_add(out, ", as --time-unit says.");
+        text_add(out, ", by --time-unit.");
         return;
     case TRACE_UNIT_SINCE_1970:
-        text_add(out, ": their size is that of the time since 1970");
+        text_add(out, ": their size fits a time since 1970");
         break;
     case TRACE_UNIT_FRACTIONS:
         text_add(out, ", because they have fractions");
         break;
     case TRACE_UNIT_RATE:
-        text_addf(out, ": in %s %.4g requests a second would arrive", unit_name(unit->unlikely_ns),
+        text_addf(out, ": in %s %.4g requests/s would arrive", unit_name(unit->unlikely_ns),
                   rate_in(r, unit->unlikely_ns));
         break;
     default:
@@ -330,8 +318,8 @@ static void add_unit(struct text *out, const struct serving_report *r)
         break;
     }
     if (unit->unlikely_ns == unit->ns)
-        text_add(out, ", though services do not see such a rate");
-    text_add(out, "; --time-unit=s|ms|us|ns says another.");
+        text_add(out, ", more than any service sees");
+    text_add(out, "; set another with --time-unit=s|ms|us|ns.");
 }
 
 /* Fields of the file that change nothing here. */
@@ -339,19 +327,17 @@ static void add_skipped(struct text *out, const struct request_trace *t)
 {
     text_addf(out, "Not read: %s.", t->skipped);
     if (t->has_media)
-        text_add(out,
-                 " Images, audio and video are not modelled: neither their encoders nor tokens "
-                 "beyond those of the prompt are counted.");
+        text_add(out, " Images, audio and video are not modelled: encoders and tokens beyond those "
+                      "of the prompt are not counted.");
 }
 
 static void add_replicas(struct text *out, const struct serving_report *r)
 {
     text_addf(out, "%u %s", r->nreplicas, r->nreplicas == 1 ? "replica" : "replicas");
     if (r->ngroups > 1)
-        text_addf(out, " of %u groups of devices, each with sequences of its own", r->ngroups);
+        text_addf(out, " of %u device groups, each with its own sequences", r->ngroups);
     text_addf(out, ", %" PRId64 " devices of %s in all; ", r->rows[0].ndevices, r->cluster);
-    text_addf(out,
-              "a %s's cache has room for %s tokens (%s each on a device) in pages of %u",
+    text_addf(out, "the KV cache of a %s holds %s tokens (%s each on a device) in pages of %u",
               r->ngroups > 1 ? "group" : "replica", units_print_count(r->cache_tokens).text,
               units_print_bytes((uint128)llround(r->token_bytes)).text, r->limits.page);
     if (r->margin > 0)
@@ -359,18 +345,17 @@ static void add_replicas(struct text *out, const struct serving_report *r)
     text_addf(out, "; steps of up to %u sequences and %u tokens.", r->limits.batch_max,
               r->limits.tokens_max);
     if (r->ngroups > 1)
-        text_add(out, r->together ? " Groups of a replica communicate, so that they step together, "
-                                    "for as long as the one with most to do."
-                                  : " Groups do not communicate, and step each by itself.");
+        text_add(out, r->together ? " Groups of a replica run collectives together, hence step in "
+                                    "lockstep with the slowest."
+                                  : " Groups do not communicate, and step independently.");
 }
 
 static void add_draft(struct text *out, const struct serving_draft *draft)
 {
     text_addf(out,
-              "Speculative: a decode step verifies %u proposed %s of each sequence, of which %g %s "
-              "right on average, and makes %g, which come together: ITL is the time to the next "
-              "that do. What the draft itself takes is "
-              "not counted.",
+              "Speculative decoding: a step verifies %u draft %s per sequence, of which %g %s "
+              "accepted on average, and makes %g tokens, which arrive together: ITL is the time "
+              "between arrivals. The draft model's cost is not counted.",
               draft->tokens, draft->tokens == 1 ? "token" : "tokens", draft->accepted,
               draft->accepted == 1 ? "is" : "are", 1 + draft->accepted);
 }
@@ -384,12 +369,15 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
         struct text line = TEXT_INIT;
 
         if (row->nrefused > 0) {
-            text_addf(&line, "%s: %u requests need more cache than a replica has, and are refused.",
+            text_addf(&line,
+                      "%s: %" PRIu64
+                      " requests need more KV cache than a replica has, and are refused.",
                       row->policy->name, row->nrefused);
             wrap_join(out, width, 0, 2, &line);
         }
         if (row->counts.nlong > 0) {
-            text_addf(&line, "%s: %s of %s steps have more than %u tokens, as this policy cuts %s.",
+            text_addf(&line,
+                      "%s: %s of %s steps have more than %u tokens, because this policy splits %s.",
                       row->policy->name, units_print_count(row->counts.nlong).text,
                       units_print_count(row->nsteps).text, r->limits.tokens_max,
                       row->policy->keeps_batch ? "neither a prompt nor its batch" : "no prompt");
@@ -397,16 +385,16 @@ static void add_warnings(struct text *out, const struct serving_report *r, size_
         }
         if (arrival_s(r) > 0 && row->figures.span_s > OVERLOAD * arrival_s(r)) {
             text_addf(&line,
-                      "%s: requests arrive for %s and are served in %s: they pile up, and "
-                      "latencies grow with the length of the trace.",
+                      "%s: requests arrive for %s and are served in %s: overload, latencies grow "
+                      "with the length of the trace.",
                       row->policy->name, units_print_seconds(arrival_s(r)).text,
                       units_print_seconds(row->figures.span_s).text);
             wrap_join(out, width, 0, 2, &line);
         }
         if (r->apart && row->counts.npreempted > 0) {
             text_addf(&line,
-                      "%s: what was preempted is computed again on devices that decode, in the "
-                      "time that those that prefill would take.",
+                      "%s: preempted requests are recomputed on decode devices, in the time of "
+                      "prefill devices.",
                       row->policy->name);
             wrap_join(out, width, 0, 2, &line);
         }
@@ -425,10 +413,9 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
         print_table(out, r, number);
         text_add(out, "\n");
     }
-    text_add(&line, "TTFT: from arrival to the first token; queue: the part of it before the first "
-                    "step that computes some of the prompt; ITL: between two tokens; latency: from "
-                    "arrival to the last token; TPOT: a token after the first, on average over a "
-                    "request. Of each the percentiles.");
+    text_add(&line, "TTFT: from arrival to the first token; queue: the part of TTFT before the "
+                    "first prefill step; ITL: between two tokens; latency: from arrival to the "
+                    "last token; TPOT: mean time per token after the first. All as percentiles.");
     wrap_join(out, width, 0, 2, &line);
     add_trace(&line, r);
     wrap_join(out, width, 0, 2, &line);
@@ -447,8 +434,8 @@ static void print_text(struct text *out, const struct serving_report *r, size_t 
         wrap_join(out, width, 0, 2, &line);
     }
     text_addf(&line,
-              "Times are modelled: of %u planned steps, and between these, where they are off by "
-              "%.1f %% at most. ",
+              "Times are modelled: %u steps are planned, others interpolated with an error of at "
+              "most %.1f %%. ",
               r->nplans, 100 * r->error);
     trust_text_of_all(&line, &r->trust);
     wrap_join(out, width, 0, 2, &line);
@@ -486,14 +473,11 @@ static void write_row(struct json_out *out, const struct serving_report *r,
     json_out_key_string(out, "policy", row->policy->name);
     json_out_key_int(out, "devices", row->ndevices);
     json_out_key_uint(out, "prefill_replicas", row->policy->form_decode ? r->nprefill : 0);
-    for (size_t c = 0; c < NCOLUMNS; c++) {
-        double value = value_of(row, &columns[c]);
-
-        if (columns[c].unit >= UNIT_COUNT32)
-            json_out_key_uint(out, columns[c].key, (uint128)value);
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        if (columns[c].unit == FIGURE_COUNT)
+            json_out_key_uint(out, columns[c].key, count_of(row, &columns[c]));
         else
-            json_out_key_double(out, columns[c].key, value);
-    }
+            json_out_key_double(out, columns[c].key, value_of(row, &columns[c]));
     json_out_end_object(out);
 }
 

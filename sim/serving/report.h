@@ -1,4 +1,4 @@
-/* report.h - what serving a trace comes to under each policy, as tables, CSV or JSON.
+/* report.h - the figures of a served trace under each policy, as tables, CSV or JSON.
  *
  * Thread class: pure functions.
  *
@@ -17,8 +17,7 @@ struct serving_row {
     const struct serving_policy *policy;
     struct serving_figures figures;
     struct serving_counts counts;
-    uint32_t nserved, nrefused;
-    uint64_t nsteps;
+    uint64_t nserved, nrefused, nsteps;
     int64_t ndevices;
 };
 
@@ -32,15 +31,15 @@ struct serving_report {
     struct serving_limits limits;
     struct serving_draft draft;
     struct serving_goal goal;
-    uint32_t ngroups;      /* of devices that share sequences, in a replica that decodes */
-    bool together;         /* they communicate, so that they step together */
+    uint32_t ngroups;      /* groups of devices that share sequences, in a decode replica */
+    bool together;         /* groups run collectives together, hence step in lockstep */
     uint64_t cache_tokens; /* of a group */
     double token_bytes;
     bool apart; /* the prefill has devices of its own */
     uint32_t nplans;
-    struct trust_of_all trust; /* of the planned steps, against measured ones */
-    double margin; /* part of a device's memory that is kept free */
-    double error; /* of steps between planned ones, as a fraction */
+    struct trust_of_all trust; /* expected error of the planned steps */
+    double margin;             /* fraction of a device's memory that is kept free */
+    double error;              /* largest interpolation error of a step's time, as a fraction */
 };
 
 /* `columns` is the width of lines. */

@@ -1,14 +1,14 @@
-/* tables.h - costs of steps between those that were planned.
+/* tables.h - costs of steps, interpolated between planned steps.
  *
- * The steps planned are grids: of decodes by sequences and context, of prefills by tokens and
- * context.  Between planned steps, and beyond them, times are linear in each of the two: products
- * grow with the tokens, attention with tokens times context.
+ * The planned steps form two grids: decodes by sequences and context, and prefills by tokens and
+ * context.  Between and beyond planned steps, times are bilinear in the two: matmuls grow with the
+ * tokens, attention with tokens times context.
  *
- * Of every planned step the time of attention is known apart.  A step of several prompts, or of
- * prompts and decodes, is one step: all but attention takes as long as in a prefill of all their
- * tokens, whose products read the weights once; prompts attend as so many of their mean length do,
- * of which only the first takes what the least attention does, as one kernel attends for all; and
- * decodes attend as in a step of their own.
+ * For each planned step the time of attention is known separately.  A step may mix several prompts
+ * and decodes.  Everything but attention then takes as long as in one prefill of all their tokens,
+ * because matmuls read the weights once.  Attention of the prompts takes as long as for equally many
+ * prompts of their mean length, with the smallest planned attention counted once, as one kernel
+ * serves all.  Attention of the decodes takes as long as in a step without prompts.
  *
  * Thread class: immutable once filled.
  *
@@ -24,13 +24,13 @@
 #define TABLE_POINTS_MAX 48
 #define TABLE_CONTEXTS_MAX 16
 
-/* Seconds by two numbers, each of at least two values that increase. */
+/* Seconds as a function of two variables, each with at least two ascending values. */
 struct serving_grid {
     double rows[TABLE_POINTS_MAX]; /* sequences, or tokens */
     double contexts[TABLE_CONTEXTS_MAX];
     size_t nrows, ncontexts;
     double seconds[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX];   /* [row][context] */
-    double attention[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX]; /* the part of them in attention */
+    double attention[TABLE_POINTS_MAX][TABLE_CONTEXTS_MAX]; /* of these, in attention */
 };
 
 double grid_seconds(const struct serving_grid *grid, double rows, double context);
@@ -39,7 +39,7 @@ struct serving_tables {
     struct serving_costs costs;
     struct serving_grid decode, prefill;
     uint32_t draft; /* proposed tokens that each step of a decode verifies */
-    double transfer_s_per_token, transfer_s; /* to bring a cache: for each token, and at least */
+    double transfer_s_per_token, transfer_s; /* to transfer a cache: per token, plus a constant */
 };
 
 /* Set the functions of `costs`, which then read the tables. */

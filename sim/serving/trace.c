@@ -106,13 +106,12 @@ static void finish(const struct trace_reading *r, int64_t unit_ns)
 
     if (t->nrequests == 0 && t->nempty > 0) {
         diag_error(diag, file,
-                   "%" PRIu32 " request%s without a prompt or an output, and no other: there is "
-                   "nothing to serve",
+                   "no request has both a prompt and an output (%" PRIu32 " request%s in total)",
                    t->nempty, t->nempty == 1 ? "" : "s");
         return;
     }
     if (t->nrequests == 0) {
-        diag_error(diag, file, "there are no requests; expected a line for each");
+        diag_error(diag, file, "no requests; expected one per line");
         return;
     }
     trace_times_set(t, &r->times, unit_ns, file, diag);
@@ -125,15 +124,14 @@ static void finish(const struct trace_reading *r, int64_t unit_ns)
     keep_skipped(r);
     if (t->requests[t->nrequests - 1].arrival_ns - t->requests[0].arrival_ns > TRACE_SPAN_MAX_NS)
         diag_error(diag, file,
-                   "requests arrive over more than 30 years; expected times of one unit");
+                   "requests arrive over more than 30 years; expected arrival times in one unit");
     for (uint32_t i = t->nrequests; i-- > 0;)
         t->requests[i].arrival_ns -= t->requests[0].arrival_ns;
     t->block_tokens = t->nblocks > 0 ? find_block_tokens(t) : 0;
     if (t->nblocks > 0 && t->block_tokens == 0)
-        diag_error(
-            diag, file,
-            "the lists of hash_ids do not tell the size of a block; expected for each prompt "
-            "its tokens divided by the same power of two, rounded up");
+        diag_error(diag, file,
+                   "the size of a block cannot be inferred from hash_ids; expected for each prompt "
+                   "its tokens divided by one power of two, rounded up");
 }
 
 int trace_parse(struct request_trace *out, const char *path, const char *text, size_t length,
@@ -172,7 +170,7 @@ int trace_scale(struct request_trace *t, double rate, struct shd_error *err)
 
     if (span_ns == 0 && wanted_ns > 0)
         return shd_error_set(err, SHD_EINVAL,
-                             "all requests arrive at once, so that no rate stretches their times");
+                             "all requests arrive at once: no rate can rescale their times");
     if (wanted_ns > (double)TRACE_SPAN_MAX_NS)
         return shd_error_set(err, SHD_ERANGE,
                              "at %g requests a second the last arrives after more than 30 years",
@@ -244,7 +242,7 @@ int trace_parse_lengths(struct trace_lengths *out, const char *text, struct shd_
     lengths.mean = decimal_read(at, &end);
     if (end == at || (random && *end != ','))
         return shd_error_set(err, SHD_EINVAL,
-                             "'%s' is no number of tokens; expected such as 512, or "
+                             "'%s' is not a number of tokens; expected e.g. 512, or "
                              "lognormal:512,300 with mean and standard deviation",
                              text);
     if (random) {

@@ -60,7 +60,7 @@ struct request_trace {
     uint32_t nempty;  /* requests left out, because nothing was asked or nothing was made */
     struct trace_unit unit;
     char *skipped;  /* names of the file's other fields, with ", " between them; NULL: none */
-    bool has_media; /* one of them counts images, audio or videos */
+    bool has_media; /* a skipped field counts images, audio or videos */
 };
 
 void trace_fini(struct request_trace *trace);

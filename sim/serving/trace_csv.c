@@ -57,7 +57,7 @@ static bool read_quoted(struct rows *rows, struct json_piece *out, struct place 
             rows->at--;
         }
     }
-    diag_error(rows->diag, place, "a quoted cell without an end; expected '\"' behind it");
+    diag_error(rows->diag, place, "unterminated quoted cell; expected '\"'");
     return false;
 }
 
@@ -89,8 +89,8 @@ static bool read_cell(struct rows *rows, struct json_piece *out, struct place *p
             rows->at++;
         if (rows->at < rows->end && *rows->at != ',' && *rows->at != '\n') {
             diag_error(rows->diag, place_of(rows, rows->at),
-                       "text behind the '\"' that ends a cell; expected ',' (a quote inside a "
-                       "cell is written twice)");
+                       "text after the '\"' that ends a cell; expected ',' (double a quote inside "
+                       "a cell)");
             return false;
         }
     }
@@ -129,7 +129,7 @@ static bool read_heads(struct trace_reading *r, struct columns *columns, struct 
             diag_error(r->diag, place, "a second column of %s", trace_field_name(name->field));
         if (name && name->field == TRACE_BLOCKS)
             diag_error(r->diag, place,
-                       "hash_ids are lists, which CSV has not; expected JSON lines");
+                       "CSV has no lists, which hash_ids needs; expected JSON lines");
         if (name)
             has[name->field] = true;
         else

@@ -178,12 +178,12 @@ static void take_arrival(struct trace_reading *r, struct trace_row *row,
         return;
     if (!parse_number(&row->time, text) || row->time > TIME_MAX)
         diag_error(r->diag, place,
-                   "'%s' is no time of arrival; expected a number from 0 on, or a date such as "
-                   "2023-11-16 18:17:03.97",
+                   "'%s' is not an arrival time; expected a number of at least 0, or a date such "
+                   "as 2023-11-16 18:17:03.97",
                    text);
     else if (r->times.unit_ns && r->times.unit_ns != unit_ns)
         diag_error(r->diag, place,
-                   "a time of arrival in another unit than those before, by its name");
+                   "this arrival time has another unit, by its name, than previous ones");
     r->times.unit_ns = unit_ns;
     r->times.named = name->is_unit_named;
 }
@@ -202,8 +202,9 @@ void trace_take_value(struct trace_reading *r, struct trace_row *row, const stru
     if (name->field == TRACE_ARRIVAL)
         take_arrival(r, row, name, unit_ns, text, place);
     else if (!parse_tokens(&row->values[name->field], text))
-        diag_error(r->diag, place, "'%s' is no number of tokens; expected a whole number to %u",
-                   text, TRACE_TOKENS_MAX);
+        diag_error(r->diag, place,
+                   "'%s' is not a number of tokens; expected a whole number up to %u", text,
+                   TRACE_TOKENS_MAX);
 }
 
 void trace_skip_field(struct trace_reading *r, struct json_piece name)

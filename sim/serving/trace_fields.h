@@ -13,7 +13,7 @@
 #include "serving/trace.h"
 #include "serving/trace_times.h"
 
-#define TRACE_SKIPPED_MAX 16 /* names of other fields that are told */
+#define TRACE_SKIPPED_MAX 16 /* skipped field names that a message lists */
 
 enum trace_field { TRACE_ARRIVAL, TRACE_PROMPT, TRACE_OUTPUT, TRACE_BLOCKS, TRACE_NFIELDS };
 

@@ -33,7 +33,7 @@ static void take_blocks(struct trace_reading *r, struct json_text *j)
     json_text_peek(j);
     place = json_text_place(j, r->path);
     if (!json_text_open(j, '[')) {
-        diag_error(r->diag, place, "hash_ids is no list; expected a number for each block");
+        diag_error(r->diag, place, "hash_ids is not a list; expected a number for each block");
         json_text_skip(j);
         return;
     }
@@ -41,10 +41,10 @@ static void take_blocks(struct trace_reading *r, struct json_text *j)
         json_text_peek(j);
         place = json_text_place(j, r->path);
         if (!json_text_int(j, &id)) {
-            diag_error(r->diag, place, "a block of hash_ids is no whole number");
+            diag_error(r->diag, place, "a block of hash_ids is not a whole number");
             json_text_skip(j);
         } else if (id < 0) {
-            diag_error(r->diag, place, "a block of hash_ids is %lld; expected a number from 0 on",
+            diag_error(r->diag, place, "a block of hash_ids is %lld; expected at least 0",
                        (long long)id);
         } else if (!trace_add_block(r, id)) {
             diag_no_memory(r->diag);

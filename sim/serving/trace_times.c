@@ -100,14 +100,13 @@ void trace_times_set(struct request_trace *t, const struct trace_times *times, i
     struct span span;
 
     if (times->nnumbers > 0 && times->ndates > 0)
-        diag_error(diag, file,
-                   "some times of arrival are dates, others numbers; expected one form");
+        diag_error(diag, file, "some arrival times are dates, others numbers; expected one form");
     else if (times->ndates > 0 && asked_ns > 0)
-        diag_error(diag, file, "the times of arrival are dates, which have no unit to be given");
+        diag_error(diag, file, "arrival times are dates; remove --time-unit");
     if (times->nnumbers == 0 || times->ndates > 0)
         return;
     if (times->named && asked_ns > 0 && asked_ns != times->unit_ns) {
-        diag_error(diag, file, "the field of the arrivals is named for another unit than is given");
+        diag_error(diag, file, "the arrival field's name implies another unit than --time-unit");
         return;
     }
     span = span_of(times);

@@ -154,7 +154,7 @@ const struct timetable_schedule timetable_dualpipev = {
     .flags = TIMETABLE_V_SHAPED | TIMETABLE_FILLED | TIMETABLE_SPLITS | TIMETABLE_OVERLAPS |
              TIMETABLE_IN_TORCHTITAN,
     .bubble = {"(p-1)(FB+B-3W)",
-               "F = I = W, B <= FB <= F+B; FB is B where pairs are done one after the other", idle,
+               "F = I = W, B <= FB <= F+B; FB is B if the two of a pair run in sequence", idle,
                holds},
     .order = order,
 };

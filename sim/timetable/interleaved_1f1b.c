@@ -19,7 +19,7 @@
 
 const struct timetable_schedule timetable_interleaved_1f1b = {
     .name = "Interleaved1F1B",
-    .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
+    .desc = "1F1B with several smaller stages per rank, for a smaller bubble",
     .source = "Narayanan et al., arXiv:2104.04473",
     .stages_per_rank = 2,
     .flags = TIMETABLE_ANY_STAGES | TIMETABLE_IN_ROUNDS | TIMETABLE_USUAL | TIMETABLE_IN_MEGATRON |

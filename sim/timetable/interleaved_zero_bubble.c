@@ -18,10 +18,11 @@
 
 const struct timetable_schedule timetable_interleaved_zero_bubble = {
     .name = "InterleavedZeroBubble",
-    .desc = "ZB-H1 with several smaller stages a rank",
+    .desc = "ZB-H1 with several smaller stages per rank",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
-    .flags = TIMETABLE_ANY_STAGES | TIMETABLE_IN_ROUNDS | TIMETABLE_SPLITS | TIMETABLE_IN_TORCHTITAN,
+    .flags =
+        TIMETABLE_ANY_STAGES | TIMETABLE_IN_ROUNDS | TIMETABLE_SPLITS | TIMETABLE_IN_TORCHTITAN,
     .ahead = 1,
     .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps,
                timetable_even_and_full},

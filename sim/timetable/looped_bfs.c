@@ -30,7 +30,7 @@ static void order(struct timetable_row *row)
 
 const struct timetable_schedule timetable_looped_bfs = {
     .name = "LoopedBFS",
-    .desc = "stages in a loop, all microbatches of one before the next",
+    .desc = "stages in a loop, breadth-first: all microbatches of a stage before the next",
     .source = "Lamy-Poirier, arXiv:2211.05953",
     .stages_per_rank = 2,
     .flags = TIMETABLE_ANY_STAGES | TIMETABLE_UNSEARCHED | TIMETABLE_IN_TORCHTITAN,

@@ -18,7 +18,7 @@
 
 const struct timetable_schedule timetable_one_f_one_b = {
     .name = "1F1B",
-    .desc = "a backward as soon as there is one, for fewer live activations",
+    .desc = "each backward as early as possible, for fewer live activations",
     .source = "Narayanan et al., arXiv:2006.09503",
     .stages_per_rank = 1,
     .flags = TIMETABLE_USUAL | TIMETABLE_IN_MEGATRON | TIMETABLE_IN_TORCHTITAN,

@@ -64,8 +64,8 @@ int timetable_check(const struct timetable_schedule *schedule, const struct time
 
     if (!(schedule->flags & TIMETABLE_ANY_STAGES) &&
         sizes->stages_per_rank != schedule->stages_per_rank)
-        return shd_error_set(err, SHD_EINVAL, "%s takes %u stage%s a rank, not %u", schedule->name,
-                             (unsigned)schedule->stages_per_rank,
+        return shd_error_set(err, SHD_EINVAL, "%s takes %u stage%s per rank, not %u",
+                             schedule->name, (unsigned)schedule->stages_per_rank,
                              schedule->stages_per_rank == 1 ? "" : "s",
                              (unsigned)sizes->stages_per_rank);
     if (schedule->flags & TIMETABLE_FILLED && sizes->nmicrobatches < stages)

@@ -1,9 +1,9 @@
 /* timetable.h - the actions of each rank of a pipeline, in order: a schedule as data.
  *
  * A model is split into stages 0..nstages-1; a stage is on one rank, and a rank may hold several. A
- * batch is cut into microbatches.  An action is a phase of one stage for one microbatch; each rank
- * does its actions strictly in order, one at a time, and waits until the inputs of an action are
- * there (walk.h says which action waits for which).  A timetable holds no times and no sizes: its
+ * batch is split into microbatches.  An action is a phase of one stage for one microbatch; each rank
+ * does its actions strictly in order, one at a time, and waits until the inputs of an action have
+ * arrived (walk.h has the dependencies).  A timetable holds no times and no sizes: its
  * readers (walk.h, drawings, programs) have them.
  *
  * Thread class: a timetable is immutable once built; schedules are constants.
@@ -33,8 +33,8 @@ struct timetable_action {
     uint32_t stage;
     uint32_t microbatch;
     uint8_t kind; /* enum timetable_kind */
-    /* This forward and the full backward after it are done as one pair, the transfers of each
-     * beside the computation of the other.  Readers that ignore the flag do one after the other. */
+    /* This forward and the next full backward are one overlapped pair: the transfers of each overlap
+     * the computation of the other.  Readers that ignore the flag run the two in sequence. */
     bool overlapped;
 };
 
@@ -89,7 +89,7 @@ enum timetable_flag {
     TIMETABLE_V_SHAPED = 1, /* rank r holds stages r and 2p - 1 - r; else all s with s mod p = r */
     TIMETABLE_ANY_STAGES = 2, /* a rank may hold any number of stages; else `stages_per_rank` */
     TIMETABLE_IN_ROUNDS = 4,  /* microbatches go in rounds: floor(m / p) of them divide m */
-    TIMETABLE_FILLED = 8,     /* needs at least as many microbatches as stages */
+    TIMETABLE_FILLED = 8,     /* microbatches must not be fewer than stages */
     TIMETABLE_SPLITS = 16,    /* weight gradients may be made later than input gradients */
     TIMETABLE_OVERLAPS = 32,  /* has overlapped pairs */
     /* Whether `search` tries the schedule: always, or never, because another schedule is better at

@@ -318,7 +318,7 @@ static int tell_stuck(struct walker *w, uint32_t rank, struct shd_error *err)
         n++;
     } while (at != rank && at != NOBODY);
     if (n > SAID_MAX)
-        text_addf(&out, ", and so on: a circle of %u ranks", (unsigned)n);
+        text_addf(&out, ", and so on: a cycle of %u ranks", (unsigned)n);
     status = out.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a message")
                         : shd_error_set(err, SHD_ESTUCK, "%s", text_get(&out));
     text_fini(&out);

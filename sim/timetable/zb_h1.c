@@ -19,7 +19,7 @@
 
 const struct timetable_schedule timetable_zb_h1 = {
     .name = "ZBH1",
-    .desc = "1F1B whose weight gradients wait until a rank would be idle",
+    .desc = "1F1B with weight gradients delayed into the bubble",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 1,
     .flags = TIMETABLE_SPLITS | TIMETABLE_USUAL,

@@ -117,7 +117,7 @@ static bool holds(const struct timetable_sizes *sizes, const struct timetable_ti
 
 const struct timetable_schedule timetable_zbv = {
     .name = "ZBVZeroBubble",
-    .desc = "two stages a rank in a V, weight gradients in what would be idle",
+    .desc = "two stages per rank in a V, weight gradients delayed into the bubble",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
     .flags = TIMETABLE_V_SHAPED | TIMETABLE_SPLITS | TIMETABLE_IN_TORCHTITAN,

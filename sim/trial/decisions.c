@@ -33,7 +33,7 @@ static uint64_t elements_of(const struct program *program, uint32_t buffer)
     uint64_t n = 1;
 
     for (uint32_t k = 0; k < b->rank; k++)
-        n *= (uint64_t)b->shape[k]; /* devices hold these arrays, so the product fits */
+        n *= (uint64_t)b->shape[k]; /* no overflow: devices hold these arrays */
     return n;
 }
 
@@ -160,7 +160,7 @@ int decisions_make(struct decisions *out, const struct program *program, uint32_
 
     *out = (struct decisions){.program = program, .nsteps = nsteps ? nsteps : 1};
     if (!allocate(out))
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for what routers decide");
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for routing decisions");
     if (status == SHD_OK && out->nops + out->nstates > 0)
         status = run(out, opts, err);
     if (status != SHD_OK)

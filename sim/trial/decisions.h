@@ -1,12 +1,12 @@
-/* decisions.h - record the experts that routers chose in a run, and the tokens that a decode chose,
- * for a reference that must choose alike.
+/* decisions.h - record the experts chosen by routers in a run, and the tokens chosen by a decode, for
+ * a reference that must make the same choices.
  *
  * Top-k routing is discontinuous: if two scores are nearly equal, another type or order of
  * additions may send a token to another expert, and all later numbers differ by more than any
- * rounding.  So it is with the most likely of all tokens, which the next step reads: of a state
- * that is whole numbers, each step's is a decision.  So the unsharded computation uses the choices
- * of the run that it verifies.  Whether each choice is right for the scores it was made from is
- * judged separately (op_verdicts.h).
+ * rounding.  The same holds for greedy decoding, whose token the next step reads: every step's value
+ * of a whole-number state is a decision.  So the unsharded computation uses the choices of the run
+ * that it verifies.  Whether each choice is right for its scores is judged separately
+ * (op_verdicts.h).
  *
  * Thread class: the walk's callback is called by every device thread at once; of replicas only the
  * first writes.

@@ -4,7 +4,7 @@
  * After an op, its kernel's error rule (kern/error.h) derives the variances of its results from
  * those of its operands and from its own rounding. docs/verification.md gives the reasons.
  *
- * Arrays may be pieces of whole arrays: those that the op's description refers to.
+ * Arrays may be pieces of whole arrays, as the op's description refers to them.
  *
  * Thread class: pure functions of their arguments, which allocate.
  *

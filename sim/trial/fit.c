@@ -365,7 +365,7 @@ int trial_fit(struct fit *out, const struct trial *trial, struct shd_error *err)
         return SHD_OK;
     s = calloc(1, sizeof *s);
     if (!s)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to look for what would fit");
+        return shd_error_set(err, SHD_ENOMEM, "no memory to search for changes that fit");
     s->scenario = trial->scenario;
     s->limit_bytes = trial->memory_limit_bytes;
     s->fit = out;

@@ -13,7 +13,7 @@
 #include "report/fit.h"
 #include "trial/trial.h"
 
-/* Most plans that are made; a plan of 80 layers takes about 0.1 s. */
+/* Limit on the number of plans; a plan of 80 layers takes about 0.1 s. */
 #define FIT_PLANS_MAX 48
 
 /* Fill in `out` for a trial that has a program; for a step that fits, `out` has no changes.

@@ -1,4 +1,4 @@
-/* trial/given.h - inputs of a trial with other values than their own.
+/* trial/given.h - inputs of a trial filled with given values.
  *
  * Thread class: owned by one thread.
  *
@@ -9,8 +9,8 @@
 
 #include "trial/trial.h"
 
-/* Let the input of a name be filled from `source`, in the program and in the graph from which it is
- * verified.  What the source refers to must live as long as the trial's graph. */
+/* Fill the named input from `source`, in the program and in the graph of its verification.  The
+ * source's data must live as long as the trial's graph. */
 void given_set(const struct trial *trial, const char *input, const struct kern_source *source);
 
 #endif /* TRIAL_GIVEN_H */

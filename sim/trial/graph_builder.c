@@ -89,7 +89,7 @@ static bool can_grow(struct shd_graph *graph)
     return graph->graph->err.status == SHD_OK;
 }
 
-/* The same for what gets a name. */
+/* can_grow() for a value that needs a name, which is checked as well. */
 static bool can_build(struct shd_graph *graph, const char *name)
 {
     if (!can_grow(graph))
@@ -300,7 +300,7 @@ static int collect_stats(struct shd_graph_stats *out, const struct record *recor
     /* Counts of an execution fit a uint64_t. */
     s.received_bytes = calloc(4 * n, sizeof *s.received_bytes);
     if (!s.received_bytes)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for what was counted");
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the counted bytes");
     s.sent_bytes = s.received_bytes + n;
     s.peak_bytes = s.sent_bytes + n;
     s.flops = s.peak_bytes + n;

@@ -104,7 +104,7 @@ static int init(struct handoff *h, const struct trial *prefill, const struct tri
     h->parts = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->parts);
     h->first = calloc((size_t)shd_mesh_size(prefill->mesh) + 1, sizeof *h->first);
     if (!h->items || !h->received || !h->sent || !h->parts || !h->first)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for what a prefill leaves");
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the results of a prefill");
     for (uint32_t r = 0; r < to->nresults; r++)
         h->nitems += to->results[r].kind == PROGRAM_NEXT &&
                      find_item(&h->items[h->nitems], h, &to->results[r]);
@@ -454,10 +454,10 @@ static int execute_first(struct handoff *h, struct trial *prefill, const struct 
     prefill->together_arg = h;
     status = trial_execute(prefill, stop_request, err);
     if (status == SHD_OK && h->failed)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for what a prefill leaves");
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the results of a prefill");
     if (status == SHD_OK && !record_verified_ok(prefill->record))
         return shd_error_set(err, SHD_EMISMATCH,
-                             "%s, from which it goes on, is not what one device computes",
+                             "%s, the prefill's result, differs from the unsharded computation",
                              prefill->scenario->strategy);
     return status;
 }
@@ -472,7 +472,7 @@ int handoff_execute(struct trial *trial, const int *stop_request, struct shd_err
         return trial_execute(trial, stop_request, err);
     if (trial->over_ranks)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "step: a decode behind its prefill is executed in one process");
+                             "step: a prefill and its decode are executed in one process only");
     status = begin(&h, &prefill, trial, err);
     if (status == SHD_OK) {
         status = execute_first(&h, &prefill, trial, stop_request, err);

@@ -35,8 +35,8 @@ int64_t largest_next(const struct largest *l);
  * that it knows or chooses itself. */
 void largest_tell(struct largest *l, int64_t value, double excess);
 
-/* Whether no value is left between the largest that fits and the first that fails or is not to be
- * tried. */
+/* Whether no untried value is left between the largest value that fits and the first that fails or
+ * exceeds `most`. */
 bool largest_is_exact(const struct largest *l);
 
 #endif /* TRIAL_LARGEST_H */

@@ -32,7 +32,7 @@
 
 struct steps {
     const struct program *program;
-    uint32_t *step; /* by device: the step that it is in */
+    uint32_t *step; /* [device]: number of its current step */
     void **left;    /* [device][result]: copies of results that replace arguments in the next
                        step; NULL for others */
     const void *const **shards; /* [device][buffer]; each device's own array, set at its first op */
@@ -40,7 +40,7 @@ struct steps {
     struct kern_difference *found; /* [device][op] */
     void **sent;     /* [device][channel][SENT_KEPT]: copies of sent messages that are judged */
     uint32_t *times; /* [device][op]: how often the op ran in the current step */
-    uint32_t *judged_arguments; /* by device: the last step whose arguments it judged */
+    uint32_t *judged_arguments; /* [device]: last step whose arguments the device judged */
     int32_t *number;            /* by device: its number among the devices of its pipeline rank */
     bool *judged;               /* [op]; set by the lowest-numbered device that judges the op */
     int32_t stride;             /* distance between devices that judge an op */
@@ -52,7 +52,7 @@ static double *zeros(uint64_t n)
     return kern_zeroed(n, sizeof(double));
 }
 
-/* Load values as float64, followed by as many zeros as a vector has lanes. */
+/* Load values as float64, followed by KERN_LANES zeros. */
 static double *loaded(enum shd_dtype dtype, const void *values, uint64_t n)
 {
     double *out = malloc((size_t)(n + KERN_LANES) * sizeof *out);
@@ -544,7 +544,7 @@ static void fill_record(struct record *record, const struct steps *s)
     }
 }
 
-/* Merge what each rank judged on its own devices. */
+/* Merge the verdicts that each rank reached on its own devices. */
 static void gather(struct steps *s, const struct spread *spread)
 {
     int64_t failed = atomic_load(&s->failed);

@@ -1,11 +1,11 @@
 /* op_verdicts.h - judge every op of a run by the shards that it read.
  *
  * verify.h judges a run's final results by the unsharded computation, within the error bounds of
- * the whole computation.  Here each op of each device is judged alone: a kernel by the same kernel
- * in float64 on the shards that it read, within its own rounding, and by the same kernel in its own
- * types, to the bit; a reshard by the devices' shards before it, to the bit; a sum of parts by the
- * parts, added in the algorithm's order.  So an error is found at the op that makes it, whatever
- * later ops do with it.
+ * the whole computation.  Here each op of each device is judged alone, on the shards that it read.
+ * A kernel is compared with the same kernel in float64, within its own rounding, and with the same
+ * kernel in its own types, bit for bit; a reshard with the devices' shards before the op, bit for
+ * bit; a reduction with the sum of its parts in the algorithm's order.  So an error is found at the
+ * op that makes it, whatever later ops do with the result.
  *
  * If a training step passes state to the next, two steps are judged: the second must begin, to the
  * bit, with the state that the first left.

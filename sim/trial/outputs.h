@@ -17,8 +17,8 @@ SHD_MUST_CHECK int outputs_create(struct outputs **out, const struct program *pr
                                   struct shd_error *err);
 void outputs_destroy(struct outputs *outputs); /* NULL is allowed */
 
-/* A walk_together_fn, of struct outputs: take the outputs after a step, of which this process has
- * all devices.  Where devices have copies, the lowest device's are taken. */
+/* A walk_together_fn, of struct outputs: collect the outputs after a step; all devices must be in
+ * this process.  Of replicas, the lowest device's shard is used. */
 void outputs_take(void *outputs, uint32_t step, const void *const *const *results);
 
 /* Add the outputs as a safetensors file. */

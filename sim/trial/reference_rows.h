@@ -9,8 +9,8 @@
 
 #include "trial/reference_state.h"
 
-/* Copy this rank's share of the rows, or add up those of each token, with their variances; rows
- * that no token went to are exact zeros.  SHD_ENOMEM. */
+/* Dispatch: copy this rank's share of the rows; combine: sum the rows of each token.  Variances
+ * follow; rows without a token are exact zeros.  SHD_ENOMEM. */
 SHD_MUST_CHECK int reference_do_rows(struct reference *ref, const struct share *s,
                                      struct shd_error *err);
 

@@ -1,7 +1,7 @@
-/* reference_state.h - the unsharded computation while it runs: this rank's pieces of arrays, what they
- * are known to be, and its share of an op.  For the files of reference.h alone.
+/* reference_state.h - the state of the running unsharded computation: this rank's pieces of arrays,
+ * their marks, and the rank's share of an op.  Private to the files of reference.h.
  *
- * Thread class: owned by one thread of a rank; what is said of ranks, all ranks do together.
+ * Thread class: owned by one thread of a rank; functions on all ranks are called by all together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,7 @@ struct reference {
     struct reference_work work;
 };
 
-/* An operand as the current op needs it. */
+/* An operand, in the region that the current op reads. */
 struct operand {
     const void *values;
     const double *variances;
@@ -76,7 +76,7 @@ static inline bool is_whole(const struct reference *ref, uint32_t buffer)
     return kern_is_whole(buffer_of(ref, buffer)->dtype);
 }
 
-/* Set the error that there is no memory, and return its status. */
+/* Set an out-of-memory error; returns SHD_ENOMEM. */
 int reference_no_memory(struct shd_error *err);
 
 /* Count bytes that were allocated, for the peak. */
@@ -94,7 +94,7 @@ SHD_MUST_CHECK bool reference_make_variances(struct reference *ref, uint32_t buf
 /* Set the marks of an op's result from this rank's piece. */
 void reference_mark(struct reference *ref, uint32_t buffer);
 
-/* Join the marks of all ranks, if they may differ. */
+/* Merge the marks of all ranks, if these may differ. */
 void reference_settle_marks(struct reference *ref);
 
 /* Number of the op's rows that this rank computes; *first: the first row. */

@@ -10,7 +10,7 @@
 #include "report/saving.h"
 #include "trial/trial.h"
 
-/* What a step comes to, of its record. */
+/* The totals of a step, from its record. */
 struct saving_totals trial_totals(const struct record *record);
 
 /* Fill in `out` for a trial that is planned or executed; `known` stays false if the trial itself

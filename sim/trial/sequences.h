@@ -1,8 +1,8 @@
-/* sequences.h - how many sequences a layout serves at once: those whose cache fits in the devices'
- * memory beside the weights.
+/* sequences.h - the largest batch of sequences that a layout serves: their KV cache must fit in the
+ * devices' memory beside the weights.
  *
- * Nothing is estimated: batches of other sizes are planned like a file that has them, until one
- * fits and the next larger one does not.
+ * Nothing is estimated: batch sizes are planned like scenario files, until a size fits and the next
+ * larger size does not.
  *
  * Thread class: owned by one thread.
  *
@@ -13,9 +13,9 @@
 
 #include "trial/trial.h"
 
-/* Find the largest batch.size whose plan fits the cluster's devices and limits.memory; *out is 0
- * where not one fits, and -1 where nothing limits it up to 2^24 new tokens of each group of
- * devices, or the step does not serve.  SHD_ENOMEM. */
+/* Find the largest batch.size whose plan fits the cluster's devices and limits.memory.  *out is 0 if
+ * no size fits, and -1 if all sizes up to 2^24 new tokens per group of devices fit, or the step does
+ * not serve.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_sequences(int64_t *out, const struct trial *trial, struct shd_error *err);
 
 #endif /* TRIAL_SEQUENCES_H */

@@ -119,8 +119,9 @@ int serve_execute(struct trial *trial, const int *stop_request, struct shd_error
 
     if (trial->scenario->step.decode && trial->scenario->decode.draft > 0) {
         if (trial->over_ranks)
-            return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "decode.draft: a decode with a draft is executed in one process");
+            return shd_error_set(
+                err, SHD_EUNSUPPORTED,
+                "decode.draft: speculative decoding is executed in one process only");
         status = make_alone(&made, trial, stop_request, err);
         if (status == SHD_OK && !give(trial, &made))
             status = shd_error_set(err, SHD_ENOMEM, "no memory for the proposals of a draft");

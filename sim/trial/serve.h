@@ -1,10 +1,10 @@
-/* trial/serve.h - a step of serving executed behind all that it begins with: its prefill, and what a
- * draft proposes.
+/* trial/serve.h - a serving step executed after its inputs are made: by its prefill, and by a draft's
+ * proposals.
  *
- * The proposals are those of a draft that errs as often as the scenario says: the tokens that the
- * same layout makes one by one, which is executed first, with the first one behind as many right
- * ones as are accepted in that step, and all after it, replaced by others.  That they are accepted
- * is found out by the step itself, which verifies them.
+ * The proposals imitate a draft model with the scenario's acceptance.  First the same layout decodes
+ * the right tokens one by one.  In each step's proposals, as many right tokens as the step is to
+ * accept stay, and all tokens after these are replaced by others.  The step itself verifies the
+ * proposals and finds out how many to accept.
  *
  * Thread class: owned by one thread.
  *

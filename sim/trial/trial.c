@@ -76,7 +76,7 @@ static void check_algos(const struct trial *t, const struct coll_algo *algos[COL
             continue;
         told[kind] = true;
         diag_error(diag, asked->place,
-                   "%s/%s does not serve groups of %" PRIu32 " devices, as in %s; it is for %s",
+                   "%s/%s does not support groups of %" PRIu32 " devices, as in %s; it is for %s",
                    asked->kind, asked->name, shape.nmembers, op->name,
                    algos[kind]->limits == COLL_POW2 ? "powers of two" : "pairs");
     }
@@ -198,8 +198,8 @@ static void check_chunks(const struct trial *t, struct diag *diag)
         if (b->chunks <= tokens)
             continue;
         diag_error(diag, scenario_place(t->scenario, "fused.loss_chunks"),
-                   "fused.loss_chunks is %" PRIu32 ", more than the %" PRIu64 " tokens that a device "
-                   "has of a microbatch; expected at most as many",
+                   "fused.loss_chunks is %" PRIu32 ", more than the %" PRIu64
+                   " tokens of a microbatch on a device; expected at most that many",
                    b->chunks, tokens);
         return;
     }
@@ -267,14 +267,14 @@ static int check_product_rate(const struct trial *t, struct diag *diag)
 
         if (t->hardware->flops_per_s[codes[i]] > 0)
             continue;
-        diag_error(diag, scenario_place(t->scenario, "products.recipe"),
-                   "cluster '%s' has no rate of %s; expected rates.%s in its file, another "
-                   "cluster, or products.recipe none%s",
-                   t->hardware->name, code, code,
-                   codes[i] == SHD_F4E2M1 && scenario_serves(t->scenario)
-                       ? " with products.weights mxfp4 and products.block 16, whose codes become "
-                         "numbers of model.dtype"
-                       : "");
+        diag_error(
+            diag, scenario_place(t->scenario, "products.recipe"),
+            "cluster '%s' has no rate of %s; expected rates.%s in its file, another "
+            "cluster, or products.recipe none%s",
+            t->hardware->name, code, code,
+            codes[i] == SHD_F4E2M1 && scenario_serves(t->scenario)
+                ? " with products.weights mxfp4 and products.block 16, dequantized to model.dtype"
+                : "");
         return SHD_EUNSUPPORTED;
     }
     return SHD_OK;
@@ -309,7 +309,7 @@ static void fuse(enum scenario_fusion *asked, bool does)
         *asked = does ? SCENARIO_ONE_KERNEL : SCENARIO_APART;
 }
 
-/* Let the scenario say what it leaves to the software. */
+/* Fill in the scenario's settings that are left to the software. */
 static int resolve(struct trial *t, const struct hardware_software *software, struct diag *diag)
 {
     struct scenario *s;
@@ -337,7 +337,7 @@ static int resolve(struct trial *t, const struct hardware_software *software, st
     return SHD_OK;
 }
 
-/* Run the software that the scenario names, with what it says of overlaps. */
+/* Choose the software that the scenario names, with the scenario's settings of overlaps. */
 static int choose_software(struct trial *t, struct diag *diag)
 {
     const struct scenario *s = t->scenario;
@@ -414,8 +414,8 @@ static int check_nodes(const struct trial *t, struct diag *diag)
         shd_mesh_size(t->mesh) <= inside)
         return SHD_OK;
     diag_error(diag, scenario_place(t->scenario, "moe.node_axis"),
-               "devices 0 and %" PRId64 ", neighbours along '%s', are in one node of %" PRId64
-               " devices of %s; expected an axis between nodes, or null",
+               "devices 0 and %" PRId64 ", neighbours along '%s', share a node of %" PRId64 " "
+               "devices on %s; expected an axis between nodes, or null",
                apart, shd_mesh_axis_name(t->mesh, t->node_axis), inside, h->name);
     return SHD_EINVAL;
 }
@@ -517,7 +517,7 @@ void trial_fini(struct trial *trial)
     memset(trial, 0, sizeof *trial);
 }
 
-/* Steps with state run as often as the scenario says; others are repeated for timing. */
+/* Steps with state run as often as the scenario says; stateless steps are repeated for timing. */
 static uint32_t repeats_of(const struct trial *trial)
 {
     return program_has_state(trial->program) ? (uint32_t)trial->scenario->steps : trial->repeats;

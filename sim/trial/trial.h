@@ -27,8 +27,8 @@
 
 struct trial {
     const struct scenario *scenario; /* not owned, or `resolved` */
-    struct scenario *resolved; /* as the cluster's software runs it, with the texts of the one that
-                                  was asked for; NULL: that one */
+    struct scenario *resolved; /* copy of the scenario, its strings shared, with the defaults of the
+                                  cluster's software; NULL: `scenario` is not a copy */
     struct shd_mesh *mesh;
     struct graph *graph;
     struct graph *unpadded; /* the graph before padding (graph/pad.h); NULL: `graph` is not
@@ -40,7 +40,7 @@ struct trial {
     struct program *program;
     struct hardware *hardware; /* the cluster that the scenario names; NULL: none */
     uint64_t memory_limit_bytes; /* of a device, as limits.memory says; 0: none */
-    bool *offloads; /* by node of `graph`: what lies on the host (partition.h); NULL: nothing */
+    bool *offloads; /* [node of `graph`] whether it is on the host (partition.h); NULL: none */
     bool has_nodes;            /* moe.node_axis is an axis of `mesh`: ... */
     uint8_t node_axis;         /* ... this one */
     bool by_time;              /* the program is the partitioner's choice by time on `hardware` */
@@ -66,13 +66,13 @@ struct trial {
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
 
-/* As trial_init(), of a scenario that was made from one without faults: what is wrong all the same
- * has no place in a file, and is the error, behind `what`. */
+/* Like trial_init(), for a scenario derived from a valid one: an error has no place in a file and
+ * goes to `err`, after `what`. */
 SHD_MUST_CHECK int trial_init_made(struct trial *out, const struct scenario *scenario,
                                    const char *what, struct shd_error *err);
 
-/* As trial_init(), but without a program: the mesh, the graph and what shards it, as exporting
- * needs. */
+/* Like trial_init(), but without a program, which exporting does not need: only the mesh, the
+ * graph and its shardings. */
 SHD_MUST_CHECK int trial_lay(struct trial *out, const struct scenario *scenario, struct diag *diag);
 void trial_fini(struct trial *trial);
 
@@ -96,16 +96,16 @@ SHD_MUST_CHECK int trial_replay(struct trial *trial, uint32_t nrounds, struct sh
  * or verifying.  Errors as shd_run(). */
 SHD_MUST_CHECK int trial_train(struct trial *trial, const int *stop_request, struct shd_error *err);
 
-/* Plan the program: walk it on paper, and model it on the scenario's cluster. */
+/* Plan the program: walk it analytically, nothing executed, and model it on the scenario's cluster. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
 
-/* Find what a planned trial, which assumes that experts get as many tokens each, would need at
- * most: the peak memory with room for all tokens at each expert (the record's worst_peak_bytes, or
- * worst_unknown if that cannot be planned).  Does nothing for a trial that does not assume it. */
+/* For a trial planned with uniform routing to experts, find the worst-case peak memory, with room for
+ * all tokens at each expert: the record's worst_peak_bytes, or worst_unknown if this cannot be
+ * planned.  Does nothing for other trials. */
 void trial_find_worst(struct trial *trial);
 
-/* As trial_plan(), into a separate record, for example beside an executed one; *out is for
- * record_destroy() either way. */
+/* Like trial_plan(), into a separate record, for example in addition to an executed one.  Free *out
+ * with record_destroy() either way. */
 SHD_MUST_CHECK int trial_make_plan(const struct trial *trial, struct record **out,
                                    struct shd_error *err);
 

@@ -1,5 +1,5 @@
-/* variant.h - a scenario with other settings, read and planned like a file: refused, too big for a
- * device's memory, or it fits.
+/* variant.h - a scenario with changed settings, read and planned like a file.  Its outcome: refused,
+ * too big for a device's memory, or it fits.
  *
  * Thread class: owned by one thread.
  *
@@ -13,7 +13,7 @@
 
 enum variant_outcome { VARIANT_REFUSED, VARIANT_TOO_BIG, VARIANT_FITS };
 
-/* The last step that is taken. */
+/* How far to go. */
 enum variant_extent {
     VARIANT_PLANNED, /* the program is planned: trial_plan() */
     VARIANT_BUILT,   /* the program is built: trial_init() */
@@ -21,7 +21,7 @@ enum variant_extent {
     VARIANT_READ     /* the scenario is read */
 };
 
-#define VARIANT_SETS_MAX 32 /* the axes of a mesh, and as many others */
+#define VARIANT_SETS_MAX 32 /* mesh axes, and equally many other settings */
 
 struct variant_ask {
     const char *name;                   /* of the text, in messages: "<layout>" */
@@ -29,7 +29,7 @@ struct variant_ask {
     struct text sets[VARIANT_SETS_MAX]; /* settings, as of --set */
     size_t nsets;
     enum variant_extent extent;
-    bool executes; /* the program may be executed; else nothing of it will be */
+    bool executes; /* the program may be executed; else it is only planned */
     bool margin;   /* a part of a device's memory is kept free (hardware/margin.h) */
 };
 
@@ -39,7 +39,7 @@ struct variant {
     int status;                 /* of trial_init(); SHD_OK: the variant was not refused */
     struct diag errors; /* why it was refused, with places in the text and in the settings */
     enum variant_outcome outcome;  /* of a planned variant, or VARIANT_REFUSED; ... */
-    double need_bytes, room_bytes; /* ... of a device, as trial_need_bytes() has it */
+    double need_bytes, room_bytes; /* ... of trial_need_bytes() and trial_room_bytes() */
 };
 
 /* Begin another setting: the caller adds "KEY=VALUE" to the text. */
@@ -53,11 +53,11 @@ void variant_forget(struct variant_ask *ask);
 SHD_MUST_CHECK int variant_init(struct variant *out, struct variant_ask *ask,
                                 struct shd_error *err);
 
-/* The same, but a refusal is a failure: its first message, without the place, goes to `err`. */
+/* Like variant_init(), but a refusal is a failure: its first message goes to `err`, without place. */
 SHD_MUST_CHECK int variant_need(struct variant *out, struct variant_ask *ask,
                                 struct shd_error *err);
 
-/* Plan a variant that was made up to VARIANT_BUILT; the caller may have changed its cluster before.
+/* Plan a variant of extent VARIANT_BUILT; the caller may have changed its cluster before.
  * Errors as trial_plan(). */
 SHD_MUST_CHECK int variant_plan(struct variant *variant, bool margin, struct shd_error *err);
 

@@ -296,7 +296,7 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     return first.error > last.error ? first : last;
 }
 
-/* Merge what each rank compared on its own devices. */
+/* Merge the comparisons that each rank made on its own devices. */
 static void gather(const struct comparing *c, const struct spread *spread)
 {
     uint64_t row = c->record->program->nresults * sizeof *c->first;

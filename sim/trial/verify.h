@@ -30,8 +30,8 @@ struct verify_opts {
     const struct decisions *decisions; /* decisions to use; NULL: its own */
     const int *stop_request;
     bool shared;    /* all ranks verify together: each computes a share of the reference */
-    bool tolerance; /* results are held to one, too, which those that are 0 but for rounding are
-                       not */
+    bool tolerance; /* results are also checked against a tolerance, except results that are 0
+                       but for rounding */
     uint64_t least; /* as in struct reference_opts */
 };
 

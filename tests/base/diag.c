@@ -38,7 +38,7 @@ static void test_order(void)
     diag_error(&messages, (struct place){"a", 9, 7}, "line 9, second");
     diag_error(&messages, (struct place){NULL, 0, 0}, "nowhere");
     diag_error(&messages, (struct place){"a", 0, 0}, "the whole");
-    ok(messages.nerrors == 7, "the same message at the same place counts once");
+    ok(messages.nerrors == 7, "a repeated message at one place counts once");
     ok(prints(&messages, "error: nowhere\n"
                          "a: error: the whole\n"
                          "a:9:2: error: line 9, first\n"

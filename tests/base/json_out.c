@@ -219,7 +219,7 @@ static void test_file(void)
     json_out_begin_array(&out);
     for (int i = 0; i < 100000; i++)
         json_out_int(&out, i);
-    ok(out.own.capacity < 1 << 20, "a file is written as it comes, not kept");
+    ok(out.own.capacity < 1 << 20, "a file is streamed, not buffered");
     json_out_end_array(&out);
     ok(json_out_fini(&out) == SHD_OK, "file: written");
     rewind(file);
@@ -233,7 +233,7 @@ static void test_file(void)
     if (file) {
         json_out_init_file(&out, file, JSON_OUT_COMPACT);
         json_out_int(&out, 1);
-        ok(json_out_fini(&out) == SHD_ESYSTEM, "file: a full disk is told");
+        ok(json_out_fini(&out) == SHD_ESYSTEM, "file: a full disk is reported");
         fclose(file);
     }
 }

@@ -96,7 +96,7 @@ static void test_walk(void)
            json_piece_is(piece, "2.5"),
        "walk: a number with a fraction is not whole");
     ok(json_text_item(&j) && !json_text_int(&j, &number) && json_text_skip(&j),
-       "walk: nor is one that does not fit");
+       "walk: nor is a number that does not fit");
     more = json_text_item(&j);
     ok(!more && !j.fault, "walk: the end of the array");
     ok(json_text_key(&j, &key) && json_piece_is(key, "b") && j.line == 2, "walk: the next name");

@@ -127,7 +127,7 @@ static const struct {
     {"x", NULL}, /* one edit from "b", but also from every other letter */
     {"B", "b"},
     {"", NULL},
-    {"a-word-that-is-so-long-that-nobody-could-mean-it", NULL},
+    {"a-word-far-too-long-to-be-meant-by-anybody-at-all", NULL},
 };
 
 static void test_join(void)
@@ -253,7 +253,7 @@ static void test_divisors(void)
                      divisor_common(number, whole) == common &&
                      divisor_below(whole, number) == below && divisor_above(whole, number) == above;
         }
-    ok(right, "divisors: the common one, and the nearest ones");
+    ok(right, "divisors: the common name, and the nearest names");
 }
 
 static void test_words(void)
@@ -264,7 +264,7 @@ static void test_words(void)
 
     while (words_next(&at, &length))
         n++;
-    ok(n == 2, "words: those between spaces, however many");
+    ok(n == 2, "words: words between any number of spaces");
     ok(words_has("--lr --min-lr", "--lr") && words_has("--lr --min-lr", "--min-lr"),
        "words: the first and the last");
     ok(!words_has("--lr --min-lr", "--min") && !words_has("--lr", "--lr-") &&

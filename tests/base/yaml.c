@@ -113,22 +113,23 @@ static const struct {
     int status;
     const char *message; /* the begin of the message */
 } bad[] = {
-    {"empty", "", SHD_EINVAL, "f:1:1: error: nothing in here; expected"},
-    {"only a comment", "# x\n", SHD_EINVAL, "f:1:1: error: nothing in here; expected"},
+    {"empty", "", SHD_EINVAL, "f:1:1: error: empty; expected"},
+    {"only a comment", "# x\n", SHD_EINVAL, "f:1:1: error: empty; expected"},
     {"list not closed", "a: [1, 2\nb: 3\n", SHD_EINVAL, "f:2:2: error: did not find expected ','"},
     {"ends in a list", "a: [1, 2", SHD_EINVAL, "f:1:9: error: did not find expected"},
-    {"tab", "a:\n\t- b\n", SHD_EINVAL, "f:2:1: error: a tab before the first word of a line; expected spaces"},
+    {"tab", "a:\n\t- b\n", SHD_EINVAL,
+     "f:2:1: error: a tab before the first word of a line; expected spaces"},
     {"bad indent", "a: 1\n  b: 2\n", SHD_EINVAL, "f:2:4: error: mapping values are not allowed"},
     {"bad escape", "a: \"\\q\"\n", SHD_EINVAL, "f:1:5: error: found unknown escape"},
     {"quote not closed", "a: 'x\n", SHD_EINVAL, "f:2:1: error: found unexpected end of stream"},
     {"anchor", "a: &x 1\nb: *x\n", SHD_EUNSUPPORTED, "f:1:4: error: anchors and aliases"},
     {"alias", "a: *x\n", SHD_EUNSUPPORTED, "f:1:4: error: anchors and aliases"},
-    {"tag", "a: !!str 1\n", SHD_EUNSUPPORTED, "f:1:4: error: tags such as 'tag:yaml.org"},
-    {"tag on a map", "!x {a: 1}\n", SHD_EUNSUPPORTED, "f:1:1: error: tags such as '!x'"},
+    {"tag", "a: !!str 1\n", SHD_EUNSUPPORTED, "f:1:4: error: tag 'tag:yaml.org"},
+    {"tag on a map", "!x {a: 1}\n", SHD_EUNSUPPORTED, "f:1:1: error: tag '!x' is not supported"},
     {"two documents", "a: 1\n---\nb: 2\n", SHD_EUNSUPPORTED, "f:2:1: error: a second document"},
     {"duplicate", "a: 1\nb: 2\na: 3\n", SHD_EINVAL,
-     "f:3:1: error: key 'a' is here twice, first on line 1"},
-    {"duplicate inside", "x: {a: 1, 'a': 2}\n", SHD_EINVAL, "f:1:11: error: key 'a' is here"},
+     "f:3:1: error: key 'a' appears twice, first on line 1"},
+    {"duplicate inside", "x: {a: 1, 'a': 2}\n", SHD_EINVAL, "f:1:11: error: key 'a' appears"},
     {"map as key", "? {a: 1}\n: 2\n", SHD_EINVAL, "f:1:3: error: a map as the key of a map"},
     {"list as key", "[a]: 2\n", SHD_EINVAL, "f:1:1: error: a list as the key of a map"},
     {"bad UTF-8", "a: 1\nb: x\xff\n", SHD_EINVAL, "f:2:5: error: byte 0xff is not UTF-8"},
@@ -197,9 +198,9 @@ static void test_limits(void)
     test_refused("many keys of one name", repeat("{", "a: 1,", 50000, "}"), SHD_EINVAL,
                  "error: and more than 980 more");
     test_refused("16 MiB", repeat("a: \"", "0123456789abcdef", 1 << 20, "\""), SHD_ERANGE,
-                 "f:1:1: error: the text has 16.0 MiB; at most 16.0 MiB");
+                 "f:1:1: error: the text has 16.0 MiB; expected at most 16.0 MiB");
     test_refused("100 MB", repeat("", "- 0123456789abcdefghijklmno\n", 3600000, ""), SHD_ERANGE,
-                 "f:1:1: error: the text has 96.1 MiB; at most 16.0 MiB");
+                 "f:1:1: error: the text has 96.1 MiB; expected at most 16.0 MiB");
     test_refused("aliases of aliases",
                  repeat("a: &a [x, x]\nb: &b [*a, *a]\n", "c: [*b, *b]\n", 10, ""),
                  SHD_EUNSUPPORTED, "f:1:4: error: anchors");
@@ -375,7 +376,7 @@ static void test_load(void)
     } files[] = {
         {"no/such/file", "no/such/file:1:1: error: cannot be opened: "},
         {".", ".:1:1: error: this is a directory"},
-        {"/dev/null", "/dev/null:1:1: error: nothing in here"},
+        {"/dev/null", "/dev/null:1:1: error: empty"},
         {"/dev/zero", "/dev/zero:1:1: error: the file has more than 16.0 MiB"},
     };
 

@@ -75,9 +75,9 @@ refused() {
 }
 
 test_bad() {
-    refused "an option of collectives" "\-\-op has no meaning with it" --hardware --op all-reduce
-    refused "in any order" "\-\-sizes has no meaning with it" --sizes 8 --hardware
-    refused "one sample" "\-\-samples is 1; --hardware needs 2" --hardware --samples 1
+    refused "an option of collectives" "\-\-op has no effect with it" --hardware --op all-reduce
+    refused "in any order" "\-\-sizes has no effect with it" --sizes 8 --hardware
+    refused "one sample" "\-\-samples is 1; --hardware needs at least 2" --hardware --samples 1
     refused "a file for collectives" "\-\-output is for --hardware" --output "$tmp/x.yaml"
     shardsim bench --hardware --samples 2 --output "$tmp/none/x.yaml"
     is 3 "a file in no folder: status 3"

@@ -193,22 +193,22 @@ test_faults() {
     refused "not a row of nccl-tests" "bad.txt:19:1: error: not a row of nccl-tests" \
         "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
     make_table | sed 's/# nThread.*/# nranks 4/' >"$tmp/bad.txt"
-    refused "other ranks than busbw has" "not that of all-reduce among 4 ranks" \
+    refused "other ranks than busbw has" "all-reduce of 4 ranks has 1.500" \
         "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
     while IFS='|' read -r what words named q redop root factor edit; do
         { echo "$named" && rows "$q" "$redop" "$root" "$factor" | sed "$edit"; } >"$tmp/bad.txt"
         refused "$what" "$words" "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
     done <<'TABLES'
-a gather or an exchange|bad.txt:4:1: error: this table does not say which.*'# all_gather_perf'|# x|16|none|-1|0.75|
-two ranks|does not say which|# x|4|sum|-1|1|
-a root|that has a root, which is not fitted|# x|4|none|0|1|
-messages|of sendrecv_perf, which is not fitted|# sendrecv_perf|4|sum|-1|1|
-the columns of another|bad.txt:6:1: error: size, count and redop.*not those of all_reduce_perf|# all_reduce_perf|16|sum|-1|0.75|
-a gather that reduces|not those of all_gather_perf|# all_gather_perf|16|sum|-1|0.75|
-one rank|is of one rank|# nranks 1, all_reduce_perf|4|sum|-1|1|
+a gather or an exchange|bad.txt:4:1: error: the collective of this table is unknown.*'# all_gather_perf'|# x|16|none|-1|0.75|
+two ranks|the collective of this table is unknown|# x|4|sum|-1|1|
+a root|does not support tables of a collective with a root|# x|4|none|0|1|
+messages|does not support tables of sendrecv_perf|# sendrecv_perf|4|sum|-1|1|
+the columns of another|bad.txt:6:1: error: size, count and redop.*do not fit all_reduce_perf|# all_reduce_perf|16|sum|-1|0.75|
+a gather that reduces|do not fit all_gather_perf|# all_gather_perf|16|sum|-1|0.75|
+one rank|has one rank|# nranks 1, all_reduce_perf|4|sum|-1|1|
 milliseconds|bad.txt:5:1: error: algbw is|# all_reduce_perf|4|sum|-1|1.5|4s/20.98/0.02/
 a row that is cut|bad.txt:6:1: error: not a row|# all_reduce_perf|4|sum|-1|1.5|5s/sum.*/sum/
-times of the CPU|these columns have no time|# all_reduce_perf|4|sum|-1|1.5|1s/time/cputime/g
+times of the CPU|columns time, algbw and busbw in this order are missing|# all_reduce_perf|4|sum|-1|1.5|1s/time/cputime/g
 TABLES
     refused "no file" "no.jsonl" "$tmp/start.yaml" --steps "$tmp/no.jsonl" --constants "$fits"
 }

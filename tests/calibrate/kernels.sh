@@ -97,7 +97,7 @@ cluster 200TFLOP/s 2000GB/s >"$tmp/card.yaml"
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/tables" -o "$tmp/fitted.yaml"
 is 0 "calibrate --kernels"
 says out '^product  *bfloat16  *325  *[0-9.]* %  *[0-9.]* %$' "the products' rows and errors are told"
-says out '^33 rows are of kernels or types that no model is of$' "rows that no model is of are counted"
+says out '^33 rows are skipped: no model for their kernel or type$' "rows that no model is of are counted"
 shardsim calibrate "$tmp/fitted.yaml" --kernels "$tmp/tables" -o "$tmp/again.yaml"
 is 0 "a fitted file is fitted again"
 says out '^dispatch  *lib/ll/fp8  *96  *[0-9]\.[0-9] %  *[0-9]*\.[0-9] %$' "kinds whose types are names"
@@ -180,7 +180,7 @@ ok $? "its attention takes what such was made of, $us us, to 5 %"
 
 # How far such kernels were off is told by the part of the step that they make up.
 shardsim plan -q "$tmp/decode.yaml"
-says out '^  kernels     products [0-9]* % of the time: [0-9.]* % off, as measured ones' "a plan tells its kernels' errors"
+says out '^  kernels     matmuls [0-9]* % of the time: [0-9.]* % error, as for similar' "a plan tells its kernels' errors"
 shardsim plan -q --json "$tmp/decode.yaml"
 holds "by their part of the time, of kernels of their sizes" <<PY
 import re
@@ -460,7 +460,7 @@ says err 'none:1:1: error: cannot be read: ' "is told"
 mkdir "$tmp/empty"
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/empty"
 is 2 "a folder without tables of the device"
-says err 'error: no table of card; expected files such as card-gemm.csv.gz' "is told"
+says err 'error: no table of card; expected files, e.g. card-gemm.csv.gz' "is told"
 mkdir "$tmp/bad"
 printf 'type,n,k,us_median\nbfloat16,1,2,3\n' >"$tmp/bad/card-gemm.csv"
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/bad"
@@ -474,7 +474,7 @@ printf 'type,n,k,m,us_median\nbfloat16,1,2\n' >"$tmp/bad/card-gemm.csv"
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/bad"
 says err 'card-gemm.csv:2:1: error: 3 columns; expected 5 as in the first line' "a short line is told"
 shardsim calibrate "$tmp/card.yaml" --kernels "$tmp/tables" --constants kernels.launch
-says err 'kernels fits models of kernels alone' "no constants beside kernels"
+says err 'kernels fits kernel models only' "no constants beside kernels"
 
 # refused EDIT WORDS: a fitted file with an edit is refused with these words.
 refused() {
@@ -483,14 +483,14 @@ refused() {
     is 2 "$2"
     says err "$2" "is told"
 }
-refused 's/kernel: product/kernel: produce/' "kernel of a measured kernel is 'produce'; expected one such as product"
+refused 's/kernel: product/kernel: produce/' "kernel of a measured kernel is 'produce'; expected for example product"
 refused '0,/start_us: [0-9.]*/s//start_us: 99/' "start_us of a measured kernel is '99'; expected a number from"
 refused '0,/correction: /s//correction: x /' 'correction of .*: expected [0-9]* whole numbers from -1000 to 1000'
 refused '0,/correction: /s//correction: 7 /' 'correction of .*: expected [0-9]* whole numbers from -1000 to 1000'
-refused '0,/  sizes: {m: .1,/s//  sizes: {m: [x,/' 'sizes of product: expected the least and the most m that were measured'
-refused '0,/    error: \[/s//    error: [-/' 'error of a measured kernel: expected rows, a median'
+refused '0,/  sizes: {m: .1,/s//  sizes: {m: [x,/' 'sizes of product: expected the measured minimum and maximum m'
+refused '0,/    error: \[/s//    error: [-/' 'error of a measured kernel: expected rows, median'
 refused '0,/    by_size: \[/s//    by_size: [7, /' 'by_size of a measured kernel: expected 4 lists'
 refused 's/units: 100/units: 0/' 'measured_kernels of a device without kernels.units'
 refused '/^measured_kernels:/{s/.*/measured_kernels: nothing/;q}' "measured_kernels is 'nothing'; expected a list, or the name of a shipped cluster"
-refused "s/^measured_kernels:/&\\n  - no_slower_than: tpu-v4/" "no_slower_than is 'tpu-v4'; expected the name of a shipped cluster that has a list"
+refused "s/^measured_kernels:/&\\n  - no_slower_than: tpu-v4/" "no_slower_than is 'tpu-v4'; expected the name of a shipped cluster with a list"
 done_testing

@@ -106,7 +106,7 @@ static void test_kernels(void)
                                    .flops = 1e9,       .bytes = 1};
 
     ok(near(hardware_kernel_seconds(a, &small), 1e6 / 5e9), "bytes come from memory ...");
-    ok(near(hardware_kernel_seconds(b, &small), 1e6 / 40e9), "... or, where they fit it, a cache");
+    ok(near(hardware_kernel_seconds(b, &small), 1e6 / 40e9), "... or of a cache if they fit");
     ok(near(hardware_kernel_seconds(b, &large), 2e6 / 5e9),
        "bytes beyond the cache's size come from memory");
     ok(near(hardware_kernel_seconds(a, &dense), 1e6 / 5e9), "elementwise work is its bytes ...");

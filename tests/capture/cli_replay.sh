@@ -153,7 +153,7 @@ test_calls() {
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body'
     shardsim replay "$tmp/m"
     is 2 "a loop that does not count"
-    says err "m:27:1: error: how often this loop goes round is not told.*--trips=N" \
+    says err "m:27:1: error: the trip count of this loop is unknown.*--trips=N" \
         "a loop that does not count: where, and what to do"
     counted "the same, by the option" 9 --trips 9
     # Two loops of the same name, in two computations, share one remark.
@@ -164,7 +164,7 @@ test_calls() {
         "$tmp/m" >"$tmp/two" && mv "$tmp/two" "$tmp/m"
     counted "two loops of one name" 18 --trips 9
     holds "two loops of one name: told once" <<'PY'
-assert len([n for n in r["notes"] if "Loop w tells no count" in n]) == 1, r["notes"]
+assert len([n for n in r["notes"] if "Loop w has no known trip count" in n]) == 1, r["notes"]
 PY
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body, backend_config={"known_trip_count":{}}, x="7"'
     shardsim replay "$tmp/m"
@@ -179,14 +179,14 @@ PY
     counted "the same, of two" 1
     holds "the same, of two: the larger, and said" <<PY
 assert r["received_bytes"]["total"] == 256, r["received_bytes"]
-assert any("Of conditional r the branch that moves most" in n for n in r["notes"]), r["notes"]
+assert any("Conditional r: the branch that communicates most" in n for n in r["notes"]), r["notes"]
 PY
     calling '%s = ((f32[16]), f32[16], u32[]) async-start(%x), calls=%body
   ROOT %r = f32[16]{0} async-done(%s), calls=%body'
     counted "what an asynchronous call does" 1
     calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kLoop, calls=%add'
     counted "nothing" 0
-    says out "2 collectives are in computations that no instruction calls" "nothing: the collectives that were left out"
+    says out "Not counted: 2 collectives in computations that no instruction calls" "nothing: the collectives that were left out"
     calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kCustom, calls=%body'
     counted "a fusion that moves" 1
 }
@@ -355,7 +355,7 @@ LOOPS
 want = {"below": 4, "most": 5, "above": 5, "least": 5, "until": 3, "negative": 3, "once": 1,
         "turned": 4, "ahead": 4, "carried": 2, "wrapped": 3}
 assert {c["where"]: c["count"] for c in r["collectives"]} == want, r["collectives"]
-assert any("below tells no count: it goes round 4 times, from 1 by 2 while that is less than 8"
+assert any("below has no known_trip_count: 4, derived from its condition and body (from 1 by 2 while less than 8)"
            in n for n in r["notes"]), r["notes"]
 assert any("4 more loops" in n for n in r["notes"]), r["notes"]
 PY
@@ -365,7 +365,7 @@ PY
   ROOT l = pred[] compare(i, b), direction=$relation" "$more" | looped
         shardsim replay "$tmp/m"
         is 2 "a loop that does not count, $name"
-        says err "how often this loop" "a loop that does not count, $name: said"
+        says err "the trip count of this loop" "a loop that does not count, $name: said"
     done <<'LOOPS'
 away 9 GT 0 up
 past 0 NE 7 up
@@ -452,13 +452,13 @@ test_gate() {
     gate 0 1e5 "$tmp/as_many.yaml"
     gate 1 0 "$tmp/as_many.yaml"
     says err 'moves more bytes than .*, by more than 0 %' "--fail-above: said"
-    says out '^beside ' "--fail-above: the report all the same"
+    says out '^compared with ' "--fail-above: the report all the same"
     gate 2 10 "$scenarios/dp_tp.yaml"
-    says err 'is of 4 devices, and .* of 8; expected as many' "--fail-above: other devices"
+    says err 'has 4 devices, and .* 8; expected equal counts for --fail-above' "--fail-above: other devices"
     gate 2 much "$tmp/as_many.yaml"
     shardsim replay "$example" --fail-above 3
     is 2 "--fail-above alone"
-    says err 'goes with --beside' "--fail-above alone: said"
+    says err 'requires --beside' "--fail-above alone: said"
 }
 
 test_example() {
@@ -477,12 +477,12 @@ test_example() {
     is 2 "no option of a scenario"
     shardsim replay "$example" --beside "$scenarios/dp_tp.yaml"
     is 0 "beside a scenario of more devices"
-    says out "different numbers of devices" "beside a scenario of more devices: said"
+    says out "the numbers of devices differ" "beside a scenario of more devices: said"
     test_gate
     shardsim replay "$example" --mesh dp=4,tp=1
     is 0 "a mesh that is not the program's"
     tr -s ' \n' ' ' <"$tmp/out" | grep -q \
-        'note groups of 5 of the 5 rows lie along no axis of this mesh; all would along those of axis0=2, axis1=2,'
+        'note the groups of 5 of 5 rows follow no axis of this mesh; all follow the axes of axis0=2, axis1=2,'
     ok $? "a mesh that is not the program's: said, with one that is"
     shardsim replay --json "$example" --mesh dp=4,tp=1
     grep -q '"fitting_mesh": \[\["axis0", 2\], \["axis1", 2\]\]' "$tmp/out"
@@ -517,30 +517,30 @@ test_faults() {
     faulty "a device that is not there" 8 "device 9 is in a group" "$ar, replica_groups={{0,9}}"
     faulty "a device twice" 8 "device 0 is in two groups" "$ar, replica_groups={{0,1},{2,0}}"
     faulty "no notation" 8 "expected {{0,1},{2,3}}" "$ar, replica_groups=all"
-    faulty "tiles that do not fit" 8 "cannot be read" "$ar, replica_groups=[2,3]<=[8]"
-    faulty "an axis that is not there" 8 "cannot be read" "$ar, replica_groups=mesh['a'=8] {'b'}"
-    faulty "an axis twice" 8 "cannot be read" "$ar, replica_groups=mesh['a'=8] {'a','a'}"
+    faulty "tiles that do not fit" 8 "invalid groups" "$ar, replica_groups=[2,3]<=[8]"
+    faulty "an axis that is not there" 8 "invalid groups" "$ar, replica_groups=mesh['a'=8] {'b'}"
+    faulty "an axis twice" 8 "invalid groups" "$ar, replica_groups=mesh['a'=8] {'a','a'}"
     faulty "three in a pair" 8 "a source and a target" \
         '%r = f32[16]{0} collective-permute(%x), channel_id=1, source_target_pairs={{0,1,2}}'
     faulty "a shape that does not divide" 8 "does not fit its groups" \
         '%r = f32[15]{0} all-gather(%x), replica_groups={}, use_global_device_ids=true'
-    faulty "no type" 8 "cannot be read" "%r = q9[16]{0} all-reduce(%x), replica_groups={}"
-    faulty "a body that is not there" 8 "does not stand before it" \
+    faulty "no type" 8 "shape is invalid" "%r = q9[16]{0} all-reduce(%x), replica_groups={}"
+    faulty "a body that is not there" 8 "is not defined before" \
         '%r = f32[16]{0} while(%x), condition=%add, body=%nowhere'
     { module </dev/null && echo 'more text'; } >"$tmp/m"
     shardsim replay "$tmp/m"
     is 2 "text behind the module"
     says err "m:9:1: error: expected a computation" "text behind the module: where"
     faulty "no instruction" 8 "not an instruction" "%r is missing"
-    faulty "groups of all, of which it is not told how many" 8 'neither replica_count nor num_partitions' \
+    faulty "groups of all, of which it is not told how many" 8 'replica_count and num_partitions do not give' \
         '%r = f32[16]{0} all-reduce(%x), replica_groups={}, to_apply=%add' ', is_scheduled=true'
-    faulty "no groups, of which it is not told how many" 8 'device.*; --devices=N says it' \
+    faulty "no groups, of which it is not told how many" 8 'a group of all devices.*--devices=N' \
         '%r = f32[32]{0} all-gather(%x), dimensions={0}' ', is_scheduled=true'
-    faulty "a permutation in place" 8 'in place, of slices' \
+    faulty "a permutation in place" 8 'in-place collective-permute of operand slices' \
         '%r = f32[16]{0} collective-permute(%x, %x, %x, %x), channel_id=1, source_target_pairs={{0,1}}, slice_sizes={{4}}' ', num_partitions=8'
-    faulty "a collective that is not known" 8 "kind that is not known" "%r = f32[16] all-shift(%x)"
+    faulty "a collective that is not known" 8 "an unknown kind of collective" "%r = f32[16] all-shift(%x)"
     faulty "no partitions" 1 "whole numbers from 1" "%r = f32[16] negate(%x)" ', num_partitions=0'
-    faulty "more devices than can be" 1 "more devices" "%r = f32[] add(%x, %x)" \
+    faulty "more devices than can be" 1 "a module of more than 1048576 devices" "%r = f32[] add(%x, %x)" \
         ', replica_count=1048576, num_partitions=1048576'
     printf 'version: 1\n' >"$tmp/m"
     shardsim replay "$tmp/m"
@@ -549,7 +549,7 @@ test_faults() {
     head -n 15 "$example" >"$tmp/m"
     shardsim replay "$tmp/m"
     is 2 "half a module"
-    says err "ends within a computation" "half a module: said"
+    says err "ends inside a computation" "half a module: said"
     shardsim replay "$example" --mesh dp=8
     is 2 "a mesh of other devices"
     says err "has 8 devices, and .* has 4" "a mesh of other devices: said"
@@ -560,7 +560,7 @@ test_faults() {
     says err "step.hlo.txt:1:1: error: .*expected one module" "two modules: said"
     shardsim replay
     is 2 "no file"
-    says err "which program" "no file: what is expected"
+    says err "no program given; expected the text of a compiled XLA module" "no file: what is expected"
 }
 
 # A module of a million devices is read as fast as its few groups.

@@ -78,7 +78,7 @@ test_sizes() {
         end
     } >"$tmp/t.json"
     replayed "sizes of groups by arrays" 28672 '["axis1"], ["axis1"]'
-    says out "2 calls tell by their arrays how many ranks" "sizes of groups by arrays: said"
+    says out "2 calls give the size of their process group by their arrays" "sizes of groups by arrays: said"
     holds "sizes of groups by arrays: 8 of 16" <<'PY'
 assert [(c["groups"], c["group_size"]) for c in r["collectives"]] == [(2, 8)] * 2, r["collectives"]
 PY
@@ -94,19 +94,19 @@ PY
         sized _allgather_base_ 10 '[64], [8]'
         end
     } >"$tmp/t.json"
-    refused "a group that is not described" 'of 8 ranks, as its arrays tell, which is none'
+    refused "a group that is not described" 'of 8 ranks (by its arrays), but the trace describes no group'
     {
         begin 0 16 ''
         call 10 allgather 8 64 Float 4 '[0, 1, 2, 3]'
         end
     } >"$tmp/t.json"
-    refused "arrays of another group" 't.json:3:.*its process group has 4 ranks, and its arrays tell 8'
+    refused "arrays of another group" 't.json:3:.*its process group has 4 ranks, but its arrays imply 8'
     {
         begin 0 16 ''
         call 10 allreduce 8 8 Float 8 '[0, 1, 2, 3]'
         end
     } >"$tmp/t.json"
-    refused "ranks of another group" 'its process group has 4 ranks, and its arguments tell 8'
+    refused "ranks of another group" 'its process group has 4 ranks, but its arguments imply 8'
     {
         begin 0 16 ''
         sized allreduce_ 10 '[8]'
@@ -114,7 +114,7 @@ PY
         end
     } >"$tmp/t.json"
     replayed "all ranks" 960 '["axis0"]'
-    says out "1 calls tell neither .* of all 16" "all ranks: said"
+    says out "1 calls name neither .* all 16 ranks" "all ranks: said"
 }
 
 # The number of ranks of the job, if the trace does not give it.
@@ -123,7 +123,7 @@ test_world() {
     { printf '{"traceEvents": [\n' && sized allreduce_ 10 '[8]' && end; } >"$tmp/world/rank-0.json"
     shardsim replay "$tmp/world/rank-0.json"
     is 2 "no ranks told"
-    says err 'allreduce_: which ranks .*--devices=N says how many' "no ranks told: what to do"
+    says err 'allreduce_: the ranks .*--devices=N' "no ranks told: what to do"
     shardsim replay "$tmp/world/rank-0.json" --devices 4
     is 0 "ranks given"
     says out '^rank-0.json: 1 collectives in a step on 4 devices, 192 B received' "ranks given: counted"
@@ -131,11 +131,11 @@ test_world() {
     shardsim replay "$tmp/world/rank-0.json"
     is 0 "ranks by arrays"
     says out 'on 4 devices, 192 B' "ranks by arrays: counted"
-    says out 'How many ranks the job has is not told' "ranks by arrays: said"
+    says out 'The number of ranks is not in the trace' "ranks by arrays: said"
     { printf '{"traceEvents": [\n' && event kernel ncclDevKernel_AllReduce 10 5 && end; } >"$tmp/world/t7.json"
     shardsim replay "$tmp/world/t7.json"
     is 0 "kernels alone, of which nothing is said"
-    says out '1 kernels of NCCL do not say what they move' "kernels alone: said"
+    says out 'Not counted: 1 NCCL kernels without sizes' "kernels alone: said"
 }
 
 # A trace of four processes: the docstring of bench/torch_traces.py counts their calls.
@@ -198,7 +198,7 @@ assert [(c["count"], c["groups"]) for c in r["collectives"]] == [(1, 4)]
 PY
     grep -v 'record_param_comms' "$tmp/t.json" >"$tmp/u.json" && mv "$tmp/u.json" "$tmp/t.json"
     replayed "ops and labels" 512 '["tp"]'
-    says out "do not say the type of their elements" "ops and labels: a type that nobody tells"
+    says out "lack an element type" "ops and labels: a type that nobody tells"
     grep -v 'c10d::' "$tmp/t.json" | sed 's/\("nccl:all_reduce".*\)"args": {}/\1"args": {"Input Dims": [[16]], "Input type": ["float"]}/' >"$tmp/u.json"
     mv "$tmp/u.json" "$tmp/t.json"
     replayed "labels" 512 '["tp"]'
@@ -262,7 +262,7 @@ LIST
     } >"$tmp/t.json"
     shardsim replay "$tmp/t.json"
     is 0 "a name that is not known"
-    says out "'fancy_reduce', and are not counted" "a name that is not known: noted"
+    says out "Not counted: .*'fancy_reduce'" "a name that is not known: noted"
 }
 
 # The ranks of a group: by the name of the group, listed, abbreviated, by start and stride, or all.
@@ -297,7 +297,7 @@ test_own() {
 assert [(c["op"], c["count"], c["operand_bytes"], c["group_size"]) for c in r["collectives"]] == [
     ("all-reduce", 6, 1200, 2), ("all-reduce", 2, 1200, 2)], r
 notes = " ".join(r["notes"])
-assert "6 calls of an engine's own collectives do not say" in notes and "not known here" not in notes, notes
+assert "6 calls of an engine's own collectives do not name" in notes and "unknown kinds" not in notes, notes
 PY
     {
         begin 0 2 ''
@@ -323,7 +323,7 @@ PY
     } >"$tmp/t.json"
     replayed "records with words of collectives" 800 '["axis0"]' --devices 2
     holds "those that are not understood are told" <<'PY'
-assert any("3 calls are of kinds that are not known here" in n for n in r["notes"]), r["notes"]
+assert any("3 calls of unknown kinds" in n for n in r["notes"]), r["notes"]
 PY
     {
         begin 0 2 ''
@@ -337,7 +337,7 @@ PY
     } >"$tmp/t.json"
     replayed "kernels" 2400 '["axis0"]' --devices 2
     holds "those of no call are told" <<'PY'
-assert any("3 kernels of collectives, such as 'oneShotAllReduceKernel', belong to no call" in n for n in r["notes"]), r["notes"]
+assert any("3 kernels of collectives, such as 'oneShotAllReduceKernel', without a traced call" in n for n in r["notes"]), r["notes"]
 PY
 }
 
@@ -359,7 +359,7 @@ test_groups() {
         end
     } >"$tmp/t.json"
     replayed "a group that follows no mesh" 256 'None'
-    says out "those of other ranks are not known" "a group that follows no mesh: said"
+    says out "the groups of untraced ranks are unknown" "a group that follows no mesh: said"
     {
         begin 5 8 ''
         call 1 _allgather_base 16 32 Float 2 "[5, 7]"
@@ -415,7 +415,7 @@ PY
         end
     } >"$tmp/t.json"
     replayed "a message from nobody" 0 ''
-    says out "do not say whom they go to or come from" "a message from nobody: said"
+    says out "messages without a peer rank" "a message from nobody: said"
 }
 
 test_steps() {
@@ -435,12 +435,12 @@ test_steps() {
         end
     } >"$tmp/t.json"
     replayed "steps that differ" 128 '["axis0"]'
-    says out "counted is #3, as 3 of them are" "steps that differ: the commonest"
-    says out "3 calls were made outside of the steps" "steps that differ: what is in none, or in what has no number"
+    says out "#3 is counted, like 3 steps" "steps that differ: the commonest"
+    says out "Not counted: 3 calls outside of the steps" "steps that differ: what is in none, or in what has no number"
     replayed "a step by its number" 136 '["axis0"], ["axis0"]' --step 4
     shardsim replay "$tmp/t.json" --step 5
     is 2 "a step without collectives"
-    says err "those that have some are #1 to #4" "a step without collectives: which have some"
+    says err "steps with collectives are #1 to #4" "a step without collectives: which have some"
 }
 
 # The place of a call is the innermost annotation that contains its begin, without the numbers that
@@ -489,7 +489,7 @@ test_members() {
     shardsim replay --json "$tmp/members"
     is 0 "members that differ"
     says out "1 collectives have operands of different sizes" "members that differ: in size"
-    says out "1 calls are not in the traces of all members" "members that differ: in number"
+    says out "1 calls are missing, or of another kind, in the trace of a member" "members that differ: in number"
     holds "members that differ: the mean" <<'PY'
 assert [c["operand_bytes"] for c in r["collectives"]] == [42, 64], r["collectives"]
 PY
@@ -542,39 +542,39 @@ one() {
 test_faults() {
     one call 1 allreduce 16 16 Float 4 "[0, 1, 2, 3]" >"$tmp/good.json"
     head -c 420 "$tmp/good.json" >"$tmp/t.json"
-    faulty "half a trace" "t.json:4:13" "is this the whole of the file"
+    faulty "half a trace" "t.json:4:13" "is the file truncated"
     sed '3s/"dtype".*//; 4,$d' "$tmp/good.json" >"$tmp/t.json"
-    faulty "a trace that ends in a call" "t.json:4:1" "the file ends; is this the whole"
+    faulty "a trace that ends in a call" "t.json:4:1" "the file ends; is it truncated"
     sed '3s/"ts": 1,/"ts": 1;/' "$tmp/good.json" >"$tmp/t.json"
     faulty "no JSON" "t.json:3:87" "expected ',' or '}'"
     one call 1 allreduce 16 16 Int3 4 "[0, 1, 2, 3]" >"$tmp/t.json"
-    faulty "a type that is not known" "t.json:3:1" "type that is not known"
+    faulty "a type that is not known" "t.json:3:1" "unknown element type"
     one event cpu_op c10d::allreduce_ 1 5 >"$tmp/t.json"
     faulty "no sizes" "t.json:3:1" "record_shapes=True"
     one call 1 allreduce 9000000000000000000 1 Float 4 "[0, 1, 2, 3]" >"$tmp/t.json"
-    faulty "more bytes than can be" "t.json:3:1" "larger than can be counted"
+    faulty "more bytes than can be" "t.json:3:1" "its arrays are too large"
     one call 1 allreduce 16 16 Float 4 "[0, 1, 1, 3]" >"$tmp/t.json"
-    faulty "a rank twice" "t.json:3:1" "or a rank twice"
+    faulty "a rank twice" "t.json:3:1" "or repeated"
     one call 1 allreduce 16 16 Float 4 "[0, 1, 2, 4]" >"$tmp/t.json"
-    faulty "a rank that is not there" "t.json:3:1" "that the job does not have"
+    faulty "a rank that is not there" "t.json:3:1" "outside the job"
     one call 1 allreduce 16 16 Float 2 "[2, 3]" >"$tmp/t.json"
     faulty "a group of others" "t.json:3:1" "not in its own process group"
     one call 1 allreduce 16 16 Float 40 "[0, 1, 4, ...]" >"$tmp/t.json"
-    faulty "ranks that cannot be known" "t.json:3:1" "which ranks its process group has"
+    faulty "ranks that cannot be known" "t.json:3:1" "the ranks of its process group are missing"
     one event cpu_op c10d::barrier '"soon"' 5 >"$tmp/t.json"
-    faulty "no time" "t.json:3:1" "an event without a time"
+    faulty "no time" "t.json:3:1" "an event without timestamps"
     sed 's/"rank": 0/"rank": 4/' "$tmp/good.json" >"$tmp/t.json"
-    faulty "a rank beyond the job" "t.json:1:1" "whose trace is this"
+    faulty "a rank beyond the job" "t.json:1:1" "the trace's rank"
     cp "$tmp/good.json" "$tmp/again.json"
-    faulty "a rank again" "again.json:1:1" "expected one trace of each rank" "$tmp/good.json" "$tmp/again.json"
+    faulty "a rank again" "again.json:1:1" "expected one trace per rank" "$tmp/good.json" "$tmp/again.json"
     sed 's/"rank": 0, "world_size": 4/"rank": 1, "world_size": 8/' "$tmp/good.json" >"$tmp/again.json"
-    faulty "ranks of another job" "again.json:1:1" "is of one of 4" "$tmp/good.json" "$tmp/again.json"
+    faulty "ranks of another job" "again.json:1:1" "is of a job of 4" "$tmp/good.json" "$tmp/again.json"
     faulty "a trace and a module" "step.hlo.txt:1:1" "expected one module, or traces" "$tmp/good.json" \
         "$top_srcdir/examples/step.hlo.txt"
     gzip -c "$tmp/good.json" >"$tmp/t.json"
     faulty "a compressed trace" "t.json:1:1" "gunzip -k"
     mkdir "$tmp/nothing"
-    faulty "a folder without a trace" "nothing" "no file of this folder" "$tmp/nothing"
+    faulty "a folder without a trace" "nothing" "contains no PyTorch trace" "$tmp/nothing"
     shardsim replay "$tmp/good.json" --devices 8
     is 2 "other devices than the job's"
     shardsim replay "$tmp/good.json" --step 1

@@ -60,7 +60,7 @@ test_older() {
         s/peak_memory_bytes_total/peak_memory_bytes/'
     check --plan scenarios/dp_tp.yaml
     is 0 "a baseline of format 1 is read: as accepted"
-    says out "^ok 1 - dp_tp.yaml: default # baseline: its baseline is of format 1, .*writes format 2$" \
+    says out "^ok 1 - dp_tp.yaml: default # baseline: its baseline has format 1, .*writes format 2$" \
         "a baseline of format 1: a remark"
     check --plan --update scenarios/dp_tp.yaml
     cmp -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" \
@@ -164,14 +164,14 @@ test_other_changes() {
     edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
     check scenarios/dp_tp.yaml
     is 1 "more than a device of the cluster has: status 1"
-    says out 'does not fit: a device needs .*, and that of the cluster has 79.6 GiB' "more than the cluster has: said"
-    says err "planned, not executed: default does not fit in half of this machine's memory" \
+    says out 'does not fit: a device needs .*, and the cluster has 79.6 GiB' "more than the cluster has: said"
+    says err "planned, not executed: default needs more than half of this machine's memory" \
         "what is too large to be executed is planned"
     project p
     printf 'steps: 8\noptimizer: {kind: sgd, lr: 1000}\n' >>"$tmp/p/scenarios/dp_tp.yaml"
     edit scenarios/dp_tp.yaml 's/^step:.*/step: [forward, backward, update]/'
     check scenarios/dp_tp.yaml
-    says out 'elements that are infinite or not a number, unsharded as well' "training that diverges: said"
+    says out 'elements that are infinite or not a number, also in the unsharded step' "training that diverges: said"
 }
 
 # A longer modelled step is worse than the baseline; another cluster is neither worse nor better.
@@ -266,7 +266,7 @@ test_given() {
     printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
     check --plan scenarios/dp_tp.yaml
     is 0 "an older baseline, which does not hold what is computed: as accepted"
-    says out "^ok 1 - dp_tp.yaml: default # baseline: it is of an older shardsim.*--update' adds them$" \
+    says out "^ok 1 - dp_tp.yaml: default # baseline: its baseline is of an older shardsim.*--update' adds them$" \
         "an older baseline: a remark"
     check --plan --update
     says p/results/baselines/scenarios/dp_tp.yaml '^      model.layers: ' "an older baseline: --update adds it"
@@ -307,7 +307,7 @@ test_files() {
     says out '^1\.\.1$' "one file: no other file is read"
     check scenarios/none.yaml
     is 2 "no such file: status 2"
-    says err "there is no folder or file 'scenarios/none.yaml'" "no such file: told"
+    says err "no folder or file 'scenarios/none.yaml'" "no such file: told"
     check --plan
     is 2 "a scenario that cannot be read: status 2"
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
@@ -355,19 +355,19 @@ test_versions() {
     edit $baseline 's/received_bytes: 8388640/received_bytes: 8388000/'
     check --plan --junit check.xml scenarios/dp_tp.yaml
     is 1 "another version, which counts otherwise: status 1"
-    says out 'this file says the same as when shardsim 0.0.9 wrote the baseline: what differs comes with shardsim ' \
+    says out 'this file is unchanged since shardsim 0.0.9 wrote the baseline: the difference comes from shardsim ' \
         "another version: the version, not the layout"
     grep -q 'type="changed-by-version"' "$tmp/p/check.xml"
     ok $? "another version: in JUnit"
     edit scenarios/dp_tp.yaml 's/mlp.up.kernel, \[null, tp\]/mlp\/up\/kernel, []/'
     check --plan scenarios/dp_tp.yaml
-    says out 'shardsim 0.0.9 wrote the baseline, and this is .*: some of it may come with that' \
+    says out 'shardsim 0.0.9 wrote the baseline; this is .*: part of the difference may come from the version' \
         "another version and another layout: both"
     cp "$tmp/before" "$tmp/p/$baseline"
     project p
     edit $baseline 's/received_bytes: 8388640/received_bytes: 8388000/'
     check --plan scenarios/dp_tp.yaml
-    says out 'this file says the same as before: what it names may differ' "the same version and file: what it names"
+    says out 'this file is unchanged; a file named in it may differ' "the same version and file: what it names"
 }
 
 # Files left out are listed with -v, or if no file is left.
@@ -379,24 +379,24 @@ test_left_out() {
     cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/.hidden.yaml"
     cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/models/model.yaml"
     check --plan
-    is 0 "files left out: status 0"
-    says out '^1\.\.6$' "files left out: a link to a folder above is not followed"
-    ! grep -q 'left out' "$tmp/err"
-    ok $? "files left out: not said"
+    is 0 "files skipped: status 0"
+    says out '^1\.\.6$' "files skipped: a link to a folder above is not followed"
+    ! grep -q 'skipped' "$tmp/err"
+    ok $? "files skipped: not said"
     check --plan -v
-    says err '4 files left out: .hidden.yaml, UP.YAML, models/model.yaml, sub/loop;' "-v: files left out"
+    says err '4 files skipped: .hidden.yaml, UP.YAML, models/model.yaml, sub/loop;' "-v: files left out"
     ln -s nowhere "$tmp/p/scenarios/gone.yaml"
     ln -s nowhere "$tmp/p/scenarios/gone.txt"
     mkfifo "$tmp/p/scenarios/pipe.yaml"
     check --plan -v
     is 0 "a pipe and a link to nothing: status 0"
-    says err '6 files left out: .hidden.yaml, UP.YAML, gone.yaml, models/model.yaml, pipe.yaml, sub/loop;' \
+    says err '6 files skipped: .hidden.yaml, UP.YAML, gone.yaml, models/model.yaml, pipe.yaml, sub/loop;' \
         "-v: a pipe and a link to nothing"
     rm "$tmp/p/scenarios/gone.yaml" "$tmp/p/scenarios/gone.txt" "$tmp/p/scenarios/pipe.yaml"
     rm "$tmp/p/scenarios"/*.yaml
     check --plan
-    is 2 "all files left out: status 2"
-    says err '4 files left out: ' "all files left out: said"
+    is 2 "all files skipped: status 2"
+    says err '4 files skipped: ' "all files skipped: said"
 }
 
 # annotated LINE TEXT: the first annotation is at that line of the scenario.
@@ -425,7 +425,7 @@ END
     edit scenarios/adam.yaml 's/null, tp/tp/'
     annotated 8 "another rule: a remark at it, though arrays of the optimizer have it, too"
     check --plan
-    says out "line 8: parameter '.*; with it 2 states of the optimizer\"" "another rule: states in the line of their parameter"
+    says out "line 8: parameter '.*; also 2 optimizer states of it\"" "another rule: states in the line of their parameter"
     ! grep -q "'opt/[mv]/" "$tmp/out"
     ok $? "another rule: no line of a state alone"
     check --plan -v
@@ -456,7 +456,7 @@ test_causes() {
     n=$(grep -c '^    - ' "$tmp/out")
     [ "$n" -ge 8 ] && [ "$n" -le 16 ]
     ok $? "another mesh: some ten reasons, not a hundred"
-    says out '"and [0-9]* more, which .shardsim check -v. tells"$' "another mesh: how many more"
+    says out '"and [0-9]* more (.shardsim check -v. lists all)"$' "another mesh: how many more"
     grep '^    - ' "$tmp/out" | sed -n 2p | grep -q 'line [0-9]*: mesh.fsdp is 32, was 64'
     ok $? "another mesh: the cause behind the verdict"
     check --plan -v
@@ -478,9 +478,9 @@ test_renamed() {
     mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/zwei.yaml"
     check --plan
     is 1 "a scenario under another name: status 1"
-    says out "is the same as dp_tp.yaml was: renamed?  'shardsim check --update --prune' takes its" \
+    says out "equals that of dp_tp.yaml: renamed? 'shardsim check --update --prune' moves the" \
         "another name: the scenario"
-    says out "a baseline without a scenario, and zwei.yaml is the same now: renamed?" "another name: the baseline"
+    says out "a baseline without a scenario, equal to zwei.yaml now: renamed?" "another name: the baseline"
     check --plan --update --prune
     check --plan
     is 0 "another name: the remedy"
@@ -489,7 +489,7 @@ test_renamed() {
     check --plan
     ! grep -q 'renamed' "$tmp/out"
     ok $? "another name and another model: not the same"
-    says out 'has no baseline yet' "another name and another model: new"
+    says out "has no baseline; 'shardsim check --update' writes it" "another name and another model: new"
 }
 
 # Unreadable input of every kind gives status 2, and the other scenarios are checked all the same.
@@ -529,7 +529,7 @@ test_update() {
     project p
     sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/large.yaml"
     check --plan scenarios/large.yaml
-    says out 'does not fit: .*make it fit .* or take the limit out' "does not fit: the remedy"
+    says out 'does not fit: .*make it fit .* or remove the limit' "does not fit: the remedy"
     ! grep -q 'has no baseline\|--update' "$tmp/out"
     ok $? "does not fit: no word of a baseline"
     check --plan --update scenarios/large.yaml
@@ -541,7 +541,7 @@ test_update() {
     check --plan --update scenarios/strategies.yaml
     is 1 "one strategy does not fit, --update: status 1"
     says out '^not ok 1 - strategies.yaml: data-and-tensor$' "one does not fit: no other is accepted"
-    says out 'not accepted, for another strategy of this file is wrong' "one does not fit: why"
+    says out 'not accepted, because another strategy of this file is wrong' "one does not fit: why"
     cmp -s "$top_srcdir/results/baselines/scenarios/strategies.yaml" "$tmp/p/results/baselines/scenarios/strategies.yaml"
     ok $? "one does not fit: the baseline stays"
     project p
@@ -558,9 +558,9 @@ test_planned() {
     printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
     edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
     check -q --junit check.xml scenarios/dp_tp.yaml
-    says out "^not ok 1 - dp_tp.yaml: default # planned: does not fit in half of this machine's memory$" \
+    says out "^not ok 1 - dp_tp.yaml: default # planned: needs more than half of this machine's memory$" \
         "planned, not executed: in TAP, though quiet"
-    grep -q '<property name="planned" value="does not fit in half of this machine' "$tmp/p/check.xml"
+    grep -q '<property name="planned" value="needs more than half of this machine' "$tmp/p/check.xml"
     ok $? "planned, not executed: in JUnit"
     check -q --plan scenarios/dp_tp.yaml
     says out '^not ok 1 - dp_tp.yaml: default$' "--plan: not said of each"
@@ -574,7 +574,7 @@ refused() {
     find "$tmp/p" -type f -exec cksum {} + | sort >"$tmp/before"
     check --plan --update --prune "$@"
     is 2 "$title: status 2"
-    says err 'would be in one another; expected folders apart' "$title: said"
+    says err 'are nested folders; expected separate folders' "$title: said"
     find "$tmp/p" -type f -exec cksum {} + | sort >"$tmp/after"
     cmp -s "$tmp/before" "$tmp/after"
     ok $? "$title: nothing changed"
@@ -621,7 +621,7 @@ test_others() {
     check --plan --update --prune
     is 2 "a damaged first line: status 2"
     says out '^not ok 1 - dp_tp.yaml$' "a damaged first line: told"
-    says out 'first line is not that of a baseline, so this is left as it is' "a damaged first line: why"
+    says out 'first line is not a baseline.s, so the file is not overwritten' "a damaged first line: why"
     cmp -s "$tmp/p/$file" "$tmp/before"
     ok $? "a damaged first line: left as it is"
     says out '^not ok 7 - stranger.yaml$' "a stranger: told"

@@ -81,14 +81,14 @@ test_script() {
     write_script
     check --update train.sh
     is 2 "a script that leaves something open: status 2"
-    says out "line 24: .\$NNODES. is not set in this file; give it, as --set NNODES=VALUE" \
+    says out "line 24: .\$NNODES. is not set in this file; add --set NNODES=VALUE" \
         "a script that leaves something open: what, and where"
     check --update train.sh --set NNODES=4 --hardware h100-sxm
     is 0 "a script with what it leaves open, --update: status 0"
     check train.sh
     is 0 "a script: as accepted, with what the baseline keeps"
     check --update train.sh
-    says err '0 baselines written, 1 already so' "a script: --update again keeps it, too"
+    says err '0 baselines written, 1 unchanged' "a script: --update again keeps it, too"
     changed train.sh 's/^TP=4/TP=2/' "a variable"
     changed train.sh 's/^GPUS_PER_NODE=8/GPUS_PER_NODE=4/' "a variable of devices"
     changed train.sh 's/^ACCUMULATION=16/ACCUMULATION=8/' "a variable of a sum"
@@ -141,7 +141,7 @@ test_script() {
     echo "echo hello" >"$tmp/p/other.sh"
     check other.sh
     is 2 "a script that launches no job: status 2"
-    says err 'other.sh is not a scenario; expected .* options of a job' "a script that launches no job: said"
+    says err 'other.sh is not a scenario; expected .* a job that .shardsim import. reads' "a script that launches no job: said"
     cp "$top_srcdir/examples/step.hlo.txt" "$tmp/p"
     check step.hlo.txt
     is 2 "a compiled step: status 2"
@@ -206,7 +206,7 @@ test_found() {
     [ -s "$tmp/p/results/baselines/launch/mine.sh.yaml" ]
     ok $? "the root of a project, --update: the baseline is where that of the script alone is"
     check --update launch/mine.sh
-    says err '0 baselines written, 1 already so' "a script by another path: its baseline stays"
+    says err '0 baselines written, 1 unchanged' "a script by another path: its baseline stays"
     rm "$tmp/p/train.sh"
     check
     is 1 "no folder: a script that is gone: status 1"
@@ -247,7 +247,7 @@ test_unplanned() {
     check --update serve.sh --hardware h100-sxm
     is 0 "a server: a baseline"
     changed serve.sh 's/-tp 2/-tp 2 --enable-lora/' "an option that no scenario says"
-    says err 'is not planned' "an option that no scenario says: said"
+    says err 'enable-lora cannot be planned' "an option that no scenario says: said"
     changed serve.sh 's/--max-num-seqs 32/--max-sequences 32/' "an option that is misspelt by far"
     sed -i.old 's/-tp 2/-tp 2 --enable-lora/' "$tmp/p/serve.sh"
     check --update serve.sh

@@ -79,8 +79,8 @@ test_bad() {
     refused "no such memory" "--memory is 'tape'; expected mmap, malloc" --memory tape
     refused "no devices" "'0'; expected a whole number from 1" -n 0
     refused "an argument" "takes no arguments" all-reduce
-    refused "no sizes" "no sizes" -b 8 -e 4
-    refused "not this many" "all-gather/recursive-doubling does not serve groups of 6 .*powers of two" \
+    refused "no sizes" "expected 1 to 64 sizes from --min-bytes to --max-bytes" -b 8 -e 4
+    refused "not this many" "all-gather/recursive-doubling does not support groups of 6 .*powers of two" \
         -o all-gather -a recursive-doubling -n 6 --sizes 48
 }
 

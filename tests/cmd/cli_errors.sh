@@ -44,7 +44,7 @@ axes: {batch: fsdp}
 algorithms: {all-gather: recursive-doubling}
 EOF
     refused "algorithm for other groups" \
-        "all-gather/recursive-doubling does not serve groups of 3 .*powers of two"
+        "all-gather/recursive-doubling does not support groups of 3 .*powers of two"
     change 's/d_ff: 512/d_ff: 1001/'
     refused "indivisible dimension" ".*1001 does not divide into 8 shards"
     change 's/\[null, tp\]\]  /[null, xx]]  /'
@@ -63,7 +63,7 @@ EOF
     change '/mlp.down.kernel/d'
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
-    refused "pattern that is no regex" "params: 'mlp/(up/kernel' is no pattern: missing )"
+    refused "pattern that is no regex" "params: 'mlp/(up/kernel' is not a valid pattern: missing )"
     # Each letter can match in four ways, so that matching never ends; it must not count as no
     # match.
     change "s#mlp/up/kernel#'^([a-z/]|[^A]|[a-z0-9/]|.)+/kerne[l]?[^l]\$'#"
@@ -78,7 +78,7 @@ EOF
 test_files() {
     refused "missing file" "cannot be opened: No such file" "$tmp/missing.yaml"
     : >"$bad"
-    refused "empty file" "nothing in here"
+    refused "empty file" "empty; expected"
     refused "directory" "this is a directory" "$tmp"
     head -c 100000000 /dev/zero | tr '\0' '#' >"$bad"
     refused "100 MB" "the file has 95.4 MiB; at most"
@@ -152,33 +152,33 @@ usage() {
 
 test_usage() {
     usage "no command" '^Usage: shardsim'
-    usage "unknown command" "there is no command 'rum'; did you mean 'run'" rum "$good"
+    usage "unknown command" "unknown command 'rum'; did you mean 'run'" rum "$good"
     usage "no file" 'no scenario file' run
     usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
-    usage "a misspelt key" "'--hardwar'; a scenario says it: --set hardware=VALUE" plan --hardwar x "$good"
+    usage "a misspelt key" "'--hardwar'; set the scenario's key: --set hardware=VALUE" plan --hardwar x "$good"
     printf '#!/bin/sh\n[ a ] || {\n}\n' >"$tmp/script.sh"
     # Names of other tools for an option of the command, a range of a search, or a key of a
     # scenario.
     for word in gpus num-gpus nodes world-size; do
         usage "init --$word" "did you mean '--devices'?" init --$word 8
         usage "search --$word" "did you mean '--devices'?" search --$word 8 "$good"
-        usage "plan --$word" 'a scenario says it: --set mesh=VALUE' plan --$word 8 "$good"
+        usage "plan --$word" 'set the scenario.s key: --set mesh=VALUE' plan --$word 8 "$good"
     done
     for word in gbs global-batch-size batch-size; do
         usage "init --$word" "did you mean '--batch'?" init --$word 8
-        usage "plan --$word" 'a scenario says it: --set batch.size=VALUE' plan --$word 8 "$good"
+        usage "plan --$word" 'set the scenario.s key: --set batch.size=VALUE' plan --$word 8 "$good"
     done
     usage "init --seq-len" "did you mean '--seq'?" init --seq-len 8
     for word in tp tensor-parallel-size; do
-        usage "init --$word" 'a scenario says it, by its key mesh.tp' init --$word 8
+        usage "init --$word" 'set mesh.tp in the scenario' init --$word 8
         usage "search --$word" "did you mean '--range tp=VALUE'?" search --$word 8 "$good"
-        usage "plan --$word" 'a scenario says it: --set mesh.tp=VALUE' plan --$word 8 "$good"
+        usage "plan --$word" 'set the scenario.s key: --set mesh.tp=VALUE' plan --$word 8 "$good"
     done
     usage "search --pp" "did you mean '--range pp=VALUE'?" search --pp 8 "$good"
     usage "search --mbs" "did you mean '--range microbatch=VALUE'?" search --mbs 8 "$good"
-    usage "plan --hidden-size" 'a scenario says it: --set model.d_model=VALUE' plan --hidden-size 8 "$good"
-    usage "init --hidden-size" 'a scenario says it, by its key model.d_model' init --hidden-size 8
-    usage "a file of another kind" "script.sh:1:1: error: this is not a scenario" plan "$tmp/script.sh"
+    usage "plan --hidden-size" 'set the scenario.s key: --set model.d_model=VALUE' plan --hidden-size 8 "$good"
+    usage "init --hidden-size" 'set model.d_model in the scenario' init --hidden-size 8
+    usage "a file of another kind" "script.sh:1:1: error: not a scenario" plan "$tmp/script.sh"
     usage "option without its value" 'requires an argument' run "$good" --set
     usage "query with an argument" 'standard input' query file
 }

@@ -250,14 +250,12 @@ static void tell_points(const struct failure_case *c, const struct tally *tallie
 }
 
 static const char table_head[] =
-    "# What the program does without memory\n\n"
-    "Made by `tests/cmd/failures --whole`, which `make stress` runs: every run below once for each of\n"
-    "its requests for memory, mappings and threads, that one failing, and all from that one on\n"
-    "failing; and with room for fewer bytes in a file than it writes. It gives the same answer, "
-    "or\n"
-    "ends with status 3, a message and nothing half-written; anything else is wrong, a crash and "
-    "a\n"
-    "hang too.\n\n"
+    "# Behaviour without memory\n\n"
+    "Made by `tests/cmd/failures --whole`, which `make stress` runs: each command below is\n"
+    "repeated for each of its requests for memory, mappings and threads, with only this one\n"
+    "failing, and with this and all later ones failing; and with too little room for its output\n"
+    "files. It must give the same answer, or end with status 3, a message and no half-written\n"
+    "file. Any other result is wrong, including a crash or a hang.\n\n"
     "| case | what fails | requests | tried | same answer | status 3 | wrong |\n"
     "|---|---|--:|--:|--:|--:|--:|\n";
 

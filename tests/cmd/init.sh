@@ -20,7 +20,7 @@ shardsim init
 is 0 "all defaults: to standard output"
 says out '^model: {size: llama3-8b' "all defaults: the model"
 says out '^# Its constants were fitted to [0-9]* steps of [a-z0-9_]*, [0-9.]* % off' "all defaults: what its times are from"
-says out '^# h100-80g-roce has such devices' "all defaults: and which cluster has more measured steps"
+says out '^# h100-80g-roce has the same devices' "all defaults: and which cluster has more measured steps"
 says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight sequences a device"
 says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
@@ -113,20 +113,20 @@ shardsim init --model llama3-70b --devices 32 -o free.yaml
 shardsim plan -q free.yaml
 awk '/^  memory/ { exit !($2 <= 0.9 * $5 + 0.1) }' "$tmp/out"
 ok $? "with a tenth of the memory free, of the GiB that it has"
-grep -q '^# Layouts are chosen that keep 10 % of a device' free.yaml
+grep -q '^# The layout leaves 10 % of a device' free.yaml
 ok $? "which the file says"
 shardsim init --model llama3-70b --devices 16 -o tp.yaml
 shardsim plan -q tp.yaml
 says out 'memory .* fits$' "too large for replicas alone: fits"
-grep -q '^# No simple layout keeps 10 % of a device' tp.yaml
+grep -q '^# No simple layout leaves 10 % of a device' tp.yaml
 ok $? "too large for replicas alone: without the margin, as the file says"
 grep -q '^mesh: .*tp: ' tp.yaml
 ok $? "too large for replicas alone: tensor parallelism"
 shardsim init --model llama3-70b --devices 4 -o tight.yaml
 is 0 "too few devices: written all the same"
-says err "^shardsim: llama3-70b on 4 devices does not fit as it is: .* of the 79.6 GiB .*'shardsim search tight.yaml'" "too few devices: said"
+says err "^shardsim: llama3-70b on 4 devices does not fit: it needs .* of the 79.6 GiB .*'shardsim search tight.yaml'" "too few devices: said"
 head -n 1 tight.yaml >first
-says first '^# IT DOES NOT FIT as it is: it needs .* of the 79.6 GiB' "too few devices: said at the head"
+says first '^# IT DOES NOT FIT: it needs .* of the 79.6 GiB' "too few devices: said at the head"
 shardsim plan -q tight.yaml
 says out 'does not fit$' "too few devices: as the plan says"
 
@@ -136,7 +136,7 @@ says out '^best          .*data-parallel replica' "search: the best in words"
 says out '^  why         .* the second, ' "search: why"
 shardsim compare -q --plan gpt2-small.yaml best.yaml
 is 0 "and compare"
-tr -s ' \n' ' ' <out | grep -q "verdict: .* \(within the model.s error of each other\|come to the same in every figure\)"
+tr -s ' \n' ' ' <out | grep -q "verdict: .* \(within the model.s error of each other\|have equal figures\)"
 ok $? "compare: the search finds nothing that is clearly better"
 
 shardsim plan -q gpt2-small.yaml -s recompute=none
@@ -146,7 +146,7 @@ shardsim init
 cp out large.yaml
 shardsim run -q large.yaml
 is 3 "a step that is far too large to be executed here is refused"
-says err "shardsim plan. takes the same program on paper" "too large to be executed: what to do"
+says err "use 'shardsim plan', which executes nothing" "too large to be executed: what to do"
 shardsim init --model lama3-8b
 is 2 "an unknown model: status 2"
 says err "did you mean 'llama3-8b'" "an unknown model: a suggestion"
@@ -157,7 +157,7 @@ shardsim init --model llama3-8b --devices 1024 --batch 64
 is 0 "a batch of fewer sequences than devices have tensor parallelism for: status 0"
 says out '^mesh: {pp: 2, fsdp: 64, tp: 8}' "a small batch: with stages, too"
 says out '^pipeline: {axis: pp, schedule: 1F1B}' "a small batch: the pipeline"
-says out 'in 2 stages over pp: else the batch does not divide' "a small batch: why"
+says out 'into 2 stages over pp: without pp the batch does not divide' "a small batch: why"
 shardsim init gpt2-small --devices 8
 is 0 "a model as a word: status 0"
 says out '^model: {size: gpt2-small' "a model as a word: taken"
@@ -183,7 +183,7 @@ says err 'gpt2-small has learned positions for 1024 tokens; expected' "more toke
 echo mine >mine.yaml
 shardsim init -o mine.yaml
 is 2 "an existing file: status 2"
-says err "'mine.yaml' is there already; expected .* --force" "an existing file: the message names --force"
+says err "'mine.yaml' exists; expected .* --force" "an existing file: the message names --force"
 grep -q '^mine$' mine.yaml
 ok $? "an existing file: unchanged"
 shardsim init --force -o mine.yaml && grep -q '^version: 1$' mine.yaml
@@ -194,7 +194,7 @@ leaves() {
     echo mine >kept.yaml
     shardsim "$@"
     [ "$status" -eq 2 ] && [ "$(cat kept.yaml)" = mine ] &&
-        grep -q "'kept.yaml' is there already; expected the name of a new file, or --force" "$tmp/err"
+        grep -q "'kept.yaml' exists; expected the name of a new file, or --force" "$tmp/err"
     ok $? "$1: an existing file is left as it is"
 }
 
@@ -279,12 +279,12 @@ test_defaults() {
     person '\n\n\n\n\n' no
     is 0 "Enter five times: status 0"
     same "Enter five times: what it writes without questions"
-    says out '^Batch, in sequences of a step on all devices \[512\]: ' "the fallback of the batch is 8 a device"
+    says out '^Batch (sequences per step, on all devices) \[512\]: ' "the fallback of the batch is 8 a device"
 }
 
 test_answers() {
     "$shardsim" init --model gpt2-small --devices 8 --hardware b200 --batch 1k --seq 512 >meant
-    person 'gpt2-smal\n gpt2-small \n0\nx\n8\nh1000\nb200\n1k\n4x\n512\n' no
+    person 'gpt2-smal\n gpt2-small \n0\nx\n8\nh1000\nb200\n4x\n512\n1k\n' no
     is 0 "answers: status 0"
     same "answers: what it writes with these as options"
     says out "did you mean 'gpt2-small'" "a bad model: what was meant, and it is asked again"
@@ -293,13 +293,15 @@ test_answers() {
     # A vocabulary of 50,257 words is not sharded over tp, so that no layout has fewer replicas.
     shardsim init --model gpt2-small --devices 8 --batch 12 -o none.yaml
     is 2 "a bad batch: status 2"
-    says err 'a batch of 12 sequences does not divide over 8 devices; expected a multiple of them, such as 16' \
+    says err 'a batch of 12 sequences is not divisible over 8 devices; expected a multiple, such as 16' \
         "a bad batch: one that divides"
     [ ! -e none.yaml ]
     ok $? "a bad batch: nothing is written"
     shardsim init --model llama3-405b --devices 16384 --batch 2048 --seq 8192 -o few.yaml
     grep -q '^mesh: {fsdp: 2048, tp: 8}' few.yaml && shardsim plan -q few.yaml && [ "$status" -le 1 ]
     ok $? "a batch of fewer sequences than devices: replicas are fewer"
+    shardsim init llama3.1-8b --devices 8 --seq 32k
+    says out '^batch: {size: 8, seq: 32768' "long sequences: fewer of them by default"
     person '?\n\n\n?\n\n\n\n' no
     is 0 "'?' lists the choices: status 0"
     says out '^  llama3-70b$' "'?' lists the choices: models"
@@ -316,7 +318,7 @@ test_files() {
     : >there
     person '\n\n\n\n\nthere\nnowhere/x\nnew.yaml\n' yes
     is 0 "a terminal is asked for a file: status 0"
-    says out "'there' is there already" "a file that is there is not replaced"
+    says out "'there' exists" "a file that is there is not replaced"
     says out "nowhere/x" "a folder that is not there is told"
     [ ! -s there ] && grep -q '^model: {size: llama3-8b' new.yaml
     ok $? "a terminal is asked for a file: it is written"
@@ -328,7 +330,7 @@ test_files() {
 test_ends() {
     person '\n8\n^D\n' no -o none.yaml
     is 2 "the end of input: status 2"
-    says out 'not answered to the end' "the end of input: said"
+    says out 'stopped; nothing was written' "the end of input: said"
     [ ! -e none.yaml ]
     ok $? "the end of input: nothing is written"
     person '\n^C\n' no -o none.yaml
@@ -347,6 +349,19 @@ test_answers
 test_files
 test_ends
 # A server: the layout of most tokens a second that fits, which servers have.
+# Long sequences are sharded, with their experts over the same devices; by fewer sequences than nodes, more.
+shardsim init --model qwen3-30b-a3b --devices 64 --seq 128k -o long.yaml
+is 0 "init: long sequences"
+grep -q '^mesh: {fsdp: 8, cp: 8}' long.yaml && grep -q '^axes: {batch: fsdp, seq: cp}' long.yaml &&
+    grep -q 'moe/down/kernel, \[cp, null' long.yaml && grep -q '^batch: {size: 16, seq: 131072' long.yaml
+ok $? "init: their tokens and experts are sharded over cp, and a step has fewer"
+shardsim plan -q --json long.yaml
+holds "init: they fit, and no work is done twice" <<'PY'
+assert r["time"]["modelled"]["fits"] and r["work"]["efficiency"] > 0.99, r["work"]
+PY
+shardsim init --model t5-small --devices 8 --seq 32k -o long.yaml --force
+is 0 "init: long sequences of a model without context parallelism"
+
 shardsim init --serve --model llama3.1-70b --devices 8 --seq 8k -o server.yaml
 is 0 "a server: written"
 grep -q '^mesh: {tp: 8}$' server.yaml && grep -q '^step: \[decode\]$' server.yaml
@@ -360,7 +375,7 @@ says out 'max-num-seqs' "a server: its sequences"
 shardsim init --serve --model qwen3-30b-a3b --devices 8 --batch 64 --seq 1k
 is 0 "a server of experts: written"
 says out '^batch: {size: 64, seq: 1024}' "a server of experts: with the batch that was asked for"
-says out "Each device has its part of a layer's experts" "a server of experts: over all devices"
+says out "Experts are sharded over all devices" "a server of experts: over all devices"
 # A config.json's weights keep their types, and its modules for further tokens are left out.
 cat >fp8.json <<'JSON'
 {"model_type": "deepseek_v3", "hidden_size": 1024, "num_hidden_layers": 6, "num_attention_heads": 16,
@@ -371,7 +386,7 @@ cat >fp8.json <<'JSON'
 JSON
 shardsim init --serve fp8.json --devices 8 --seq 1k -o fp8.yaml
 is 0 "a server of a config.json: written"
-grep -q '^products: {recipe: blockwise}$' fp8.yaml && grep -q '^# Modules for further tokens (MTP) are left out' fp8.yaml
+grep -q '^products: {recipe: blockwise}$' fp8.yaml && grep -q '^# Multi-token prediction modules (MTP) are omitted' fp8.yaml
 ok $? "a server of a config.json: types of weights, and what is left out"
 shardsim plan -q fp8.yaml
 is 0 "a server of a config.json: planned"
@@ -409,7 +424,7 @@ says out "^# 'shardsim search --serve' looks for" "a server that does not fit: w
 
 # What init writes is planned, of every known model, in training and served.
 shardsim show options model.size
-models=$(sed -n '/one of custom/,/; for models/p' "$tmp/out" | sed 's/.*one of custom,//; s/;.*//' | tr -d ',\n' | tr -s ' ')
+models=$(sed -n '/one of custom/,/; not for models/p' "$tmp/out" | sed 's/.*one of custom,//; s/;.*//' | tr -d ',\n' | tr -s ' ')
 [ "$(echo "$models" | wc -w)" -gt 100 ]
 ok $? "the known models are listed"
 for model in $models; do

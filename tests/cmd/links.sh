@@ -39,7 +39,7 @@ says line 'latency 8 hops of 1.00 us = 8.00 us' "its hops"
 says line 'bandwidth (16-1)/16 x 64.0 MiB = 60.0 MiB into a device, by 90.0 GB/s (2 links of 45.0 GB/s) = 699 us' \
     "its bytes"
 says line 'time 699 us, bound by bandwidth; bandwidth without (n-1)/n, as for a long ring: 746 us' "its time"
-says line 'latency and bandwidth are equal at 46.9 KiB a member' "where both are equal"
+says line 'latency and bandwidth are equal at 46.9 KiB per member' "where both are equal"
 ok "$(test "$(wc -l <"$tmp/out")" -le 24; echo $?)" "a screenful"
 explains all-to-all tpu-v5e -m 16,16 --axes 0 --bytes 4MiB --json
 json seconds 186.41e-6 "all-to-all: a quarter of that"
@@ -53,7 +53,7 @@ explains all-gather tpu-v4 -m x=4,y=4,z=4 --axes x --bytes 64 --json
 json seconds 2e-6 "a small array: its hops"
 says out '"bound": "latency"' "a small array: bound by latency"
 explains all-reduce tpu-v5p -m 2,4,4,4 --slices 2 --bytes 64MiB
-says line 'two levels: each tier after the one before' "two slices: two levels"
+says line 'two levels: tiers in sequence' "two slices: two levels"
 says line 'dcn: 2 domains' "two slices: the network between them"
 explains all-reduce h100-sxm -m dp=4,tp=8 --axes tp --bytes 64MiB
 says line 'nvlink: 8 members' "a node"
@@ -88,11 +88,11 @@ is 0 "show hardware: status 0"
 says out '^tpu-v5p: 459 TFLOP/s bfloat16, 95.0 GiB at 2.80 TB/s, ici 90.0 GB/s, dcn 6.25 GB/s$' "show hardware: a row each"
 COLUMNS=200 shardsim show hardware tpu-v5e
 is 0 "show hardware NAME: status 0"
-says out '^int8: 394 TFLOP/s; bound by memory below 486.4 operations a byte (weights: below 243.2 rows)$' \
+says out '^int8: 394 TFLOP/s; memory-bound below 486.4 operations/byte (weights: below 243.2 rows)$' \
     "show hardware NAME: what bounds a product"
 says out 'rows; of a byte each 121.6)$' "show hardware NAME: weights narrower than what is computed with"
 tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
-says line '2189 bfloat16 operations in the time of a byte by a ring, both ways' "show hardware NAME: links"
+says line '2189 bfloat16 operations per byte by a ring, both ways' "show hardware NAME: links"
 shardsim show hardware tpu-v5e tpu-v4
 is 2 "show hardware: one at a time"
 shardsim show hardware "$tmp/own.yaml"
@@ -128,8 +128,8 @@ bad() {
 bad "no such cluster" "no hardware 'tpu-v44'; expected .* did you mean 'tpu-v4'" all-reduce --hardware tpu-v44 --bytes 1MiB
 bad "no such file" 'hardware ./none.yaml: ' all-reduce --hardware ./none.yaml --bytes 1MiB
 bad "no size" 'expected --bytes' all-reduce --hardware tpu-v4
-bad "no cluster" 'expected --hardware too' all-reduce --bytes 1MiB
-bad "an algorithm" 'expected no --algorithm' all-reduce --hardware tpu-v4 --bytes 1 --algorithm ring
+bad "no cluster" 'require --hardware' all-reduce --bytes 1MiB
+bad "an algorithm" 'remove --algorithm' all-reduce --hardware tpu-v4 --bytes 1 --algorithm ring
 bad "a size of nothing" "'x' is not a valid size" all-reduce --hardware tpu-v4 --bytes x
 bad "no such axis" "'y'" all-reduce --hardware tpu-v4 --mesh x=2 --axes y --bytes 1
 bad "a mesh that is none" "mesh '0=a'" all-reduce --hardware tpu-v4 --mesh a --bytes 1

@@ -144,8 +144,8 @@ while read -r example; do
     esac
     (cd "$folder" && exec timeout "$LIMIT" sh -c "$example") >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
-    if [ $status -eq 3 ] && grep -q 'no program that draws a PNG is installed' "$tmp/err"; then
-        skip "example: $example" "no program that draws a PNG is installed"
+    if [ $status -eq 3 ] && grep -q 'no converter for PNG is installed' "$tmp/err"; then
+        skip "example: $example" "no converter for PNG is installed"
         continue
     fi
     is 0 "example: $example"

@@ -65,8 +65,8 @@ test_commands() {
     no "did you mean 'run'?" rnu "$good"
     no "did you mean 'run'?" simulate "$good"
     no "did you mean 'search'?" optimize "$good"
-    no "expected one before the file: init, run, plan," "$good"
-    no "expected one first, and its options behind it" --verbose run "$good"
+    no "before the file, expected one of init, run, plan," "$good"
+    no "before options, expected one of init, run, plan," --verbose run "$good"
     no "expected one of init, run, plan," frobnicate
     no "no scenario file given" plan
     no "did you mean 'mesh'?" show mseh
@@ -74,10 +74,10 @@ test_commands() {
     no "did you mean 'all-reduce'?" explain collective allreduce
     no "did you mean 'all-reduce'?" bench --op psum
     no "did you mean '--verbose'?" run "$good" --verbsoe
-    no "a scenario says it: --set mesh=VALUE" run "$good" --devices 8
-    no "a scenario says it: --set model.layers=VALUE" plan "$good" --num-layers 4
+    no "set the scenario's key: --set mesh=VALUE" run "$good" --devices 8
+    no "set the scenario's key: --set model.layers=VALUE" plan "$good" --num-layers 4
     no "expected table, markdown, csv or json" compare --plan "$good" --format html
-    no "has no ending that says a format; expected .txt, .md, .csv, .json," compare --plan "$good" -o table.html
+    no "is not a known format; expected .txt, .md, .csv, .json," compare --plan "$good" -o table.html
     no "did you mean 'peak_memory_bytes_most'?" compare --plan "$good" --sort memory
     no "expected auto, always or never" compare --plan "$good" --color=yes
     all "commands and options"
@@ -87,10 +87,10 @@ test_files() {
     no "did you mean 'scenarios/tensor_parallel.yaml'?" run scenarios/tensor_paralel.yaml
     no "did you mean 'scenarios/tensor_parallel.yaml'?" plan tensor_parallel
     no "expected a file, such as 'scenarios/answer.yaml'" plan scenarios
-    no "nothing in here" plan empty.yaml
+    no "empty; expected" plan empty.yaml
     no "this is a result that --json printed; expected a scenario" plan result.json
     no "this is a result that --json printed; expected a scenario" export --to jax result.json
-    no "'shardsim runs --file=FILE' reads it, and --save=FILE, with '='" plan "$good" --save runs.db
+    no "'shardsim runs --file=FILE' reads it; '--save=FILE' of a command adds a run to it" plan "$good" --save runs.db
     no "'shardsim replay FILE' reads it" plan examples/step.hlo.txt
     no "a scenario names it: 'hardware: FILE'" plan scenarios/hardware/h100-sxm.yaml
     no "'shardsim import --from megatron FILE' makes a scenario of it" plan job.sh
@@ -101,13 +101,13 @@ test_files() {
     no "this is a scenario; expected the file of a cluster" plan "$good" -s hardware="./$good"
     no "this is a scenario; expected a list of measured steps" \
         calibrate h100-sxm --constants kernels.launch --steps "$good"
-    no "expected a file that --save=FILE wrote" runs list --file="$good"
-    no "--save of run, plan and compare keeps some" runs list --file=none.db
+    no "expected a file written by --save=FILE" runs list --file="$good"
+    no "run, plan and compare store them with --save" runs list --file=none.db
     no "this is a result that --json printed; expected a scenario" check result.json
-    no "which ends in .yaml" check examples
-    no "there is no such folder; make it first" report "$good" -o none/report.html
-    no "it is a folder; name a file in it" trace "$good" -o scenarios
-    no "expected a name that ends in .html: a browser prints that page as PDF" report "$good" -o page.pdf
+    no "neither a scenario (.yaml, .yml) nor a launch script" check examples
+    no "its folder does not exist; make it first" report "$good" -o none/report.html
+    no "it is a folder; expected a file" trace "$good" -o scenarios
+    no "expected a name that ends in .html: open that page in a browser and print it to PDF" report "$good" -o page.pdf
     no "expected a name that ends in .json, which Perfetto opens" trace "$good" -o step.html
     all "files of another kind, and none"
 }
@@ -123,7 +123,7 @@ test_consequences() {
         diag <"$tmp/err"
     done
     printf '  \n\n' >blank.yaml
-    no "nothing in here" plan blank.yaml
+    no "empty; expected" plan blank.yaml
     [ $((nrows % every)) -ne 0 ] || [ "$(grep -c ': error: ' "$tmp/err")" -eq 1 ] || missed=$((missed + 1))
     all "one fault is one message"
 }
@@ -137,8 +137,8 @@ test_set() {
     no "did you mean 'batch.size'?" plan "$good" --set global_batch_size=64
     no "did you mean 'batch.seq'?" plan "$good" --set seq_len=64
     no "did you mean 'limits.memory'?" plan "$good" --set memory=80GiB
-    no "as 'shardsim show options' lists them" plan "$good" --set frobs=1
-    no "such as batch.size=8" plan "$good" --set batch.size 8
+    no "'shardsim show options' lists all" plan "$good" --set frobs=1
+    no "for example batch.size=8" plan "$good" --set batch.size 8
     no "expected a map of its options: size, seq" plan "$good" --set batch=16
     no "expected a map of its options: stage, axis" plan "$good" --set zero=3
     no "expected a map of its options: axis, schedule" plan "$good" --set pipeline=1f1b
@@ -165,9 +165,9 @@ test_set() {
 test_yaml() {
     edit 's/^mesh:.*/mesh:\n\ttp: 8/' "expected spaces"
     edit 's/^mesh:.*/mesh:\n   tp: 4\n  dp: 2/' "expected the keys of a map in one column"
-    edit 's/^mesh: /mesh:/' "expected a space behind the ':' of a key"
-    edit 's/^mesh:.*/mesh: {tp: 8, tp: 4}/' "is here twice, first on line 7"
-    edit 's/^mesh:.*/mesh: {tp: 8/' "is a '}' missing, or a ','?"
+    edit 's/^mesh: /mesh:/' "expected a space after the ':' of a key"
+    edit 's/^mesh:.*/mesh: {tp: 8, tp: 4}/' "appears twice, first on line 7"
+    edit 's/^mesh:.*/mesh: {tp: 8/' "is a '}' or ',' missing?"
     edit 's/^mesh:.*/mesh: [8]/' "expected a map of axis names to sizes, such as {dp: 2, tp: 4}"
     edit 's/^mesh:.*/mesh: {tp=8}/' "such as {dp: 2, tp: 4}"
     edit 's/^mesh:.*//' "no 'mesh'; expected a map of axis names to sizes"
@@ -175,19 +175,19 @@ test_yaml() {
     edit 's/^version:.*//' "expected 'version: 1' at the top"
     edit 's/d_model: 128/d_model: "128"/' "without quotes"
     edit 's/d_model: 128/hidden_size: 128/' "did you mean 'd_model'?"
-    edit "s/\[null, tp\]\]  /P(None, 'tp')]  /" "wants quotes around all"
+    edit "s/\[null, tp\]\]  /P(None, 'tp')]  /" "quote text that contains brackets"
     edit 's/\[null, tp\]\]  /[None, tp]]  /' "did you mean 'null'?"
     edit 's/\[null, tp\]\]  /[null, model]]  /' "did you mean 'tp'?"
     edit 's/\[null, tp\]\]  /[null, TP]]  /' "did you mean 'tp'?"
     edit 's/\[null, tp\]\]  /[tp, tp]]  /' "is used twice in this spec; expected it once"
-    edit 's/\[null, tp\]\]  /tp]  /' "a spec is a list such as [null, tp]"
+    edit 's/\[null, tp\]\]  /tp]  /' "expected a list such as [null, tp]"
     edit 's/\[null, tp\]\]  /null, tp]  /' "expected [pattern, spec], such as [mlp/up, [null, tp]]"
     edit 's/\[null, tp\]\]  /[null, tp, null]]  /' "the spec has 3 entries, the array 2 dimensions"
     edit 's#mlp/up/kernel#mlp/up/weight#' "did you mean 'mlp/up/kernel'?"
     edit 's#mlp/up/kernel#gate_proj#' "'shardsim show names' lists all"
-    edit 's#mlp/up/kernel#*/kernel#' "what matches any text is '.*'"
+    edit 's#mlp/up/kernel#*/kernel#' "the pattern for any text is '.*'"
     edit 's#mlp/hidden#mlp/hiden#' "did you mean 'mlp/hidden'?"
-    edit '/mlp.down.kernel/d' "end the list with [.*, []] to replicate what is left"
+    edit '/mlp.down.kernel/d' "end the list with [.*, []] to replicate the rest"
     edit 's/d_ff: 512/d_ff: 500/' "5 or 10 would do"
     all "scenarios, with place and line"
 }
@@ -195,10 +195,10 @@ test_yaml() {
 test_others() {
     no "did you mean 'llama3-8b'?" init --model llama-3-8B
     no "expected a whole number from 1 to" init --devices 0
-    no "expected a multiple of them, such as 64" init --devices 64 --batch 10
+    no "expected a multiple, such as 64" init --devices 64 --batch 10
     no "The new file is --output FILE" init mine.yaml
-    no "expected 'hardware: NAME', as 'shardsim show hardware' lists them" search "$good"
-    no "of no cluster; expected hardware=NAME before it" plan "$good" -s hardware.infiniband.rate=25GB/s
+    no "expected 'hardware: NAME' with a NAME from 'shardsim show hardware'" search "$good"
+    no "without a cluster; expected hardware=NAME first" plan "$good" -s hardware.infiniband.rate=25GB/s
     no "each of 8 microbatches has 2 of 16 sequences" plan scenarios/train_zero.yaml -S zero-3 \
         -s batch.size=16 -s batch.microbatches=8
     no "did you mean 'llama3-8b'?" plan scenarios/llama3.yaml -s 'model={size: llama3-8B}'
@@ -211,13 +211,13 @@ test_others() {
     no "expected transformer, gpt2, llama3, mixtral, deepseek or decoder" export --to megatron "$good"
     no "expected --from with one of easydel|eformer|megatron" import job.sh
     no "did you mean 'easydel'?" import --from easydell job.sh
-    no "--mesh is for rules: of easydel, eformer, t5x" import --from megatron --mesh dp:2 job.sh
+    no "--mesh is for rules (easydel, eformer, t5x)" import --from megatron --mesh dp:2 job.sh
     no "did you mean '--tensor-model-parallel-size'?" import --from megatron --devices 4 job.sh
     no "has 6 devices, and examples/step.hlo.txt has 4" replay examples/step.hlo.txt --mesh dp=3,tp=2
     no "expected axes as 'dp=2,tp=4'" replay examples/step.hlo.txt --mesh 2,2
-    no "expected its number, as 'shardsim runs list' shows it" runs show tensor-parallel
-    no "the last one is 1" runs show 9 --file=runs.db
-    no "as in -s hardware=h100-sxm" trace --plan "$good"
+    no "expected a number from 'shardsim runs list'" runs show tensor-parallel
+    no "the last run is 1" runs show 9 --file=runs.db
+    no "expected e.g. -s hardware=h100-sxm" trace --plan "$good"
     no "as explain without --op numbers them" explain "$good" --op mlp/up
     no "or --set hardware=NAME" explain "$good" --roofline
     no "did you mean 'ring'?" explain collective all-reduce --algorithm rnig
@@ -229,10 +229,10 @@ test_others() {
     no "did you mean 'llama3-8b'?" init --model llama3-8
     no "did you mean 'Qwen/Qwen3-8B'?" init --model Qwen/Qwen3-8b
     no "did you mean 'h100-80g-roce'?" init --model llama3-8b --hardware H100-80GB
-    no "there is no such folder; make it first" init --model llama3-8b -o nowhere/mine.yaml
+    no "its folder does not exist; make it first" init --model llama3-8b -o nowhere/mine.yaml
     no "did you mean '10GB'?" plan "$good" -s limits.memory=10gb
     no "did you mean '10GiB'?" plan "$good" -s 'limits.memory=10 G'
-    no "expected the file of one, or a scenario" show tree --mesh dp=2
+    no "expected a model's file, or a scenario" show tree --mesh dp=2
     no "1 or 3 would do" show array --mesh dp=2,tp=4 --shape 9,16 --spec dp,tp
     no "did you mean 'tp'?" show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tensor
     all "the other commands"
@@ -245,9 +245,9 @@ test_told() {
     says out 'was 80GiB meant?$' "a limit without a unit: which was meant"
     shardsim plan -q --save=two.db "$good" scenarios/gpt2.yaml
     shardsim runs compare 1 2 --file=two.db
-    says out 'compare only the like' "runs of two models"
+    says out 'compare equal ones' "runs of two models"
     shardsim compare --plan "$good" scenarios/gpt2.yaml
-    says out 'compare only the like' "two models"
+    says out 'compare only equal ones' "two models"
     shardsim help plan
     says out '^Usage: shardsim plan ' "help of a command, asked for in words"
     [ "$nrows" -ge 100 ]

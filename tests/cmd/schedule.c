@@ -33,7 +33,7 @@ static void test_all(void)
             int status;
 
             figure_init(&f);
-            status = schedule_draw(&f, algo, n, &err);
+            status = schedule_draw(&f, algo, n, false, &err);
             if (!coll_serves(algo, n))
                 ok(status == SHD_EINVAL, "%s/%s does not serve %u", coll_kind_name(algo->kind),
                    algo->name, n);
@@ -52,7 +52,8 @@ static void test_sums(void)
     uint32_t wrong = 0;
 
     figure_init(&f);
-    ok(schedule_draw(&f, coll_find(COLL_ALL_REDUCE, "ring"), 5, &err) == SHD_OK, "ring of 5");
+    ok(schedule_draw(&f, coll_find(COLL_ALL_REDUCE, "ring"), 5, false, &err) == SHD_OK,
+       "ring of 5");
     for (size_t i = 0; i < 25; i++) { /* by member and element */
         snprintf(all, sizeof all, "a%zu..e%zu", i % 5, i % 5);
         wrong += strcmp(f.parts[f.grids[f.ngrids - 1].cells[i].first].text, all) != 0;
@@ -68,8 +69,8 @@ static void test_bad(void)
     struct figure f;
 
     figure_init(&f);
-    ok(schedule_draw(&f, coll_algos[0], 0, &err) == SHD_ERANGE, "no members");
-    ok(schedule_draw(&f, coll_algos[0], SCHEDULE_MEMBERS_MAX + 1, &err) == SHD_ERANGE,
+    ok(schedule_draw(&f, coll_algos[0], 0, false, &err) == SHD_ERANGE, "no members");
+    ok(schedule_draw(&f, coll_algos[0], SCHEDULE_MEMBERS_MAX + 1, false, &err) == SHD_ERANGE,
        "too many members");
     figure_fini(&f);
 }

@@ -121,7 +121,7 @@ PY
     ok $? "matrix: rows of --json come to what each device receives"
     shardsim show matrix --json "$scenarios/block_1024_devices.yaml"
     is 2 "matrix: --json of 1,024 devices is refused"
-    says err '1024 devices are too many for a matrix; --json has it for 256 at most' "matrix: and why"
+    says err '1024 devices are too many for a matrix; --json has at most 256' "matrix: and why"
     shardsim show matrix "$scenarios/block_64_devices.yaml"
     fits 80 "matrix: 64 devices fit 80 columns"
     says out '^10 [·░▒▓]*█[·░▒▓█]*$' "matrix: shades"
@@ -256,9 +256,9 @@ test_functions() {
 
 test_bad_input() {
     bad "nothing" '^Usage: shardsim show'
-    bad "unknown" "called 'mesch'; did you mean 'mesh'?" mesch
+    bad "unknown" "cannot show 'mesch'; did you mean 'mesh'?" mesch
     bad "no mesh" 'no mesh given' mesh
-    bad "two meshes" "one mesh at a time; 'dp=4' is too much" mesh --mesh dp=2 dp=4
+    bad "two meshes" "one mesh at a time; 'dp=4' is a second one" mesh --mesh dp=2 dp=4
     bad "mesh without sizes" "expected axes as 'dp=2,tp=4'" mesh dp
     bad "size 0" 'at least 1' mesh dp=0
     bad "same axis" "two mesh axes have the name 'dp'" mesh dp=2,dp=2
@@ -266,7 +266,7 @@ test_bad_input() {
     bad "too many to draw" 'too many to draw' mesh dp=1000000
     bad "no such axis" "error: spec: .*'tq'" array --mesh dp=2 --shape 8 --spec tq
     bad "does not divide" 'does not divide' array --mesh dp=2 --shape 3 --spec dp
-    bad "bad shape" "expected extents as '8,16'" array --mesh dp=2 --shape 8,y --spec dp
+    bad "bad shape" "expected a shape such as '8,16'" array --mesh dp=2 --shape 8,y --spec dp
     bad "no shape" 'expected --mesh and --shape' array --mesh dp=2
     bad "no scenario" 'error: ' matrix "$tmp/none.yaml"
     for subject in array groups matrix mesh; do

@@ -74,13 +74,13 @@ test_text() {
     says out '^F0: the forward of microbatch 0; each microbatch has' "how a label is read"
     says out 'Time: 33 from .* (F 1, B 2); each rank is idle 9 of$' "verdict: time"
     says out 'it, 27.3 %$' "verdict: idle"
-    says out 'by formula: (p-1)(F+B) = 9 (.* arXiv:2006.09503)' "verdict: formula and source"
-    says out 'by rank: microbatches 4 3 2 1$' "verdict: alive"
+    says out 'by formula: at most (p-1)(F+B) = 9 (.* arXiv:2006.09503)' "verdict: formula and source"
+    says out 'by rank: 4 3 2 1$' "verdict: alive"
     shardsim show timetable 1F1B -r 4 -m 8 --ascii
     LC_ALL=C awk '/[^ -~]/ { other = 1 } END { exit other }' "$tmp/out"
     ok $? "--ascii is ASCII"
     shardsim show timetable ZBH1 -r 4 -m 3
-    says out '(p-1)(F+I-W), which is for F = I = W, m >= p' "verdict: a formula that does not hold"
+    says out '(p-1)(F+I-W), which holds for F = I = W, m >= p' "verdict: a formula that does not hold"
     shardsim show timetable 1F1B -r 4 -m 8 --times F=2,B=4
     says out 'Time: 66 ' "times: doubled"
     shardsim show timetable ZBH1 -r 4 -m 8 -t B=3
@@ -92,7 +92,7 @@ test_text() {
     ok $? "long: letters without numbers"
     shardsim show timetable 1F1B -r 256 -m 1024
     says out '^Not drawn: 524288 actions' "too many to draw: said"
-    says out 'microbatches 1 to 256$' "too many to draw: the verdict is there"
+    says out 'by rank: 1 to 256$' "too many to draw: the verdict is there"
     escape=$(printf '\033')
     shardsim show timetable 1F1B -r 2 -m 2 --color
     says out "$escape.30;48;5;[0-9]*m" "colours: asked for"
@@ -180,7 +180,7 @@ PY
 test_several() {
     shardsim show timetable 1F1B ZBH1 -r 4 -m 8
     is 0 "several: status 0"
-    says out '^2 schedules of p = 4 ranks, m = 8 microbatches, on one scale of time$' "several: of what"
+    says out '^2 schedules of p = 4 ranks, m = 8 microbatches, on one time scale$' "several: of what"
     says out '^1F1B: time 33, idle 27.3 %, at most 4 of 8 microbatches alive$' "several: the first"
     says out '^ZBH1: time 27, idle 11.1 %, at most 4 of 8 microbatches alive$' "several: the second"
     says out '^rank 0  F0F1F2F3······I0W0F4I1W1F5I2W2F6I3W3F7I4W4I5W5I6W6I7W7$' "several: no idle time behind an end"
@@ -251,25 +251,25 @@ test_bad_input() {
     done
     shardsim show timetable gpipe -r 4 -m 8
     is 0 "gpipe in small letters: status 0"
-    bad "nothing" 'the name of a schedule, --ranks and --microbatches'
+    bad "nothing" 'the name of a schedule with --ranks and --microbatches'
     bad "no microbatches" 'the name of a schedule' 1F1B -r 4
     bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
     bad "a name like no other" "no schedule 'Zq9'; expected one of GPipe, 1F1B, Interleaved1F1B, .*DualPipeV" \
         Zq9 -r 2 -m 2
-    bad "a schedule and all" "only names of schedules go together; 'all' stands alone" 1F1B all -r 2 -m 2
+    bad "a schedule and all" "'all' cannot be combined with other arguments; only names of schedules can" 1F1B all -r 2 -m 2
     bad "one that is none" "no schedule '1F2B'" 1F1B 1F2B -r 2 -m 2
     bad "more than are drawn" '131072 actions are too many to draw' 1F1B GPipe -r 64 -m 512
     bad "no number" "--ranks is 'x'; expected a whole number" 1F1B -r x -m 2
     bad "no rank" "--ranks is '0'; expected a whole number from 1 to" 1F1B -r 0 -m 2
     bad "half a microbatch" "--microbatches is '1.5'" 1F1B -r 2 -m 1.5
-    bad "stages" '1F1B takes 1 stage a rank, not 2' 1F1B -r 2 -m 2 -v 2
+    bad "stages" '1F1B takes 1 stage per rank, not 2' 1F1B -r 2 -m 2 -v 2
     bad "rounds" 'the nearest that do are 8 and 10' Interleaved1F1B -r 4 -m 9
     bad "too large" 'too large' GPipe -r 2000000000 -m 2000000000
-    bad "a schedule with --strategy" "are for a scenario's file, not for '1F1B'" \
+    bad "a schedule with --strategy" "need a scenario file; '1F1B' is a schedule" \
         1F1B -r 2 -m 2 --strategy a
-    bad "a scenario with --ranks" 'are those of the scenario; --set changes them' \
+    bad "a scenario with --ranks" 'the scenario sets ranks, stages and microbatches' \
         "$scenarios/train_pipeline.yaml" -r 2
-    bad "a scenario with --per-rank" 'are those of the scenario; --set changes them' \
+    bad "a scenario with --per-rank" 'the scenario sets ranks, stages and microbatches' \
         "$scenarios/train_pipeline.yaml" -v 2
     for times in X=1 F F= F=-1 'F=1,' 'F=1,,B=2' '' F=nan F=1xB=2; do
         bad "times '$times'" "expected e.g. F=1,B=2" 1F1B -r 2 -m 2 --times "$times"

@@ -158,10 +158,10 @@ for command in plan compare; do
 done
 shardsim run "$scenarios/fsdp.yaml" --set 'mesh={fsdp: 1, a: 2147483647}'
 is 3 "run: a mesh that there is no memory for"
-says err 'its devices take .* of memory together, and this machine has ' \
+says err 'its devices need .* of memory in total, and this machine has ' \
     "run: a mesh that there is no memory for: said"
 silent out "run: a mesh that there is no memory for: no result"
 shardsim explain reshard --mesh dp=2147483647 --shape 2147483647 --from dp
 is 3 "explain reshard: more devices than are looked at"
-says err 'a mesh of 2147483647 devices; at most' "explain reshard: more devices: said"
+says err 'the mesh has 2147483647 devices; expected at most' "explain reshard: more devices: said"
 done_testing

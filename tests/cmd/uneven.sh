@@ -18,14 +18,14 @@ is 0 "plan, contiguous: status 0"
 flat
 says flat 'attention layers/\*/attn/heads, layers/\*/attn/heads.grad: device 7 has 1.8x the mean' \
     "plan, contiguous: who has most, forward and backward in one"
-says flat 'it has the last tokens of each sequence, which see most; order zigzag would give all' \
+says flat 'it has the last tokens of each sequence, which attend to the most keys; order zigzag would give all nearly equal work, and the slowest' \
     "plan, contiguous: why, and what would help"
-says flat 'slowest in each of the ring.s 8 steps, 55 % of their time is work' "and in steps"
+says flat 'slowest device in each of the ring.s 8 steps, 55 % of their time is work' "and in steps"
 ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
 ok $? "plan: 80 columns"
 shardsim plan "$scenarios/ring.yaml" --strategy zigzag
 flat
-says flat 'devices have nearly as much to do, in each of the ring.s 8 steps, too' "plan, zigzag"
+says flat 'devices have nearly equal work, in each of the ring.s 8 steps, too' "plan, zigzag"
 shardsim plan "$scenarios/ring.yaml" --strategy ulysses
 ! grep -q '^attention' "$tmp/out"
 ok $? "plan, Ulysses: nothing is uneven, and nothing is said"
@@ -47,7 +47,7 @@ YAML
 shardsim plan "$tmp/apart.yaml"
 is 0 "plan, keys of other tokens: status 0"
 flat
-says flat 'device 1 has 1.3x the mean of attention: it has the last tokens of each sequence, which see most work' \
+says flat 'device 1 has 1.3x the mean of attention: it has the last tokens of each sequence, which attend to the most keys work' \
     "plan, keys of other tokens: why"
 
 # The saving predicted for zigzag equals the difference to the plan with zigzag.
@@ -103,7 +103,7 @@ PY
 shardsim plan --json "$scenarios/ring.yaml" --strategy ring -s model.window=512
 holds "a window: it is the first tokens that see less" <<'PY'
 for a in r["attention"]:
-    assert "each of its tokens sees 512, those at the beginning of a sequence fewer" in a["why"], a
+    assert "each of its tokens attends to 512, tokens at the beginning of a sequence to fewer" in a["why"], a
 PY
 
 # A rank of a pipeline takes no part in the attention of other stages.
@@ -198,10 +198,10 @@ for s, x in zip(r["strategies"], r["results"]):
 PY
 shardsim explain "$tmp/moe.yaml" --strategy hot --ops
 flat
-says flat 'the most on device 0, as experts get more or fewer tokens; nothing is communicated' \
+says flat 'the most on device 0, as experts get more or fewer tokens; no communication' \
     "explain: whose experts have most"
 shardsim explain "$scenarios/ring.yaml" --strategy gather --ops
 flat
-says flat 'the most on device 7, as queries see more or fewer keys; nothing is communicated' \
+says flat 'the most on device 7, as queries see more or fewer keys; no communication' \
     "explain: whose tokens see most"
 done_testing

@@ -14,7 +14,7 @@ db=$tmp/runs.db
 test_kept() {
     shardsim plan --json --save="$db" "$scenarios/strategies.yaml"
     is 0 "plan --save: status 0"
-    says err 'kept as runs 1 to 5 in .*/runs.db$' "plan --save: says where"
+    says err 'stored as runs 1 to 5 in .*/runs.db$' "plan --save: says where"
     cp "$tmp/out" "$tmp/plan.json"
     shardsim run -q --save="$db" "$scenarios/fsdp.yaml"
     is 0 "run --save: status 0"
@@ -48,11 +48,11 @@ test_list() {
     is 0 "runs compare: status 0"
     says out 'sor-sequence .* 17.5 MiB     1.00x  1.16 MiB     1.00x ' "runs compare: the first is the base"
     says out ' data .* 14.0 MiB     0.80x  2.38 MiB     2.05x ' "runs compare: the other runs relative to the base"
-    ! grep -q 'compare only the like' "$tmp/out"
+    ! grep -q 'compare equal ones' "$tmp/out"
     ok $? "runs compare: two of one model"
     shardsim plan -q --save="$tmp/two.db" "$scenarios/fsdp.yaml" "$scenarios/gpt2.yaml"
     shardsim runs compare 1 2 --file="$tmp/two.db"
-    says out '^run 2 is of another model or step than the first; compare only the like$' \
+    says out '^run 2 has another model or step than the first run; compare equal ones$' \
         "runs compare: two models"
 }
 
@@ -75,7 +75,7 @@ test_default_place() {
     export XDG_DATA_HOME
     shardsim runs list
     is 3 "runs list: none kept there, status 3"
-    says err 'there are no runs; --save of run, plan and compare keeps some' "runs list: says how to keep some"
+    says err 'no runs stored; run, plan and compare store them with --save' "runs list: says how to keep some"
     shardsim plan -q --save "$scenarios/fsdp.yaml"
     shardsim runs list
     is 0 "XDG_DATA_HOME: it is looked at"
@@ -118,7 +118,7 @@ cannot() {
 test_broken() {
     echo 'no database, but long enough to be looked at' >"$tmp/text.db"
     cannot "no database" 'text.db: it is not a database' runs list --file="$tmp/text.db"
-    cannot "no database, --save" 'cannot keep the results: .*text.db: it is not a database' \
+    cannot "no database, --save" 'cannot store the results: .*text.db: it is not a database' \
         plan --save="$tmp/text.db" "$scenarios/fsdp.yaml"
     cannot "a folder" ': a folder; name a file' runs list --file="$tmp"
     python3 -c 'import sqlite3, sys
@@ -126,7 +126,7 @@ sqlite3.connect(sys.argv[1]).execute("CREATE TABLE other (a)").connection.commit
 later = sqlite3.connect(sys.argv[2])
 later.executescript("PRAGMA application_id = 1936221298; PRAGMA user_version = 2; CREATE TABLE runs (a)")' \
         "$tmp/other.db" "$tmp/later.db"
-    cannot "another's database" 'a database, but not one of runs' plan --save="$tmp/other.db" "$scenarios/fsdp.yaml"
+    cannot "another's database" 'a database, but not of runs' plan --save="$tmp/other.db" "$scenarios/fsdp.yaml"
     cannot "a later format" 'runs of format 2; this program reads and writes format 1' runs list --file="$tmp/later.db"
     cp "$db" "$tmp/damaged.db"
     python3 -c 'import sys
@@ -241,12 +241,12 @@ test_hostile() {
         python3 "$tmp/hostile.py" "$tmp/$kind.db" "$kind"
     done
     for kind in view columns generated; do
-        cannot "a $kind of another's" 'its table of runs is not as this program makes it; name another file' \
+        cannot "a $kind of another's" 'unknown layout of its table of runs; name another file' \
             runs list --file="$tmp/$kind.db"
-        cannot "a $kind of another's, --save" 'its table of runs is not as' plan --save="$tmp/$kind.db" "$scenarios/fsdp.yaml"
+        cannot "a $kind of another's, --save" 'unknown layout of its table of runs' plan --save="$tmp/$kind.db" "$scenarios/fsdp.yaml"
     done
-    cannot "no JSON" 'nojson.db: a result in it is not one' runs list --file="$tmp/nojson.db"
-    cannot "no JSON, shown" 'nojson.db: a result in it is not one' runs show 1 --file="$tmp/nojson.db"
+    cannot "no JSON" 'nojson.db: it has an invalid result' runs list --file="$tmp/nojson.db"
+    cannot "no JSON, shown" 'nojson.db: it has an invalid result' runs show 1 --file="$tmp/nojson.db"
     cannot "pages in a circle" 'cycle.db: it is damaged' runs list --file="$tmp/cycle.db"
     shardsim runs list --file="$tmp/escapes.db"
     is 0 "escapes: status 0"
@@ -266,7 +266,7 @@ assert "by the trigger" not in [v for v, in sqlite3.connect(sys.argv[1]).execute
         "$tmp/trigger.db"
     ok $? "a trigger: is not run"
     mkfifo "$tmp/pipe.db"
-    cannot "a pipe" 'pipe.db: no regular file; name a file' runs list --file="$tmp/pipe.db"
+    cannot "a pipe" 'pipe.db: not a regular file; name a file' runs list --file="$tmp/pipe.db"
 }
 
 # usage PATTERN ARGUMENT...: runs refuses the arguments.
@@ -279,13 +279,13 @@ usage() {
 }
 
 test_usage() {
-    usage 'what to do is missing; expected list, show or compare'
-    usage "'lists' is nothing to do with runs" lists
-    usage 'show takes the number of one run' show
-    usage 'compare takes the numbers of two runs at least' compare 1
-    usage "'x' is not a run; expected its number" show x
+    usage 'no action; expected list, show or compare'
+    usage "unknown action 'lists'" lists
+    usage 'show needs the number of one run' show
+    usage 'compare needs the numbers of at least two runs' compare 1
+    usage "'x' is not a run; expected a number" show x
     usage 'list shows all runs' list 1
-    usage 'there is no run 99; the last one is 8' show 99 --file="$db"
+    usage 'no run 99; the last run is 8' show 99 --file="$db"
 }
 
 test_kept

@@ -260,7 +260,7 @@ static bool parses(const char *words, struct baseline_file *file)
 
     text_add(&text, words);
     good = baseline_parse(file, "b.yaml", &text, &faults) == SHD_OK;
-    ok(good == (faults.nerrors == 0), "parse: a fault is told, and only then");
+    ok(good == (faults.nerrors == 0), "parse: an error is reported, and only then");
     text_fini(&text);
     diag_fini(&faults);
     return good;
@@ -422,7 +422,7 @@ static void test_verdict(void)
               "worse: modelled step +0.2 % (1002000 ns, was 1000000 ns), total received -"),
        "verdict: a longer step is worse, whatever is less");
     ok(judges(&slow, &was, "better and worse: modelled step -0.2 %"), "verdict: and back");
-    ok(judges(&was, &close, "neither worse nor better: as long a step"), "verdict: rounding");
+    ok(judges(&was, &close, "neither worse nor better: equal step time"), "verdict: rounding");
     ok(judges(&was, &other,
               "the model and the hardware changed: model.layers is 1, was 2, hardware is y, was x; "
               "neither worse nor better: modelled step -10.0 %"),
@@ -432,7 +432,7 @@ static void test_verdict(void)
     ok(d.nerrors == 0, "diff: none by rounding, nor of what an older baseline does not have");
     baseline_diff(&d, &was, &other, place, true);
     ok(says(&d, "model.layers is 1, was 2", 5) && says(&d, "modelled step: ", 0),
-       "diff: what was given, at its place, and the step");
+       "diff: a changed option at its place, and the step");
     baseline_keep_close(&close, &was);
     baseline_keep_close(&slow, &was);
     ok(step_ns(&close) == 1000000 && step_ns(&slow) == 1002000,

@@ -20,7 +20,7 @@
 
 static const struct {
     const char *size;
-    int layers; /* the first ones, at least one of which has experts */
+    int layers; /* the first layers, at least one an MoE layer */
     int experts, choices;
 } mixtures[] = {
     {"mixtral-8x7b", 2, 8, 2},   {"qwen3-30b-a3b", 2, 128, 8}, {"deepseek-v3", 5, 256, 8},
@@ -169,8 +169,7 @@ static void test_codes(void)
         see(&seen, &v.trial, 3, 8, 4.25 / 16);
         variant_fini(&v);
     }
-    ok(seen.nwrong == 0 && seen.nproducts > 0,
-       "codes of 4 bits: those of the experts that tokens name");
+    ok(seen.nwrong == 0 && seen.nproducts > 0, "4-bit weights: those of the chosen experts");
 }
 
 /* ---- kernels on experts' rows ---- */

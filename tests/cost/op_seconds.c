@@ -181,7 +181,7 @@ static void test_transfers(void)
     is_near(op_seconds_of(&s, 5, 0), 2 * BYTES / 4 * MEMORY_S, "slice: read and written");
     /* Device 2 fetches half of its rows over the wire, at the rate of an all-to-all of eight. */
     is_near(op_seconds_of(&s, 6, 2), BYTES / 4 * 8 / 7. / 2 * WIRE_S, "exchange: what it lacks");
-    ok(op_seconds_of(&s, 6, 0) == 0, "exchange: a device that has its rows already");
+    ok(op_seconds_of(&s, 6, 0) == 0, "exchange: a device with all its rows");
     ok(op_seconds_even(&s, 3) && op_seconds_even(&s, 5) && !op_seconds_even(&s, 6),
        "even: a collective and a copy; an exchange is not");
     ok(op_seconds_stream(&s, 3) == 0 && op_seconds_stream(&s, 4) == 1 &&
@@ -192,7 +192,7 @@ static void test_transfers(void)
     is_near(op_seconds_of(&s, 3, 0), 1e-3 + BYTES * 3 / 4 * NODE_S, "activations: no bucket");
     p->buffers[p->ops[3].outputs[0]].use = PROGRAM_GATHERED;
     is_near(op_seconds_of(&s, 3, 0), 1e-3 * (BYTES / 4) / (1 << 20) + BYTES * 3 / 4 * NODE_S,
-            "parameters: the part that they have of a bucket");
+            "parameters: their fraction of a bucket");
     op_seconds_fini(&s);
     program_destroy(p);
     shd_mesh_destroy(mesh);
@@ -261,8 +261,8 @@ static void test_products(void)
     }
     finish(p);
     s = seconds_of(p, h);
-    is_near(op_seconds_of(&s, 2, 0), 2. * SIDE * SIDE * SIDE / 1e12, "a product of float32");
-    is_near(op_seconds_of(&s, 3, 0), 2. * SIDE * SIDE * SIDE / 4e12, "a product of bfloat16");
+    is_near(op_seconds_of(&s, 2, 0), 2. * SIDE * SIDE * SIDE / 1e12, "a matmul of float32");
+    is_near(op_seconds_of(&s, 3, 0), 2. * SIDE * SIDE * SIDE / 4e12, "a matmul of bfloat16");
     op_seconds_fini(&s);
     program_destroy(p);
     shd_mesh_destroy(mesh);
@@ -334,14 +334,15 @@ static void test_chains(void)
     is_near(op_seconds_of(&s, 3, 0), 3 * BYTES * MEMORY_S, "a sum: two arrays read, one written");
     ok(op_seconds_bound(&s, 3, 0) == HARDWARE_BY_MEMORY, "a sum: by memory");
     h->elementwise_per_s[SHD_F32] = 1e6;
-    ok(op_seconds_bound(&s, 3, 0) == HARDWARE_BY_COMPUTE, "a sum: by the units, where they are that slow");
+    ok(op_seconds_bound(&s, 3, 0) == HARDWARE_BY_COMPUTE, "a sum: by compute if the units are "
+                                                          "slow");
     h->elementwise_per_s[SHD_F32] = 0;
     op_seconds_fini(&s);
     h->software.fuses_elementwise = true;
     s = seconds_of(p, h);
     is_near(op_seconds_of(&s, 2, 0), 3 * BYTES * MEMORY_S,
-            "a chain: what it begins with, what all read, what it leaves");
-    is_near(op_seconds_of(&s, 2 + ROOM, 0), 3 * BYTES * MEMORY_S, "the chain behind it, likewise");
+            "a chain: first operand, shared operand, result");
+    is_near(op_seconds_of(&s, 2 + ROOM, 0), 3 * BYTES * MEMORY_S, "the next chain, likewise");
     for (uint32_t i = 3; i < 2 + SUMS; i++)
         others += i == 2 + ROOM ? 0 : op_seconds_of(&s, i, 0);
     ok(others == 0, "a chain: its first op takes the time of all");

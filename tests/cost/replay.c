@@ -233,8 +233,8 @@ static void test_exposed(void)
     const struct record_replay *r = replay(&m, byte_a_ns);
 
     ok(r->step_ns == 100 + 256 + 10, "exposed: the slower device, the transfer, the rest");
-    ok(is(r, 0, 110, 256, 0, 0), "exposed: the slower one does not wait");
-    ok(is(r, 1, 50, 256, 60, 0), "exposed: the faster one waits for it, then for bytes");
+    ok(is(r, 0, 110, 256, 0, 0), "exposed: the slower device does not wait");
+    ok(is(r, 1, 50, 256, 60, 0), "exposed: the faster device waits for the slower, then for bytes");
     ok(r->devices[1].communication_ns == 256, "exposed: all of the communication");
     ok(stretch_is(r, 0, 0, 1, 0, 100), "exposed: the path leads through the slower device");
     ok(stretch_is(r, 1, 0, 2, 100, 356) && r->path[r->npath - 1].op == 4 &&
@@ -248,7 +248,7 @@ static void test_overlap(void)
     struct made m = make_reduced(300);
     const struct record_replay *r = replay(&m, byte_a_ns);
 
-    ok(r->step_ns == 100 + 300 + 10, "overlap: what is computed beside it hides the transfer");
+    ok(r->step_ns == 100 + 300 + 10, "overlap: overlapped computation hides the transfer");
     ok(is(r, 0, 410, 0, 0, 0) && r->devices[0].communication_ns == 256, "overlap: nothing exposed");
     /* core of device 1: 0-40, 40-340; then device 1 waits until 356 for bytes sent since 100 */
     ok(is(r, 1, 350, 16, 0, 44), "overlap: the faster one sees the end of it, and is done first");
@@ -265,7 +265,7 @@ static void test_partly(void)
 
     /* core of device 1: 0-40, 40-60; the transfer takes 100-356 */
     ok(is(r, 0, 130, 236, 0, 0), "partly hidden: the rest is exposed");
-    ok(is(r, 1, 70, 256, 40, 0), "partly hidden: waiting and exposed are told apart");
+    ok(is(r, 1, 70, 256, 40, 0), "partly hidden: waiting and exposed time are separate");
     fini(&m);
 }
 

@@ -152,18 +152,17 @@ static void test_same(void)
     add(&m, reshard(&m, b, false, false), false, false); /* 11: an all-gather */
     finish(&m);
     ok(id(&m, 0, 2) == id(&m, 1, 2) && id(&m, 0, 2) == id(&m, 0, 3),
-       "same work: the same op of other devices and of other arrays");
+       "same work: an op on several devices and arrays");
     ok(id(&m, 0, 4) != id(&m, 0, 2) && id(&m, 0, 5) != id(&m, 0, 2) && id(&m, 0, 7) != id(&m, 0, 2),
-       "other work: other extents, another kernel, two arrays and not one twice");
+       "different work: other extents, another kernel, two arrays instead of one twice");
     ok(id(&m, 0, 6) != id(&m, 1, 6) && id(&m, 0, 6) == id(&m, 0, 2),
-       "other work: another offset, which is 0 on the first device");
+       "different work: another offset, 0 on the first device");
     ok(id(&m, 0, 8) == id(&m, 1, 8) && id(&m, 0, 8) == id(&m, 0, 9) &&
            id(&m, 0, 8) != id(&m, 0, 10),
        "same work: slices of equal shards");
-    ok(id(&m, 0, 10) != id(&m, 1, 10),
-       "other work: a mask that keeps its operand, and one that zeroes it");
+    ok(id(&m, 0, 10) != id(&m, 1, 10), "different work: a mask of ones and a mask of zeros");
     ok(id(&m, 0, 0) == WORKS_NONE && id(&m, 1, 11) == WORKS_NONE && works_count(m.works) == 8,
-       "no work: arguments and what communicates");
+       "no work: arguments and collectives");
     fini(&m);
 }
 
@@ -280,7 +279,7 @@ static void test_lost(void)
     set_times(&m, 0, 410000, 400000);
     works_take(m.works, 1, m.ids, m.record, 0, 2);
     ok(works_least(m.works, work, 0, 2) == 410000,
-       "least: wall time, where one has kept it, however short the others' CPU time");
+       "least: wall time, if one round kept it, even with shorter CPU times of others");
     fini(&m);
 }
 
@@ -310,7 +309,7 @@ static void test_spread(void)
     take(&m, 3, 100000, 100000);
     r = replay(&m, 0, 1);
     ok(r->step_ns == 330000 && r->spread < 0 && r->noise_ns < 0,
-       "spread: of one column it is not known");
+       "spread: unknown for a single column");
     r = replay(&m, 0, 4);
     ok(r->step_ns == 300000 && is_near(r->spread, 0.05),
        "spread: the slower half above both, 315 us of 300");

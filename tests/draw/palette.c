@@ -164,7 +164,7 @@ static const struct palette {
     colour_fn colour;
     int n;
     double contrast; /* with the page at least, 0: it has a border */
-    double times;    /* as far apart as eyes[] says, at least */
+    double times;    /* at least the distance in eyes[] apart */
 } palettes[] = {
     {"boxes", box, COLOURS, 0, 1},
     {"lines", line, COLOURS, 3, 1},

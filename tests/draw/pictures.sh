@@ -66,7 +66,7 @@ assert any(re.fullmatch(r"[\d.]+ %", w) for w in p.words())
 PY
     shardsim compare --plan --columns mesh "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
     is 2 "compare: a column without numbers is no bars"
-    says err 'numbers to draw' "compare: a column without numbers is no bars: said"
+    says err 'no numeric column to draw' "compare: a column without numbers is no bars: said"
     shardsim compare --plan --columns all "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
     is 2 "compare: more columns than there is room for"
 }
@@ -78,7 +78,7 @@ test_limit() {
     cp "$tmp/out" "$tmp/json"
     shardsim compare --plan "$@" -o "$tmp/a.svg"
     is 1 "limit: status 1"
-    says err 'strategies.yaml: data: needs .* a device, which does not fit limits.memory 1.56 MiB' \
+    says err 'strategies.yaml: data: needs .* per device, more than limits.memory, 1.56 MiB' \
         "limit: what does not fit is told"
     drawn "limit: a line at the limit, and behind it what does not fit" <<'PY'
 limit = 1600 * 1024
@@ -140,7 +140,7 @@ test_png() {
     mkdir "$tmp/bin"
     ln -s "$(command -v ls)" "$(command -v sed)" "$tmp/bin" # libtool's wrapper script needs these programs
     png "no program" 3
-    says err 'no program that draws a PNG is installed; expected rsvg-convert (librsvg2-bin), inkscape, ImageMagick or chromium' \
+    says err 'no converter for PNG is installed; expected rsvg-convert (librsvg2-bin), inkscape, ImageMagick or chromium' \
         "no program: which to install"
     for name in chromium convert inkscape rsvg-convert; do
         program $name
@@ -152,7 +152,7 @@ test_png() {
     echo 7 >"$tmp/status"
     : >"$tmp/calls"
     png "programs that fail" 3
-    says err 'the program that draws it failed' "programs that fail: said"
+    says err 'no PNG: the converter failed' "programs that fail: said"
     [ "$(wc -l <"$tmp/calls")" -eq 4 ] && [ ! -e "$tmp/a.png" ]
     ok $? "programs that fail: each is tried, and no file written"
     if command -v rsvg-convert >/dev/null; then
@@ -208,7 +208,7 @@ assert numbered(p) >= 6 and any("-" in e.text for e in p.root.iter(NS + "text") 
 PY
     shardsim explain "$top_srcdir/docs/course/choosing.yaml" -S zero-3 --roofline -o "$tmp/a.svg"
     drawn "roofline: what is computed again is told" <<'PY'
-assert "forward, done again" in p.words() and any(w.endswith(" again") for w in p.words() if "/" in w), p.words()
+assert "forward, recomputed" in p.words() and any(w.endswith(" again") for w in p.words() if "/" in w), p.words()
 PY
     shardsim explain "$scenarios/llama_gqa_block.yaml" -s hardware=b200 -s batch.seq=8388608 --roofline -o "$tmp/a.svg"
     drawn "roofline: an axis over nine decades, in thousands and millions" <<'PY'
@@ -216,7 +216,7 @@ assert all(w in p.words() for w in "0.1 1 10 100 1000 10k 100k 1M 10M".split()),
 PY
     shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
     is 2 "roofline: a lesson is no picture"
-    says err 'a picture such as .* goes with --roofline' "roofline: the option that makes a picture"
+    says err 'is a picture; expected --roofline' "roofline: the option that makes a picture"
 }
 
 # The chart of a small search: planned layouts by step and memory.

@@ -155,7 +155,7 @@ says out '^    layers_1_mlp_up_[0-9]* = checkpoint_name(' "recomputation but for
 
 # JAX sums gradients in their own type; the code says so if the plan has another type.
 shardsim export --to jax -S float16 "$scenarios/train_mixed.yaml"
-says out '^# Gradients are summed over devices in float16, .* planned is float32 (types.reduce)' \
+says out '^# Gradients are reduced in float16, .* the plan reduces in float32 (types.reduce)' \
     "gradients planned to be summed in another type than JAX's: told"
 shardsim export --to jax -S bfloat16-alone "$scenarios/train_mixed.yaml"
 ! grep -q types.reduce "$tmp/out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh SECONDS [NAME...] - build the fuzz targets with clang and run each for SECONDS (NAME: only
-# these, as in "spec rules").  A finding ends the run and stays in the build directory.
+# run.sh SECONDS [NAME...] - build the fuzz targets with clang, its warnings being errors, and run each for
+# SECONDS (NAME: only these, as in "spec rules").  A finding ends the run and stays in the build directory.
 #
 #   SHD_FUZZ_BUILD   where to build (default: build-fuzz in the current directory)
 #   CLANG            the compiler (default: clang-14, else clang)
@@ -21,7 +21,7 @@ sanitize=-fsanitize=fuzzer-no-link,address,undefined
 mkdir -p "$build"
 cd "$build"
 if [ ! -f Makefile ]; then
-    "$src/configure" --without-jemalloc --disable-openmp --disable-shared \
+    "$src/configure" --enable-werror --without-jemalloc --disable-openmp --disable-shared \
         --enable-static CC="$CLANG" \
         CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $sanitize" >configure.log
 fi

@@ -215,7 +215,7 @@ static const struct test_case cases[] = {
     {"abc,abd->acd", EINSUM, "abc", "abd", "acd", 0, 0, NULL},
     {"b,c->bc", EINSUM, "b", "c", "bc", 0, 0, NULL},
     {"bc,bc->", EINSUM, "bc", "bc", "", 0, 0, NULL},
-    {"abc,cd->d: what one operand has is summed first", EINSUM, "abc", "cd", "d", 0, 0, NULL},
+    {"abc,cd->d: dimensions of one operand are summed first", EINSUM, "abc", "cd", "d", 0, 0, NULL},
     {"abc,bde->ce", EINSUM, "abc", "bde", "ce", 0, 0, NULL},
     {"bc,->bc", EINSUM, "bc", "", "bc", 0, 0, NULL},
     {"bc,->b", EINSUM, "bc", "", "b", 0, 0, NULL},
@@ -239,7 +239,7 @@ static const struct test_case cases[] = {
     {"constraints", OTHER, NULL, NULL, NULL, 0, 0, build_constraints},
     {"softmax, its maximum subtracted", OTHER, NULL, NULL, NULL, 0, 0, build_softmax},
     {"a norm with a gain", OTHER, NULL, NULL, NULL, 0, 0, build_norm},
-    {"two products with one kernel", OTHER, NULL, NULL, NULL, 0, 0, build_chain},
+    {"two matmuls with one kernel", OTHER, NULL, NULL, NULL, 0, 0, build_chain},
     {"x's squares times x", OTHER, NULL, NULL, NULL, 0, 0, build_gram},
     {"x[b] + w[b,d] again", OTHER, NULL, NULL, NULL, 0, 0, build_broadcast_sum},
     {"exp(x[b]) / w[b,d] + tanh(x[b]) / w[b,d]", OTHER, NULL, NULL, NULL, 0, 0,
@@ -356,7 +356,7 @@ static void test_errors(void)
                strstr(err.text, kern_fns[fns[i]].name),
            "no derivative: %s", kern_fns[fns[i]].name);
         graph_gradient(m.graph, loss, &x, 1, &grad);
-        ok(m.graph->err.status == SHD_EUNSUPPORTED, "a graph with an error stays as it is");
+        ok(m.graph->err.status == SHD_EUNSUPPORTED, "a graph with an error is unchanged");
         graph_destroy(m.graph);
     }
 }

@@ -238,7 +238,7 @@ static void check_linearity(const struct expression *c)
     graph_output(m.graph, GRAPH_OUTPUT, "off", deviations(m.graph), GRAPH_NONE);
     if (run_graph(&step, m.graph))
         off = step_value(&step, 0, 0);
-    ok(off < 1e-20, "%s, linear as the rows of its ops say", c->what);
+    ok(off < 1e-20, "%s, linear like the rows of its ops", c->what);
     step_fini(&step);
     graph_destroy(m.graph);
 }

@@ -726,7 +726,7 @@ static const struct op_case ops[] = {
     {"transposition", build_transpose, 0},
     {"adapter: input and first kernel", build_adapter, 0},
     {"adapter: input and second kernel", build_adapter, 2},
-    {"adapter of a product with the kernel first", build_adapter, 1},
+    {"adapter of a matmul with the kernel first", build_adapter, 1},
     {"block: RMS norms, gelu", build_block, 0},
     {"block: layer norms, gelu", build_block, 1},
     {"block: RMS norms, gated, rope", build_block, 6},

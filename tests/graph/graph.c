@@ -74,7 +74,7 @@ static void test_einsum(void)
     ok(g->nnodes == nnodes + 2 && g->nodes[y - 1].op == GRAPH_REDUCE &&
            has_dims(g, y - 1, &f.c, 1) && g->nodes[y].inputs[0] == y - 1 &&
            g->nodes[y].inputs[1] == f.w,
-       "einsum: what only one operand has is summed first");
+       "einsum: dimensions of only one operand are summed first");
     y = graph_einsum(g, "square", f.x, f.x, &f.b, 1);
     ok(g->nodes[y].inputs[0] == f.x && g->nodes[y].inputs[1] == f.x, "einsum: x with itself");
     ok(graph_status(g, NULL) == SHD_OK, "einsum: no error");
@@ -125,7 +125,7 @@ static void test_rest(void)
     name[0] = 'X';
     ok(!strcmp(g->nodes[y].name, "here") && g->nodes[y].op == GRAPH_CONSTRAINT &&
            has_dims(g, y, (uint32_t[]){f.b, f.c}, 2),
-       "constraint: the same array under a name, which is copied");
+       "constraint: a copy of the array, with a name");
     g->phase = GRAPH_BACKWARD;
     y = graph_map(g, "late", KERN_NEG, y, GRAPH_NONE, 0);
     ok(g->nodes[y].phase == GRAPH_BACKWARD && g->nodes[f.x].phase == GRAPH_FORWARD,
@@ -275,7 +275,7 @@ static const struct {
 } refused[] = {
     {"a dimension of another size", bad_resized_dim, SHD_EINVAL, "'b' has size 2, not 5"},
     {"a dimension of negative size", bad_negative_dim, SHD_EINVAL, "'e' has size -1"},
-    {"a dimension that is not there", bad_unknown_dim, SHD_EINVAL, "'y'"},
+    {"a missing dimension", bad_unknown_dim, SHD_EINVAL, "'y'"},
     {"a dimension twice", bad_dim_twice, SHD_EINVAL, "'y' has dimension 'b' twice"},
     {"a name twice", bad_name_twice, SHD_EINVAL, "two arrays named 'w'"},
     {"one of many names twice", bad_name_of_many, SHD_EINVAL, "two arrays named 'many0'"},
@@ -392,8 +392,8 @@ static void test_renumbered(void)
         "x w i y(x,w) tanh(y) y*(x,w) tanh*(y*) seen(tanh*,y*) gradient:w(x,seen) v last(seen) "
         "half:w(gradient:w) placed:w(half:w) sum(placed:w) state:w state:v next(sum,state:w) ",
     };
-    static const char *const what[] = {"what is made of a gradient follows it",
-                                       "what is made again comes before its reader"};
+    static const char *const what[] = {"nodes computed from a gradient follow it",
+                                       "recomputed nodes come before their reader"};
 
     for (int pass = 0; pass < 2; pass++) {
         struct graph *g = make_step();

@@ -184,21 +184,22 @@ static const struct {
     int status;
     const char *text;
 } refused[] = {
-    {"positions of another dimension", other_seq, SHD_EINVAL, "positions[seq] of its keys"},
-    {"spans of fractions", float_spans, SHD_EINVAL, "whole numbers spans[batch, seq, 2]"},
+    {"positions of another dimension", other_seq, SHD_EINVAL, "positions[seq] for its keys"},
+    {"spans of fractions", float_spans, SHD_EINVAL, "integers spans[batch, seq, 2]"},
     {"spans of three numbers", wide_spans, SHD_EINVAL, "spans[batch, seq, 2]"},
     {"spans of rows, without documents", no_rows, SHD_EINVAL, "spans[seq, 2]"},
-    {"a sight of another length", shorter, SHD_EINVAL, "of a sequence of 8"},
-    {"spans without a sight", no_sight, SHD_EINVAL, "spans and positions with a sight"},
-    {"a sight without spans", no_spans, SHD_EINVAL, "spans and positions with a sight"},
-    {"causal in two ways", causal, SHD_EINVAL, "has a sight"},
-    {"causal in blocks without positions", causal_blocks, SHD_EINVAL, "has a sight"},
+    {"a sight of another length", shorter, SHD_EINVAL, "do not fit a sequence of 8"},
+    {"spans without a sight", no_sight, SHD_EINVAL, "spans, positions and their mask"},
+    {"a sight without spans", no_spans, SHD_EINVAL, "spans, positions and their mask"},
+    {"causal in two ways", causal, SHD_EINVAL, "no blocks and no mask"},
+    {"causal in blocks without positions", causal_blocks, SHD_EINVAL, "no blocks and no mask"},
     {"blocks that do not divide", five_blocks, SHD_EINDIVISIBLE, "into 5 blocks"},
     {"a shift of all blocks", far, SHD_ERANGE, "by 3 of 3 blocks"},
-    {"going on from no attention", before_is_q, SHD_EINVAL, "continues what is not an attention"},
-    {"going on from one that is whole", before_is_whole, SHD_EINVAL, "continues what is not an attention"},
-    {"going on from nothing", before_is_unknown, SHD_EINVAL, "continues what is not an attention"},
-    {"going on from other queries", other_queries, SHD_EINVAL, "continues what is not an attention"},
+    {"going on from no attention", before_is_q, SHD_EINVAL, "must continue an attention"},
+    {"continuing from a complete attention", before_is_whole, SHD_EINVAL,
+     "must continue an attention"},
+    {"going on from nothing", before_is_unknown, SHD_EINVAL, "must continue an attention"},
+    {"continuing from different queries", other_queries, SHD_EINVAL, "must continue an attention"},
 };
 
 static void test_refused(void)

@@ -80,9 +80,9 @@ static const struct {
     struct shd_graph_spec spec;
     int status;
 } bad_specs[] = {
-    {"a name that is not there", {"v", "[dp]"}, SHD_ENOTFOUND},
+    {"an unknown name", {"v", "[dp]"}, SHD_ENOTFOUND},
     {"a value that is no place", {"xw", "[dp]"}, SHD_ENOTFOUND},
-    {"an axis that is not there", {"x", "[tp]"}, SHD_ENOAXIS},
+    {"an unknown axis", {"x", "[tp]"}, SHD_ENOAXIS},
     {"a text that is no spec", {"x", "[dp"}, SHD_EINVAL},
     {"a spec that is too long", {"x", "[dp, null, null]"}, SHD_ESPECLONG},
     {"a dimension that does not divide", {"w", "[null, dp]"}, SHD_EINDIVISIBLE},
@@ -144,7 +144,7 @@ static void test_bad_graphs(void)
     fails(g, SHD_EINVAL, "'y': add has 2 operands", "an operand");
     g = new_graph();
     shd_graph_line(g, "y = gelu(x)");
-    fails(g, SHD_EINVAL, "'y = gelu(x)', column 10: there is no array 'x' so far", "a line");
+    fails(g, SHD_EINVAL, "'y = gelu(x)', column 10: no array 'x' before this line", "a line");
     g = product(NULL);
     shd_graph_backward(g);
     shd_graph_line(g, "z = y");

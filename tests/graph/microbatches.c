@@ -314,7 +314,7 @@ int main(void)
         test_layers(&s);
         forget(&s, graph, mesh);
     } else {
-        ok(false, "the step in one microbatch on one device");
+        ok(false, "the step with a single microbatch on a single device");
     }
     return done();
 }

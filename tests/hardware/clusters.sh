@@ -63,6 +63,16 @@ t = r["time"]["modelled"]
 assert 1.3 < t["hfu"] / t["mfu"] < 1.35 and 20 < t["step_seconds"] < 45, t
 PY
 cp "$tmp/llama3-70b.yaml.json" "$tmp/out"
+# The formula is that of Megatron-LM's num_floating_point_operations(), megatron/training/training.py.
+holds "Llama 3 70B: model flops with causal attention counted half are Megatron-LM's" <<'PY'
+h, ffn, kv, layers, vocab, seq, batch = 8192, 28672, 1024, 80, 128256, 8192, 1024
+attention = h * (h + 2 * kv) + h * seq / 2 * 2 + h * h
+megatron = batch * seq * 3 * 2 * (layers * (3 * h * ffn + attention) + h * vocab)
+half = r["work"]["model_flops_causal_half"]
+t = r["time"]["modelled"]
+assert abs(half / megatron - 1) < 0.001, (half, megatron)
+assert abs(t["mfu_causal_half"] / t["mfu"] - half / r["work"]["model_flops"]) < 1e-9, t
+PY
 holds "Llama 3 70B: sums inside a node and messages between stages travel beside computation" <<'PY'
 t = r["time"]["modelled"]
 axes = t["exposed_by_axes"]

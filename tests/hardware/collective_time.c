@@ -120,14 +120,14 @@ static void test_few_rows(const struct hardware *h)
     struct hardware_work work = product_of_rows(1);
     double bytes_s = work.bytes / hardware_kernel_bytes_per_s(h, &work);
 
-    is_near(hardware_kernel_seconds(h, &work), bytes_s, "a product of one row: its bytes");
+    is_near(hardware_kernel_seconds(h, &work), bytes_s, "a matmul of one row: its bytes");
     ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_MEMORY, "... the memory is its limit");
     for (int64_t rows = 1; rows <= 2000; rows++) {
         work = product_of_rows(rows);
         grows &= hardware_kernel_seconds(h, &work) >= before * (1 - 1e-9);
         before = hardware_kernel_seconds(h, &work);
     }
-    ok(grows, "no product takes longer than one with more rows");
+    ok(grows, "no matmul takes longer than a matmul with more rows");
     ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_COMPUTE, "many rows: computing is the limit");
     work = (struct hardware_work){.kind = HARDWARE_MATMUL,
                                   .dtype = SHD_BF16,
@@ -276,7 +276,7 @@ static void test_served(const struct hardware *h)
             time_of(h, COLL_ALL_REDUCE, sizes, z, 1, 1e3), "not served: none of it");
     ok(served.kernels.launch_s == 1e-6 && served.kernels.memory_efficiency == 0.5 &&
            served.kernels.matmul_efficiency == h->kernels.matmul_efficiency,
-       "served: what is given, else as in training");
+       "served: given constants, else the training constants");
     at_once = hardware_kernel_seconds(&cluster, &decode);
     is_near(hardware_kernel_seconds(&served, &decode), 4 * at_once,
             "served: attention of one query where three are half of its rate");
@@ -328,7 +328,7 @@ static void test_asked(const struct hardware *h)
         is_near(asked_time(h, rows[i].kind, rows[i].name, few, z, 1, rows[i].bytes),
                 rows[i].seconds, rows[i].name);
     is_near(asked_time(h, COLL_ALL_REDUCE, "ring", few, yz, 2, 800e6),
-            20e-6 + 14 * (2e-6 + 100e6 / 40e9), "asked: one ring enters a domain by one device");
+            20e-6 + 14 * (2e-6 + 100e6 / 40e9), "asked: a ring enters each domain by one device");
     is_near(asked_time(h, COLL_ALL_REDUCE, "ring", many, all, 3, 256e6), outer_ring(256, 256e6),
             "asked: 256 members, all walked");
     is_near(asked_time(h, COLL_ALL_REDUCE, "ring", more, all, 3, 256e6), outer_ring(512, 256e6),
@@ -431,9 +431,9 @@ static void test_torus(struct hardware *h)
     /* Axis 1 joins devices eight links apart: a message passes the links of the seven devices
      * between, which send as well. */
     is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, mb), 8 * mb / link,
-            "torus: to one that is eight links away");
+            "torus: to a device eight links away");
     is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, 1), 8e-6,
-            "torus: to one that is eight links away, hops");
+            "torus: to a device eight links away, hops");
     /* Eight of the sixteen devices of an axis form a line, whose end receives everything through
      * one link. */
     is_near(time_of(h, COLL_ALL_GATHER, halves, z, 1, mb), 7 * mb / link, "line: half");

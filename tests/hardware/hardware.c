@@ -41,19 +41,19 @@ static const struct {
     {"no name", "version: 1\nname:\nsource: s\n" RATES MEMORY KERNELS TIERS,
      "name of the file is null; expected a text"},
     {"an unknown type", HEAD "rates: {bfloat: 1TFLOP/s}\n" MEMORY KERNELS TIERS,
-     "4:9: error: 'bfloat' is not a valid type; expected one such as bfloat16"},
+     "4:9: error: 'bfloat' is not a valid type; expected for example bfloat16"},
     {"a rate without a unit", HEAD "rates: {bfloat16: 100}\n" MEMORY KERNELS TIERS,
-     "4:19: error: rate of bfloat16 is '100'; expected a rate above 0 such as 312TFLOP/s"},
+     "4:19: error: rate of bfloat16 is '100'; expected a rate above 0, for example 312TFLOP/s"},
     {"a rate of nothing", HEAD "rates: {bfloat16: 0TFLOP/s}\n" MEMORY KERNELS TIERS,
      "rate of bfloat16 is '0TFLOP/s'"},
     {"no rate at all", HEAD "rates: {}\n" MEMORY KERNELS TIERS,
-     "4:8: error: rates is a map; expected a map from types to rates, at least one"},
+     "4:8: error: rates is a map; expected a map of types to rates, at least one"},
     {"rates of words alone", HEAD "rates: {source: x}\n" MEMORY KERNELS TIERS,
-     "4:8: error: rates is a map; expected a map from types to rates, at least one"},
+     "4:8: error: rates is a map; expected a map of types to rates, at least one"},
     {"memory without size", HEAD RATES "memory: {rate: 1TB/s}\n" KERNELS TIERS,
      "5:9: error: memory has no 'size': of a device"},
     {"memory of nothing", HEAD RATES "memory: {size: 0B, rate: 1TB/s}\n" KERNELS TIERS,
-     "5:16: error: size of memory is '0B'; expected a size above 0 such as 80GiB"},
+     "5:16: error: size of memory is '0B'; expected a size above 0, for example 80GiB"},
     {"memory that is no map", HEAD RATES "memory: 16GiB\n" KERNELS TIERS,
      "5:9: error: memory is '16GiB'; expected a map"},
     {"a host of no devices",
@@ -62,7 +62,7 @@ static const struct {
      "flops: 1TFLOP/s}\n",
      "8:31: error: devices of host is 0; expected those of a node, at least 1"},
     {"a host without links", HEAD RATES MEMORY KERNELS TIERS "host: {memory: 1GiB, devices: 8}\n",
-     "8:7: error: host has no 'to_host': of copies from a device"},
+     "8:7: error: host has no 'to_host': device-to-host copies"},
     {"an efficiency of 0",
      HEAD RATES MEMORY "kernels: {launch: 4us, matmul_efficiency: 0, memory_efficiency: 1, "
                        "attention_efficiency: 1, attention_backward_efficiency: 1}\n" TIERS,
@@ -72,10 +72,10 @@ static const struct {
     {"a rate below 0",
      HEAD RATES MEMORY KERNELS "tiers: [{name: l, rate: -1GB/s, latency: 1us, "
                                "step: 0}]\n",
-     "7:25: error: rate of a tier is '-1GB/s'; expected a rate above 0 such as 300GB/s"},
+     "7:25: error: rate of a tier is '-1GB/s'; expected a rate above 0, for example 300GB/s"},
     {"a time of no unit",
      HEAD RATES MEMORY KERNELS "tiers: [{name: l, rate: 1GB/s, latency: 5, step: 0}]\n",
-     "7:41: error: latency of a tier is '5'; expected a time such as 4us"},
+     "7:41: error: latency of a tier is '5'; expected a time, for example 4us"},
     {"oversubscription below 1", HEAD RATES MEMORY KERNELS TIER("oversubscription: 0.5"),
      "oversubscription of a tier is '0.5'; expected a number of at least 1"},
     {"a count that is a fraction", HEAD RATES MEMORY KERNELS TIER("devices: 1.5"),
@@ -85,11 +85,11 @@ static const struct {
     {"five tiers", HEAD RATES MEMORY KERNELS "tiers: [1, 2, 3, 4, 5]\n",
      "7:8: error: tiers has 5 entries; expected 1 to 4"},
     {"a last tier that ends", HEAD RATES MEMORY KERNELS TIER("devices: 8"),
-     "7:64: error: devices of the last tier is 8; expected 0, all there are"},
+     "7:64: error: devices of the last tier is 8; expected 0 (all devices)"},
     {"a first tier of all",
      HEAD RATES MEMORY KERNELS "tiers: [{name: a, rate: 1GB/s, latency: 1us, step: 0}, "
                                "{name: b, rate: 1GB/s, latency: 1us, step: 0}]\n",
-     "7:9: error: devices of a is 0, all there are; expected that of the last tier only"},
+     "7:9: error: devices of a is 0 (all devices); expected 0 in the last tier only"},
     {"tiers that do not nest",
      HEAD RATES MEMORY KERNELS "tiers: [{name: a, devices: 8, rate: 1GB/s, latency: 1us, step: 0}, "
                                "{name: b, devices: 12, rate: 1GB/s, latency: 1us, step: 0}, "
@@ -198,7 +198,7 @@ static void test_find(void)
        "find: what was meant");
     ok(strstr(text_get(&said), "hardware'; did you mean 'tpu-v5e'?") != NULL, "find: the nearest");
     ok(strstr(text_get(&said), "s:4:5: error: hardware x/./none.yaml: ") != NULL,
-       "find: a path lies beside the file that names it");
+       "find: a path is relative to the file with the path");
     text_fini(&said);
     diag_fini(&errors);
 }
@@ -254,12 +254,12 @@ static void test_software(void)
         return;
     ok(!strcmp(h->software.name, "megatron") && h->software.overlaps_products &&
            !h->software.overlaps_sends,
-       "software: that of a name, but for what the file says");
+       "software: the named cluster, overridden by the file");
     ok(!hardware_halves_gradients(&h->software, false) &&
            hardware_halves_gradients(&h->software, true),
-       "software: megatron halves gradients beside products in 8 bits");
+       "software: megatron halves gradients with FP8 matmuls");
     ok(hardware_run_software(h, "megatron") && !h->software.overlaps_sends && !h->other_software,
-       "software: the same name is what the file has");
+       "software: the file's own name wins");
     ok(hardware_run_software(h, "fsdp2") && h->software.fsdp && !h->software.overlaps_products &&
            h->other_software,
        "software: another name is another software");
@@ -312,9 +312,9 @@ static void test_host(void)
  * links, other parts over the links of the outer tier, whatever the number of devices. */
 static void test_between_meshes(void)
 {
-    static const char text[] =
-        HEAD RATES MEMORY KERNELS "tiers: [{name: l, devices: 8, rate: 8GB/s, latency: 0s, step: 0s}, "
-                                  "{name: m, rate: 500MB/s, latency: 0s, step: 0s}]\n";
+    static const char text[] = HEAD RATES MEMORY KERNELS
+        "tiers: [{name: l, devices: 8, rate: 8GB/s, latency: 0s, step: 0s}, "
+        "{name: m, rate: 500MB/s, latency: 0s, step: 0s}]\n";
     static const char *const name = "d";
     struct diag errors = DIAG_INIT;
     struct hardware *h = NULL;

@@ -40,6 +40,20 @@ COLUMNS=120 shardsim plan -q "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s
 says out "^modelled .* a step on faster with tiers.1.rate=50GB/s, kernels.launch=4us" "a report says what is supposed"
 [ "$(step_of "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.tiers.1.rate=50GB/s -s hardware.kernels.launch=4us)" = "$plain" ]
 ok $? "of a file, too"
+# Products at a part of the rate at which they were measured alone, in steps that learn.
+half=$(step_of "$tmp/small.yaml" -s hardware.sustained.products=0.4)
+whole=$(step_of "$tmp/small.yaml" -s hardware.sustained.products=0.8)
+python3 -c '
+import sys
+plain, whole, half = map(float, sys.argv[1:])
+sys.exit(not 1.2 * whole < half < 2 * whole or plain == whole)' "$plain" "$whole" "$half"
+ok $? "products of measured kernels take up to twice as long at half of the rate"
+[ "$(step_of "$tmp/small.yaml" -s hardware=a100-80g-64 -s hardware.sustained.products=0.8)" != \
+    "$(step_of "$tmp/small.yaml" -s hardware=a100-80g-64)" ]
+ok $? "and by the models of another cluster that a file names"
+[ "$(step_of "$tmp/small.yaml" -s hardware.software.name=fsdp2 -s hardware.sustained.products=0.4)" = \
+    "$(step_of "$tmp/small.yaml" -s hardware.software.name=fsdp2)" ]
+ok $? "but not in software whose kernels the file has constants of"
 # A changed cluster no longer counts as measured.
 shardsim plan -q "$tmp/small.yaml" -s hardware=a100-80g-selene -s hardware.tiers.1.rate=50GB/s
 says out '^  trust  *not validated' "what is supposed was not measured"
@@ -65,7 +79,7 @@ wrong() {
 }
 wrong hardware.infiniband.rat=3GB/s "h100-sxm has no number 'infiniband.rat'; expected hardware.SECTION.KEY"
 wrong hardware.tiers.2.rate=3GB/s "h100-sxm has no number 'tiers.2.rate'"
-wrong hardware.tiers.1.rate=3 "hardware.tiers.1.rate is '3'; expected a rate above 0 such as 300GB/s"
+wrong hardware.tiers.1.rate=3 "hardware.tiers.1.rate is '3'; expected a rate above 0, for example 300GB/s"
 sed -i '/^hardware/d' "$tmp/small.yaml"
-wrong hardware.tiers.1.rate=3GB/s 'of no cluster; expected hardware=NAME before it'
+wrong hardware.tiers.1.rate=3GB/s "hardware.tiers.1.rate without a cluster; expected hardware=NAME first"
 done_testing

@@ -19,7 +19,7 @@ sed '/^#/d; /^$/d; s/ .*//' "$tiers" | sort >"$tmp/shown"
 diff "$tmp/real" "$tmp/shown" >"$tmp/wrong"
 ok $? "tests/tiers has a row for every test, and for no other"
 diag <"$tmp/wrong"
-awk '!/^#/ && NF && !($2 ~ /^[0-9.]+$/ && $3 ~ /^c[aA]?[tT]?$/)' "$tiers" >"$tmp/wrong"
+awk '!/^#/ && NF && !($2 ~ /^[0-9.]+$/ && $3 ~ /^[cC][aA]?[tT]?$/)' "$tiers" >"$tmp/wrong"
 ! [ -s "$tmp/wrong" ]
 ok $? "each row has seconds and tiers"
 diag <"$tmp/wrong"

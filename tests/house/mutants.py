@@ -208,7 +208,7 @@ def restore(folder, mutant):
 
 
 def link(folder, chosen):
-    """The programs of these tests, with the libraries as they lie there; for a script the program itself."""
+    """The programs of these tests with the build folder's libraries; for a script the program itself."""
     targets = {"tests/shardsim" if name.endswith(".sh") else "tests/" + name for name in chosen}
     shell("rm -f " + " ".join(targets), folder)
     shell("make -o libsim.la -o libshd.la -o libtap.la " + " ".join(targets), folder)

@@ -127,7 +127,7 @@ static void test_scales(void)
     ok(s.to == 0 && s.from == 0, "double: an array of zeros stays zero");
     ok(isnan(kern_scale_of(SHD_F8E4M3, KERN_SCALE_POWER, NAN, 0).to) &&
            isnan(kern_scale_of(SHD_F8E4M3, KERN_SCALE_EXACT, NAN, 0).to),
-       "an amax that is NaN spoils its group");
+       "a NaN amax makes its group NaN");
 }
 
 /* ---- kernels ---- */
@@ -218,7 +218,7 @@ static void test_amax(float *of_a, float *of_b)
     ok(kern_kernel_amax.bytes(&da, offsets) == 4 * (M * K + M * BLOCKS), "amax: bytes");
 }
 
-/* What an element becomes: its code, and that multiplied back. */
+/* The code of an element, and the dequantized value. */
 static double coded(enum shd_dtype code, enum kern_scaling scaling, float x, float amax,
                     double *back)
 {
@@ -278,7 +278,7 @@ static void test_product(enum kern_scaling scaling, const float *of_a, const flo
     ok(kern_kernel_coded.bytes(&d, offsets) ==
                M * K + K * N + 4 * (M * BLOCKS + BLOCKS * 2 + M * N) &&
            kern_kernel_encode.bytes(&ea, offsets) == 5 * M * K + 4 * M * BLOCKS,
-       "encode, coded product: bytes, a byte a code");
+       "quantize, quantized matmul: bytes, one per element");
 }
 
 /* ---- experts' arrays ---- */
@@ -394,10 +394,10 @@ static void test_experts(void)
             }
             worst = fmax(worst, fabs(sum - (double)got[e * WIDTH * HIDDEN + i]) / size);
         }
-    ok(worst < 0x1p-19, "coded grouped product: of decoded elements of taken slots");
+    ok(worst < 0x1p-19, "quantized grouped matmul: of decoded elements of taken slots");
     ok(flops == 2 * taken * WIDTH * HIDDEN && taken == 15 &&
            kern_flops(&kern_kernel_coded_grouped, &d, none) == 2 * 16 * WIDTH * HIDDEN,
-       "coded grouped product: flops of the slots taken, a plan's of those expected");
+       "quantized grouped matmul: flops of the slots taken, a plan's of those expected");
 }
 
 int main(void)

@@ -434,8 +434,8 @@ static void test_counts(void)
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 
-    ok(forward->dense_flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "dense flops: two products, mask or not");
-    ok(backward->dense_flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "dense flops: five products backward");
+    ok(forward->dense_flops(&d) == 4 * 2 * 4 * 3 * 5 * 8, "dense flops: two matmuls, mask or not");
+    ok(backward->dense_flops(&d) == 10 * 2 * 4 * 3 * 5 * 8, "dense flops: five matmuls backward");
     ok(forward->flops(&d, none) == 4 * 2 * 4 * 3 * 3 * 8, "flops: keys that some query sees");
     ok(backward->flops(&d, none) == 10 * 2 * 4 * 3 * 3 * 8, "flops: such keys, backward");
     ok(forward->flops(&d, last) == 4 * 2 * 4 * 3 * 5 * 8, "flops: all keys for the last queries");

@@ -503,7 +503,7 @@ static void test_grouped(void)
 
         for (int i = random_count(150); i > 0; i--)
             nbad += grouped_differs(dtype, what) != 0;
-        ok(nbad == 0, "%s: grouped product, %s: what is taken, and its flops planned",
+        ok(nbad == 0, "%s: grouped matmul, %s: the experts taken, and the planned flops",
            shd_dtype_name(dtype), products[what].name);
     }
 }
@@ -580,7 +580,7 @@ static void test_named(void)
                         !moves(&r, p, groups, 12, 4);
             free(room);
         }
-        ok(nbad == 0, "routing %zu: a product reads the rows that come, and experts that are named",
+        ok(nbad == 0, "routing %zu: a grouped matmul reads the routed rows, and the chosen experts",
            k);
     }
 }

@@ -722,11 +722,8 @@ static void ask_rule(const struct kern_map *m, double parts, const double *varia
     const double *variances[KERN_MAP_INPUTS_MAX];
     double result[NERRORS], *outs[] = {out};
     const struct kern_args args = {in, (void *[]){result}, NULL, NULL, 1};
-    struct kern_error error = {.args = &args,
-                               .variances = variances,
-                               .out = outs,
-                               .type = SHD_BF16,
-                               .parts = parts};
+    struct kern_error error = {
+        .args = &args, .variances = variances, .out = outs, .type = SHD_BF16, .parts = parts};
 
     for (uint32_t i = 0; i < m->ninputs; i++) {
         in[i] = values;
@@ -907,7 +904,7 @@ static void test_error_of_many(void)
         m.instrs[i] = (struct kern_instr){KERN_ADD, {i ? m.ninputs + i - 1 : 0, i + 1}, 0};
     ask_rule(&m, 1, variance, out);
     ok(out[0] >= least && out[0] < 1.1 * least && out[1] < least / 100,
-       "error: of the sum of as many operands as there can be");
+       "error: of the sum of the maximum number of operands");
 }
 
 /* ---- linearity ---- */

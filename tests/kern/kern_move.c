@@ -155,9 +155,8 @@ static double plain_source(const struct kern_source *source, uint64_t index)
 static void test_fill(void)
 {
     static const int64_t shape[3] = {7, 6, 700}, offset[3] = {2, 3, 300}, extent[3] = {4, 2, 299};
-    static const struct kern_source sources[] = {{.seed = 7, .scale = 2.5},
-                                                 {.seed = 11, .scale = 100},
-                                                 {.seed = 3, .modulus = 11}};
+    static const struct kern_source sources[] = {
+        {.seed = 7, .scale = 2.5}, {.seed = 11, .scale = 100}, {.seed = 3, .modulus = 11}};
     enum { N = 4 * 2 * 299 };
 
     DTYPES(dtype)
@@ -260,7 +259,7 @@ static void compare_by_place(enum shd_dtype dtype, void *got)
        "compare: what is not finite in both, %s", type);
     ok(!is_right(dtype, got, NAN, 1) && !is_right(dtype, got, INFINITY, 1) &&
            !is_right(dtype, got, INFINITY, NAN) && !is_right(dtype, got, NAN, INFINITY),
-       "compare: what is not finite in one, %s", type);
+       "compare: non-finite values of one array, %s", type);
     ok(!is_right(dtype, got, 1, NAN) && !is_right(dtype, got, 1, -INFINITY) &&
            !is_right(dtype, got, -INFINITY, INFINITY),
        "compare: another number, or sign, where one is not finite, %s", type);
@@ -427,15 +426,33 @@ static void test_moved(void)
         enum shd_dtype dtype;
         double in, out;
     } cases[] = {
-        {SHD_I8, 127.9, 127},       {SHD_I8, 200, 127},          {SHD_I8, -200, -128},
-        {SHD_U8, -1, 0},            {SHD_U8, 256, 255},          {SHD_I16, -1.5, -1},
-        {SHD_I16, 40000, 32767},    {SHD_I64, 0x1p53, 0x1p53},   {SHD_I64, 1e30, 0x1p63},
-        {SHD_I64, -1e30, -0x1p63},  {SHD_I64, NAN, 0},           {SHD_I8, NAN, 0},
-        {SHD_BOOL, 0.5, 1},         {SHD_BOOL, 0, 0},            {SHD_F8E4M3, 448, 448},
-        {SHD_F8E4M3, 464, 448},     {SHD_F8E4M3, 465, NAN},      {SHD_F8E4M3, INFINITY, NAN},
-        {SHD_F8E4M3, -17, -16},     {SHD_F8E4M3, 19, 20},        {SHD_F8E4M3, 0x1p-10, 0},
-        {SHD_F8E4M3, 0x3p-10, 0x1p-8}, {SHD_F8E5M2, 61439, 57344}, {SHD_F8E5M2, 61440, INFINITY},
-        {SHD_F8E5M2, -1e9, -INFINITY}, {SHD_F8E5M2, 0.9999, 1},  {SHD_F8E5M2, NAN, NAN},
+        {SHD_I8, 127.9, 127},
+        {SHD_I8, 200, 127},
+        {SHD_I8, -200, -128},
+        {SHD_U8, -1, 0},
+        {SHD_U8, 256, 255},
+        {SHD_I16, -1.5, -1},
+        {SHD_I16, 40000, 32767},
+        {SHD_I64, 0x1p53, 0x1p53},
+        {SHD_I64, 1e30, 0x1p63},
+        {SHD_I64, -1e30, -0x1p63},
+        {SHD_I64, NAN, 0},
+        {SHD_I8, NAN, 0},
+        {SHD_BOOL, 0.5, 1},
+        {SHD_BOOL, 0, 0},
+        {SHD_F8E4M3, 448, 448},
+        {SHD_F8E4M3, 464, 448},
+        {SHD_F8E4M3, 465, NAN},
+        {SHD_F8E4M3, INFINITY, NAN},
+        {SHD_F8E4M3, -17, -16},
+        {SHD_F8E4M3, 19, 20},
+        {SHD_F8E4M3, 0x1p-10, 0},
+        {SHD_F8E4M3, 0x3p-10, 0x1p-8},
+        {SHD_F8E5M2, 61439, 57344},
+        {SHD_F8E5M2, 61440, INFINITY},
+        {SHD_F8E5M2, -1e9, -INFINITY},
+        {SHD_F8E5M2, 0.9999, 1},
+        {SHD_F8E5M2, NAN, NAN},
     };
     int nwrong = 0;
 

@@ -727,7 +727,7 @@ static void test_same_work(void)
             alike = alike && !d.attention.sight && !d.attention.shift && !offsets[0] &&
                     pairs == first[shift > 0];
         }
-    ok(alike, "steps with as many pairs are the same work");
+    ok(alike, "steps with equally many pairs are equal work");
     ok(first[0] > first[1], "a device's own keys are more");
 }
 

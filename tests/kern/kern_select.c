@@ -385,7 +385,8 @@ static void test_window(void)
     }
 }
 
-/* A device's places are those of the whole, from inputs that have just what goes there. */
+/* A device's indices are the whole array's indices, from inputs that hold only the device's
+ * part. */
 static bool is_part(const struct kern_window *whole, void *const *in, int64_t first, int64_t places)
 {
     union kern_desc d = {.window = *whole};

@@ -313,7 +313,7 @@ static void quantize(uint8_t *codes, void *scales, enum kern_quant_type type, en
                                                               .nthreads = 2});
 }
 
-/* Codes and scales are those of the same values as a parameter. */
+/* Codes and scales equal those of a parameter with the same values. */
 static void test_rows(enum kern_quant_type type, const char *what)
 {
     static const int64_t shape[2] = {ROWS, WIDTH}, none[2] = {0, 0};

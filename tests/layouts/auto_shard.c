@@ -188,7 +188,7 @@ static void test_tree(void)
     must(shd_tree_add(tree, &odd, NULL), "odd");
     ok(shd_auto_shard(specs, tree, uneven, &options, &err) == SHD_EINDIVISIBLE &&
            strstr(err.text, "'odd'"),
-       "tree: what does not divide is told: %s", err.text);
+       "tree: an indivisible array is reported: %s", err.text);
     options.strict = true;
     ok(!shd_auto_shard(specs, tree, uneven, &options, NULL), "tree, strict: everything divides");
     for (size_t i = 0; i < 5; i++)

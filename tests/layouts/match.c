@@ -46,8 +46,8 @@ static const struct {
      16384, false, SHD_OK, "[]"},
     {"strict: it does not", {{"w", "[dp]"}}, "w", 2, {INT64_C(1) << 40, INT64_C(1) << 30}, 16384,
      true, SHD_OK, "[dp]"},
-    {"strict: no axis is cut", {{"w", "[tp, dp]"}}, "w", 1, {65536}, 1, true, SHD_ESPECLONG, NULL},
-    {"strict: what is none is cut", {{"w", "[tp, null]"}}, "w", 1, {65536}, 1, true, SHD_OK,
+    {"strict: axes stay", {{"w", "[tp, dp]"}}, "w", 1, {65536}, 1, true, SHD_ESPECLONG, NULL},
+    {"strict: a null entry is truncated", {{"w", "[tp, null]"}}, "w", 1, {65536}, 1, true, SHD_OK,
      "[tp]"},
     {"a name that is not UTF-8", {{"w", "[tp]"}}, "w\xff", 1, {65536}, 1, false, SHD_EINVAL, NULL},
 };
@@ -115,7 +115,7 @@ static void test_tree(void)
     must(shd_tree_add(tree, &odd, NULL), "odd");
     ok(shd_match_tree(matches, rules, tree, &options, &err) == SHD_ENOTFOUND &&
            strstr(err.text, "'odd'"),
-       "tree: the name without rule is told: %s", err.text);
+       "tree: the name without a rule is reported: %s", err.text);
     shd_tree_destroy(tree);
     shd_rules_destroy(rules);
 }

@@ -185,7 +185,7 @@ static void test_uninitialized(void)
 
     ok(shd_parallel_create_groups(&p, &negative, &err) == SHD_EINVAL &&
            !strncmp(err.text, "parallel sizes must be at least 1", 33),
-       "negative sizes are told");
+       "negative sizes are reported");
     ok(shd_parallel_create_groups(&p, &two, NULL) == SHD_OK, "created");
     shd_parallel_destroy_groups(&p);
     ok(shd_parallel_world_size(&n, &p, SHD_PARALLEL_TENSOR, NULL) == SHD_OK && n == 1,

@@ -36,7 +36,7 @@ static void test_device(void)
        "bounds: one process of 8");
     ok(shd_device_bounds(out, &n, &flat, 2, 4, NULL) == SHD_OK &&
            same(out, n, (const int64_t[]){2, 4}, 2),
-       "bounds: two coordinates are as good as none");
+       "bounds: two coordinates are treated like none");
     ok(shd_device_bounds(out, &n, &far, 1, 1, NULL) == SHD_ERANGE, "bounds: too far");
     ok(shd_device_coords(out, &n, &chip, 0, NULL) == SHD_OK &&
            same(out, n, (const int64_t[]){3, 3, 0, 1}, 4),

@@ -114,7 +114,7 @@ static void test_tiling(void)
     expect(status, mesh, SHD_OK, "16x2: 0,8,1,9,2,10,3,11,16,24", "the same, strict");
     opts.local_process = 4;
     status = shd_tpu_mesh_create(&mesh, &t, tall, 4, &opts, NULL);
-    expect(status, mesh, SHD_EINVAL, NULL, "a process that is not there");
+    expect(status, mesh, SHD_EINVAL, NULL, "a missing process");
 }
 
 static void test_on_hosts(void)

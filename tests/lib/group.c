@@ -83,10 +83,10 @@ static void test_errors(void)
         return;
     ok(shd_groups_position(&groups, 8, 0) == -1 && shd_groups_position(&groups, -1, 0) == -1 &&
            shd_groups_position(&groups, 0, 3) == -1 && shd_groups_position(&groups, 7, 2) >= 0,
-       "a group or a member that is not there");
+       "a missing group or member");
     ok(shd_groups_find(&groups, 24) == -1 && shd_groups_find(&groups, -1) == -1 &&
            shd_groups_member(&groups, 24) == -1 && shd_groups_member(&groups, 23) >= 0,
-       "a position that is not there");
+       "a missing position");
 }
 
 int main(void)

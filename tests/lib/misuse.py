@@ -220,7 +220,7 @@ def declarations(text):
 
 
 def split(parameters):
-    """(type, name) of each parameter; an array is the pointer that it is."""
+    """(type, name) of each parameter; an array is passed as a pointer."""
     result = []
     for parameter in parameters.split(", "):
         if parameter == "...":

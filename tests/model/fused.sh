@@ -193,12 +193,12 @@ PY
 done
 shardsim run "$tmp/loss.yaml" -s fused.loss_again=true
 is 2 "made again, of no chunks"
-says err "fused.loss_again would change nothing; expected fused.loss_chunks, from 2" "what there is to do"
+says err "fused.loss_again has no effect; expected fused.loss_chunks, at least 2" "what there is to do"
 shardsim plan "$tmp/loss.yaml" -s fused.loss_chunks=65536
 is 2 "more chunks than tokens"
-says err "fused.loss_chunks is 65536, more than the [0-9]* tokens that a device has of a microbatch" "how many there are"
+says err "fused.loss_chunks is 65536, more than the [0-9]* tokens of a microbatch on a device" "how many there are"
 shardsim run "$tmp/loss.yaml" -s 'step=[forward, backward]' -s optimizer.kind=none -s types.parameters=compute -s fused.loss_chunks=2
-says err "fused.loss_chunks would change nothing; expected step: .forward, backward, update" "logits that are results are whole"
+says err "fused.loss_chunks has no effect; expected step: .forward, backward, update" "logits that are results are whole"
 shardsim run "$tmp/loss.yaml" -s fused.loss=perhaps
 is 2 "neither"
 says err "fused.loss is 'perhaps'; expected one of false, true, cluster" "what there is"

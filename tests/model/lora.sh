@@ -190,7 +190,7 @@ faults() {
     is 2 "blocks of 64 that do not divide"
     says err "the inputs of 'layers/0/attn/q/kernel' do not divide into blocks of 64" "the message names the kernel"
     shardsim plan -S all -s 'frozen=[.*]' "$tmp/lora.yaml"
-    is 2 "nothing is learned"
+    is 2 "serving does not train"
     says err "no parameters to update" "the message says so"
 }
 

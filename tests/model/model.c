@@ -110,7 +110,7 @@ static const struct {
      "mtp/layers/0/norm2_after/scale[embed] mtp/layers/0/final_norm/scale[embed] ",
      NULL,
      "1 layer of decoder geglu-exact, embed 16, mlp 32, 4 heads of 4, causal, rope, norms on both "
-     "sides, norms by 1 + scale, attention beside mlp, vocab 40, embeddings times 4, logits "
+     "sides, norms by 1 + scale, parallel attention and mlp, vocab 40, embeddings times 4, logits "
      "capped at 30, head bias, 1 module for further tokens, float32; batch 4x8; forward and "
      "backward"},
 };
@@ -366,7 +366,7 @@ static void test_weigh(void)
         nworse += sum == n && most > least_of(nstages, work, n) * (1 + 1e-6);
     }
     ok(nlost == 0, "weighed stages have all layers: %d of 400 lost some", nlost);
-    ok(nworse == 0, "and the busiest has as little as can be: %d of 400 have more", nworse);
+    ok(nworse == 0, "and the largest stage is minimal: %d of 400 have more", nworse);
 }
 
 int main(void)

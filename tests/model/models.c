@@ -25,21 +25,35 @@ static const struct {
     const char *size;
     int64_t nparams;
 } published[] = {
-    {"gpt2-small", 124439808},      {"gpt2-medium", 354823168},
-    {"gpt2-large", 774030080},      {"gpt2-xl", 1557611200},
-    {"llama3-1b", 1235814400},      {"llama3-3b", 3212749824},
-    {"llama3-8b", 8030261248},      {"llama3-70b", 70553706496},
-    {"llama3-405b", 405853388800},  {"t5-small", 60506624},
-    {"t5-base", 222903552},         {"t5-large", 737668096},
-    {"t5-3b", 2851598336},          {"t5-11b", 11307321344},
-    {"t5-v1.1-small", 76961152},    {"t5-v1.1-base", 247577856},
-    {"t5-v1.1-large", 783150080},   {"t5-v1.1-xl", 2849757184},
+    {"gpt2-small", 124439808},
+    {"gpt2-medium", 354823168},
+    {"gpt2-large", 774030080},
+    {"gpt2-xl", 1557611200},
+    {"llama3-1b", 1235814400},
+    {"llama3-3b", 3212749824},
+    {"llama3-8b", 8030261248},
+    {"llama3-70b", 70553706496},
+    {"llama3-405b", 405853388800},
+    {"t5-small", 60506624},
+    {"t5-base", 222903552},
+    {"t5-large", 737668096},
+    {"t5-3b", 2851598336},
+    {"t5-11b", 11307321344},
+    {"t5-v1.1-small", 76961152},
+    {"t5-v1.1-base", 247577856},
+    {"t5-v1.1-large", 783150080},
+    {"t5-v1.1-xl", 2849757184},
     {"t5-v1.1-xxl", 11135332352},
-    {"mixtral-8x7b", 46702792704},  {"mixtral-8x22b", 140620634112},
-    {"deepseek-v2-lite", 15706484224}, {"deepseek-v2", 235741434880},
-    {"mixtral-8x22b-instruct", 140630071296}, {"starcoder2-15b", 15957889024},
-    {"minitron-8b", 8271699968},    {"seed-oss-36b", 36151104512},
-    {"granite-3.0-8b", 8170835968}, {"qwen3-coder-480b-a35b", 480154875392},
+    {"mixtral-8x7b", 46702792704},
+    {"mixtral-8x22b", 140620634112},
+    {"deepseek-v2-lite", 15706484224},
+    {"deepseek-v2", 235741434880},
+    {"mixtral-8x22b-instruct", 140630071296},
+    {"starcoder2-15b", 15957889024},
+    {"minitron-8b", 8271699968},
+    {"seed-oss-36b", 36151104512},
+    {"granite-3.0-8b", 8170835968},
+    {"qwen3-coder-480b-a35b", 480154875392},
     {"qwen3-coder-30b-a3b", 30532122624},
     {"deepseek-v3", 671026404352}, /* without the 14,848 router biases, which no gradient changes */
 };
@@ -141,7 +155,7 @@ static void test_given(void)
     ok(m->kind == SCENARIO_LLAMA3 && m->layers == 5 && m->vocab == 256, "given: is as given");
     ok(m->d_model == 512 && m->d_ff == 1792 && m->heads == 32 && m->kv_heads == 8 &&
            m->head_dim == 16 && m->rope.theta == 500000 && !m->tied && m->norm_eps == 1e-5,
-       "given: the others are shrunk, or as published");
+       "given: other sizes are shrunk, or published values");
     graph_destroy(g);
     scenario_file_destroy(file);
     g = graph_of_size(&file, "gpt2-small", ", d_model: 96, heads: 6, tied: false");
@@ -162,12 +176,13 @@ static void test_relative(void)
         int64_t ahead;
         uint32_t bucket;
     } cases[] = {
-        {true, 0, 0},     {true, -1, 1},     {true, -7, 7},    {true, -8, 8},   {true, -11, 8},
-        {true, -12, 9},   {true, -15, 9},    {true, -16, 10},  {true, -64, 14}, {true, -91, 15},
-        {true, -127, 15}, {true, -1000, 15}, {true, 1, 17},    {true, 7, 23},   {true, 8, 24},
-        {true, 1000, 31}, {false, 0, 0},     {false, 5, 0},    {false, -1, 1},  {false, -15, 15},
-        {false, -16, 16}, {false, -18, 16},  {false, -19, 17}, {false, -113, 31}, {false, -128, 31},
-        {false, -9999, 31},
+        {true, 0, 0},      {true, -1, 1},      {true, -7, 7},    {true, -8, 8},
+        {true, -11, 8},    {true, -12, 9},     {true, -15, 9},   {true, -16, 10},
+        {true, -64, 14},   {true, -91, 15},    {true, -127, 15}, {true, -1000, 15},
+        {true, 1, 17},     {true, 7, 23},      {true, 8, 24},    {true, 1000, 31},
+        {false, 0, 0},     {false, 5, 0},      {false, -1, 1},   {false, -15, 15},
+        {false, -16, 16},  {false, -18, 16},   {false, -19, 17}, {false, -113, 31},
+        {false, -128, 31}, {false, -9999, 31},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -235,8 +250,8 @@ static uint32_t leaf(struct graph *g, const char *name, const char *const *names
     return graph_input(g, name, SHD_F64, dims, rank, source);
 }
 
-#define LEAF(g, name, scale, ...)                                                                  \
-    leaf(g, name, (const char *const[]){__VA_ARGS__},                                              \
+#define LEAF(g, name, scale, ...)                     \
+    leaf(g, name, (const char *const[]){__VA_ARGS__}, \
          sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), scale)
 
 /* The difference between fused attention and attention by products and a softmax, with a random
@@ -246,7 +261,7 @@ static struct graph *make_difference(bool causal, bool unscaled, double spread)
     static const struct {
         const char *name;
         int64_t size;
-    } sizes[] = {{"batch", 2}, {"seq", 6}, {"keys", 6}, {"embed", 8},
+    } sizes[] = {{"batch", 2}, {"seq", 6},      {"keys", 6},    {"embed", 8},
                  {"heads", 4}, {"kv_heads", 2}, {"head_dim", 4}};
     struct attention_opts opts = {.causal = causal, .scale = unscaled};
     struct graph *g = graph_create();
@@ -411,8 +426,8 @@ static void test_text_cut(void)
         if (trial_init(&trial, &file->scenarios[0], &found) == SHD_OK && !truncate(TEXT_PATH, 600))
             status = ways[i](&trial, NULL, &err);
         ok(status == SHD_ESYSTEM &&
-               !strcmp(err.text, "'" TEXT_PATH "' was cut short while it was read: there is no "
-                                 "byte 600, and it had 1003"),
+               !strcmp(err.text,
+                       "'" TEXT_PATH "' was truncated during the read: no byte 600 of 1003"),
            "text: cut short, %s", i ? "to train" : "to execute");
         if (status != SHD_ESYSTEM)
             diag("%d %s", status, err.text);

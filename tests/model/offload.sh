@@ -177,7 +177,7 @@ shardsim plan "$tmp/kinds.yaml" -S optimizer -s hardware.host.memory=1KiB
 is 1 "memory of the host: does not fit: status 1"
 says out ' of the 1.00 KiB of a node.s 4 devices: does not fit$' "memory of the host: said"
 shardsim plan "$tmp/kinds.yaml" -S optimizer
-says out '^host  *[0-9.]* KiB of its memory at most for a device$' "report: the host's memory"
+says out '^host  *at most [0-9.]* KiB of its memory per device$' "report: the host's memory"
 says out '^  to host  *[0-9.]* KiB a device: gradients [0-9.]* KiB' "report: what goes to the host"
 shardsim explain "$tmp/kinds.yaml" -S layers --op 192
 says out 'waits on the host for the backward phase$' "explain: why an array is copied"
@@ -201,20 +201,20 @@ bad "a cluster without a host" \
 bad "a pattern of nothing" "offload.activations 'mlp/gaet' matches no value .*did you mean 'mlp/gate'" \
     -s 'offload.activations=[mlp/gaet]'
 bad "no word" 'offload.activations is .some.; expected none, all, or a list of patterns' -s offload.activations=some
-bad "layers of nothing" 'error: offload.layers says of which layers activations are offloaded, and none are' \
+bad "layers of nothing" 'error: offload.layers without offloaded activations' \
     -s offload.layers=2
 bad "more than all" 'offload.optimizer is .2.; expected' -s offload.optimizer=2
-bad "no state" 'offload of an optimizer without state' -s offload.optimizer=1 -s optimizer.kind=sgd \
+bad "no state" 'offload.optimizer needs optimizer state' -s offload.optimizer=1 -s optimizer.kind=sgd \
     -s types.parameters=compute
-bad "no update" 'offload of parameters for a step without update' -s offload.parameters=true \
+bad "no update" 'offloading parameters needs an update' -s offload.parameters=true \
     -s 'step=[forward, backward]' -s optimizer.kind=none -s zero.stage=0 -s steps=1
 shardsim search "$tmp/kinds.yaml" -S optimizer
 is 2 "search: status 2"
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
-says line 'layouts are not searched for with offload.optimizer' "search: said"
+says line 'search does not support offload.optimizer' "search: said"
 shardsim export "$tmp/kinds.yaml" -S optimizer --to jax
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
-says line "code for jax does not say what lies in the host's memory; expected no offload.optimizer" "export: said"
+says line "code for jax cannot express offload to host memory; expected no offload.optimizer" "export: said"
 
 # Other systems: what a job offloads is read, and written again.
 cat >"$tmp/job.sh" <<'SH'
@@ -251,7 +251,7 @@ PY
 fine 'core_attn expert_fc1'
 says fine.yaml "'attn/v\$'., optimizer" "import: experts that are not there have no inputs"
 fine attention 2
-says err "names 'attention'; expected some of attn_norm" "import: unknown modules are said"
+says err "unknown module 'attention'; expected some of attn_norm" "import: unknown modules are said"
 shardsim export "$tmp/kinds.yaml" -S inputs --to torchtitan
 is 2 "export: torchtitan offloads all or nothing: status 2"
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"

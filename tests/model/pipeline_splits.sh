@@ -42,13 +42,13 @@ refuses() {
     grep -q "$2" "$tmp/err"
     ok $? "and says: $2"
 }
-refuses '"Et|m|L"' "predicts further tokens"
-refuses '"Ettt|x|tttL"' "'x' means nothing"
+refuses '"Et|m|L"' "an MTP layer, is not supported"
+refuses '"Ettt|x|tttL"' "unknown letter 'x'"
 refuses '"ttt|Ettt|L"' "one E, at the start of the first stage"
 refuses '"Ettt|tttL|"' "one L, at the end of the last stage"
-refuses '"Ettt|t*4|L"' "3 stages of 7 layers in total are asked for"
+refuses '"Ettt|t*4|L"' "pipeline.layers has 3 stages with 7 layers in total"
 refuses '"Ettt|ttt*999999|(L|)*999999L"' "more than 1048576 letters"
-refuses even "how many layers each stage has"
+refuses even "expected the number of layers of each stage"
 
 # Of all splits the weighed one has about the least work on the rank with the most: of what is not a
 # product it knows nothing without a cluster.

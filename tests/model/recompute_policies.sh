@@ -315,7 +315,7 @@ shardsim search --json --range pp=1 --devices 2 -s hardware=h100-sxm -s recomput
 is 0 "searched with a policy"
 shardsim search --devices 2 -s hardware=h100-sxm -s recompute.every=2 -S none "$tmp/policies.yaml"
 is 2 "not searched with layers that differ"
-grep -q "recomputed alike" "$tmp/err"
+grep -q "search needs equal recomputation of all layers" "$tmp/err"
 ok $? "which is said"
 
 refuses() {
@@ -328,8 +328,8 @@ said() {
     ok $? "and says: $1"
 }
 refuses "{keep: ['op:matmul']}" "expected op:product"
-refuses "['op:product']" "ops stand in recompute.keep"
+refuses "['op:product']" "ops are accepted in recompute.keep only"
 refuses "{kind: selective, modules: [moe]}" "the model has no 'moe'"
-refuses "{kind: full, modules: [mlp]}" "modules are of kind selective"
-refuses "{every: 2, offset: 2}" "expected an offset that is less"
+refuses "{kind: full, modules: [mlp]}" "modules need kind selective"
+refuses "{every: 2, offset: 2}" "expected a smaller offset"
 done_testing

@@ -216,9 +216,9 @@ PY
 shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer.kind=none -s steps=1 \
     -s optimizer.decay=constant -s loss_scale.kind=static "$tmp/mlp.yaml"
 is 2 "types and a loss scale without an update: status 2"
-says err 'masters of parameters for a step without update' "masters without an update: said"
-says err 'a loss scale for a step without update' "a loss scale without an update: said"
+says err 'master parameters need an update' "masters without an update: said"
+says err 'loss scaling needs an update' "a loss scale without an update: said"
 shardsim plan -S dp -s types.parameters=bfloat16 -s loss_scale.kind=dynamic "$tmp/mlp.yaml"
 is 2 "a loss scale for parameters of 16 bits: status 2"
-says err 'a loss scale for parameters of bfloat16' "a loss scale for 16 bits: said"
+says err 'loss scaling with parameters in bfloat16' "a loss scale for 16 bits: said"
 done_testing

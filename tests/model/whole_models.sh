@@ -127,8 +127,8 @@ config none <<'JSON'
 {"model_type": "none"}
 JSON
 shardsim plan "$tmp/none.yaml"
-planned=$(sed -n 's/.*models that can be planned are //p' "$tmp/err" | sed 's/ and [^ ]*$//; 1q')
-refused hybrid "1:16: error: model_type is 'jamba', which is not modelled: it mixes attention" "a hybrid" <<'JSON'
+planned=$(sed -n 's/.*supported types are //p' "$tmp/err" | sed 's/ and [^ ]*$//; 1q')
+refused hybrid "1:16: error: model_type is 'jamba', which is not modelled: a hybrid of attention" "a hybrid" <<'JSON'
 {"model_type": "jamba", "hidden_size": 32}
 JSON
 refused key_heads "1:1: error: 'num_key_value_heads' is missing" "key heads not said" <<'JSON'
@@ -139,10 +139,10 @@ refused slip "2:2: error: unknown key 'num_key_value_head'; did you mean 'num_ke
 {"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_head": 2, "intermediate_size": 48, "vocab_size": 100}
 JSON
-refused strange "1:16: error: model_type is 'strange'; models that can be planned are $planned" "no model" <<'JSON'
+refused strange "1:16: error: model_type is 'strange'; supported types are $planned" "no model" <<'JSON'
 {"model_type": "strange", "hidden_size": 32}
 JSON
-refused alibi "3:11: error: alibi is 'true'; expected false: positions as biases" "ALiBi" <<'JSON'
+refused alibi "3:11: error: alibi is 'true'; expected false: ALiBi positions" "ALiBi" <<'JSON'
 {"model_type": "falcon", "hidden_size": 32, "num_hidden_layers": 2,
  "num_attention_heads": 4, "vocab_size": 100,
  "alibi": true}
@@ -167,7 +167,7 @@ refused rope_kind "3:32: error: the rope_type is 'mrope'; expected default, line
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
  "rope_scaling": {"rope_type": "mrope", "factor": 2.0}}
 JSON
-refused dense_later "3:32: error: mlp_layer_types has 'dense'; expected dense of the first layers" "a dense layer behind" <<'JSON'
+refused dense_later "3:32: error: mlp_layer_types has 'dense'; expected dense layers first" "a dense layer behind" <<'JSON'
 {"model_type": "hy_v3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
  "mlp_layer_types": ["sparse", "dense"]}
@@ -263,12 +263,12 @@ JSON
 done
 tr '\n' ' ' <"$top_srcdir/docs/models.md" | grep -qF "$planned"
 ok $? "docs/models.md: the models that can be planned"
-refused choice "3:25: error: num_experts_per_tok: expected at most as many" "too many choices" <<'JSON'
+refused choice "3:25: error: num_experts_per_tok: expected at most the number of experts" "too many choices" <<'JSON'
 {"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
  "num_experts_per_tok": 5}
 JSON
-refused choice "3:23: error: experts_per_token: expected at most as many" "too many choices, by another name" <<'JSON'
+refused choice "3:23: error: experts_per_token: expected at most the number of experts" "too many choices, by another name" <<'JSON'
 {"model_type": "gpt_oss", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
  "experts_per_token": 5}
@@ -281,15 +281,15 @@ $(sed "s/\"$3\": [^,}]*,* *//;s/, *}//;s/}//" "$tmp/deepseek3.json"),
  "$3": $4}
 JSON
 }
-deepseek groups "n_group: expected groups that divide" n_group 3
-deepseek kept "topk_group: expected groups that there are" topk_group 5
-deepseek dense "first_k_dense_replace: no layer has experts" first_k_dense_replace 2
+deepseek groups "n_group: expected a divisor of the number of experts" n_group 3
+deepseek kept "topk_group: expected at most all groups" topk_group 5
+deepseek dense "first_k_dense_replace: no layer is left for experts" first_k_dense_replace 2
 deepseek score "scoring_func is 'hard'; expected softmax or sigmoid" scoring_func '"hard"'
 deepseek method "topk_method is 'best'; expected greedy, group_limited_greedy or noaux_tc" \
     topk_method '"best"'
 deepseek each_other "moe_layer_freq is '2'; expected 1: dense layers between" moe_layer_freq 2
 deepseek odd "qk_rope_head_dim: expected an even number" qk_rope_head_dim 3
-deepseek bias "attention_bias is 'true'; expected false: compressed attention" attention_bias true
+deepseek bias "attention_bias is 'true'; expected false: MLA with biases" attention_bias true
 deepseek none "n_shared_experts is '-1'; expected a whole number from 0 to 1024" n_shared_experts -1
 
 # same SIZE <JSON: the config of the published weights gives the same figures as `size: SIZE`.
@@ -411,7 +411,7 @@ PY
 done
 shardsim plan "$tmp/heads.yaml" -s mla.kv_rank=8 -s model.qk_norm=true
 is 2 "compressed attention has no norms of heads"
-says err 'compressed attention normalises its short vectors, not heads' "it says why"
+says err 'MLA normalises its latent vectors, not heads' "it says why"
 
 # ---- a text ----
 
@@ -476,7 +476,7 @@ drawn = [p for p in page.getElementsByTagName("path") if p.getAttribute("class")
 lines = [p for p in drawn if p.getAttribute("fill") == "none" and "h" not in p.getAttribute("d")]  # keys are level
 assert len(lines) == 3 + 2, len(lines) # losses, and differences from the first
 words = [t.firstChild.data for t in page.getElementsByTagName("text")]
-assert "loss: 3 of 3 lines lie on one another" in words and words.count("step") == 2, words
+assert "loss: 3 of 3 lines coincide" in words and words.count("step") == 2, words
 assert all(p.getAttribute("d").startswith("M") or not p.getAttribute("d") for p in lines)
 assert len([l for l in lines[0].getAttribute("d").split("L")]) == 3
 assert len({l.getAttribute("stroke-dasharray") for l in lines}) == 3 # and markers of a shape each

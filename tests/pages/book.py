@@ -34,7 +34,7 @@ def run(line, expected=0, show=True):
 
 
 def answer(line, show=True, expected=0):
-    """What it says with --json (and without telling how long it takes)."""
+    """Run a command line quietly with --json, and parse the output."""
     if show:
         said.append(line)
     quiet = "plan -q" if line.startswith("plan") else line.split()[0]
@@ -104,7 +104,7 @@ def r1():
         op(f"explain --roofline docs/book/matmul.yaml -s graph.dims.b={b}", "y/einsum") for b in (244, 246)
     ]
     assert [o[2] for o in op_at] == ["memory", "compute"], op_at
-    return f"{rows:.1f} rows; with all bytes of a product of 65536 x 65536 between 244 and 246"
+    return f"{rows:.1f} rows; with all bytes of a matmul of 65536 x 65536 between 244 and 246"
 
 
 def r2():
@@ -207,7 +207,7 @@ def t7():
     peak = 2.79e6 * 3600 * 1.513e15
     mfu, with_attention = (x * 14.8e12 / peak for x in (flops, long))
     near(mfu, 0.217, "the book's", 0.015)
-    return f"{mfu * 100:.1f} % by {flops / 6e9:.1f}e9 weights at work; {with_attention * 100:.1f} % with attention"
+    return f"{mfu * 100:.1f} % by {flops / 6e9:.1f}e9 active weights; {with_attention * 100:.1f} % with attention"
 
 
 # ---- training ----
@@ -227,12 +227,12 @@ def tr3():
     assert copies["fits"] is False
     cut = answer(line + "fsdp")
     sent, compute = transfers(cut, "dp=4,fsdp=1024"), modelled(cut)["matmul_seconds"]
-    near(compute, 6 * (13015864320 - 32000 * 5120) * 3 * 2**20 / 4096 / 4.59e14, "products at peak", 0.02)
+    near(compute, 6 * (13015864320 - 32000 * 5120) * 3 * 2**20 / 4096 / 4.59e14, "matmuls at peak", 0.02)
     mixed = answer(line + "fsdp-tp")
     both = transfers(mixed, "dp=1024,tp=4")
     assert sent["fsdp"] > compute > max(both["dp"], both["tp"]), (sent, both, compute)
     return (
-        f"{copies['memory_bytes'] / 1e9:.0f} GB do not fit. FSDP: transfers {sent['fsdp'] * 1e3:.0f} ms, products "
+        f"{copies['memory_bytes'] / 1e9:.0f} GB do not fit. FSDP: transfers {sent['fsdp'] * 1e3:.0f} ms, matmuls "
         f"{compute * 1e3:.0f} ms: network. With TP: {both['dp'] * 1e3:.0f} and {both['tp'] * 1e3:.0f} ms: compute; "
         f"{compute / 0.4 * 1e3:.0f} ms at 40 %"
     )
@@ -287,11 +287,11 @@ def a6():
 def a8():
     plan = answer("plan docs/book/llama3_70b.yaml -S fsdp -s recompute=none")
     compute, sent = modelled(plan)["matmul_seconds"], transfers(plan, "dp=8192")["dp"]
-    near(compute, 6 * (PARAMETERS - 128256 * 8192) * 512 / 4.59e14, "products at peak", 0.02)
+    near(compute, 6 * (PARAMETERS - 128256 * 8192) * 512 / 4.59e14, "matmuls at peak", 0.02)
     near(sent, 3 * 2 * PARAMETERS / 5.4e11, "three passes over 2 P bytes", 0.05)
     step = near(modelled(plan)["step_seconds"], sent, "the step is what is sent", 0.05)
     return (
-        f"512 tokens a chip: transfers {sent * 1e3:.0f} ms, products {compute * 1e3:.0f} ms: network; the step "
+        f"512 tokens a chip: transfers {sent * 1e3:.0f} ms, matmuls {compute * 1e3:.0f} ms: network; the step "
         f"{step * 1e3:.0f} ms"
     )
 
@@ -307,7 +307,7 @@ def a9():
     alone = modelled(answer("plan docs/book/llama3_70b.yaml -S fsdp -s recompute=none", show=False))
     assert step < 0.9 * alone["step_seconds"], (step, alone)
     return (
-        f"transfers of FSDP {sent['dp'] * 1e3:.0f} ms, of TP {sent['tp'] * 1e3:.0f}, products "
+        f"transfers of FSDP {sent['dp'] * 1e3:.0f} ms, of TP {sent['tp'] * 1e3:.0f}, matmuls "
         f"{compute * 1e3:.0f} ms: compute; the step {step * 1e3:.0f} ms"
     )
 
@@ -324,7 +324,7 @@ def caches(line, devices, show=True):
 
 
 def kernels(plan):
-    """Seconds of products and attention: weights and caches read once."""
+    """Seconds of matmuls and attention: weights and caches read once."""
     return modelled(plan)["matmul_seconds"] + modelled(plan)["attention_seconds"]
 
 
@@ -343,7 +343,7 @@ def i2():
         near(compute, (weights + cache) / 8 / V5E, f"batch {batch}, {heads} key heads", 0.03)
         found.append((compute * 1e3, modelled(plan)["step_seconds"] * 1e3))
     text = [" ".join(f"{x[k]:.2f}" for x in found[a:b]) for k in (0, 1) for a, b in ((0, 3), (3, 7))]
-    return f"{text[0]} ms; {text[1]}. With what is sent {text[2]}; {text[3]}"
+    return f"{text[0]} ms; {text[1]}. With collectives {text[2]}; {text[3]}"
 
 
 def i3():
@@ -360,7 +360,7 @@ def i4():
     near(m["matmul_seconds"], 2 * (18.4e9 + twice) / 16 / V5E, "all weights once", 0.02)
     return (
         f"{m['matmul_seconds'] * 1e3:.2f} ms in bfloat16; the step {m['step_seconds'] * 1e3:.2f}, since "
-        f"{m['exposed_communication_seconds'] * 1e3:.2f} ms of hops are waited for"
+        f"{m['exposed_communication_seconds'] * 1e3:.2f} ms of hops are exposed"
     )
 
 
@@ -382,7 +382,7 @@ def b2():
     m = modelled(plan)
     read = near(kernels(plan), 17.3e-3, "the book's, of half the bytes on half the chips", 0.05)
     return (
-        f"{total / 1e9:.0f} GB in bfloat16; on 16 chips {read * 1e3:.1f} ms, with what is sent "
+        f"{total / 1e9:.0f} GB in bfloat16; on 16 chips {read * 1e3:.1f} ms, with collectives "
         f"{m['step_seconds'] * 1e3:.1f}: {32 / m['step_seconds']:.0f} tokens a second"
     )
 
@@ -396,7 +396,7 @@ def b3():
     plan = answer(f"{DECODE} -s batch.size={least}")
     near(least, (256e9 - 2 * PARAMETERS) / 327680 / 8192, "what memory leaves", 0.05)
     read = near(kernels(plan), 16e9 / V5E, "all of the memory read once", 0.05)
-    return f"{least} sequences; {read * 1e3:.1f} ms, with what is sent {modelled(plan)['step_seconds'] * 1e3:.1f}"
+    return f"{least} sequences; {read * 1e3:.1f} ms, with collectives {modelled(plan)['step_seconds'] * 1e3:.1f}"
 
 
 def b4():
@@ -419,7 +419,7 @@ def b5():
 EXERCISES = [
     (
         "rooflines 1",
-        "rows from which an int8 product keeps a v5e busy",
+        "rows from which an int8 matmul keeps a v5e busy",
         r1,
         "243",
         "with all bytes, a little more",
@@ -443,7 +443,7 @@ EXERCISES = [
     ("sharding 3", "256 bytes gathered over X", s3, "2 us, latency", ""),
     (
         "sharding 4",
-        "a weight sharded where it is summed over (v5p, 8192 x 32768, X = 4): gather it or sum results",
+        "a weight sharded along the contracted dimension (v5p, 8192 x 32768, X = 4): gather it or all-reduce results",
         s4,
         "gathering is bound by compute from 2550 rows",
         "with (n-1)/n from 1913",
@@ -471,7 +471,7 @@ EXERCISES = [
     ),
     (
         "training 2",
-        "Llama 2 13B: state, and three products kept a layer of 16e6 tokens",
+        "Llama 2 13B: state, and three activations saved per layer, 16e6 tokens",
         tr2,
         "130 GB; 42 TB",
         "",
@@ -481,20 +481,20 @@ EXERCISES = [
         "the same on 16x16x16 v5p, 3e6 tokens",
         tr3,
         "no; FSDP bound by the network; with TP by compute, 300 ms at 40 %",
-        "1,024 shards, for 4,096 divide no dimension; 3 Mi tokens; FSDP and TP are each held to the products, as it does",
+        "1,024 shards, for 4,096 divide no dimension; 3 Mi tokens; FSDP and TP are each compared with the matmuls, as in the book",
     ),
     (
         "applied: a token",
         "Llama 3 70B: flops, time on a v5p",
         a2,
         "4.2e11, 1 ms",
-        "it counts the table of words; we, attention",
+        "it counts the embedding table; we count attention",
     ),
     ("applied: all", "15e12 tokens on one v5p", a3, "435 years", "as above"),
     ("applied: a pod", "on 8,960 at 40 %", a4, "44 days", "as above"),
     (
         "applied: fewest",
-        "chips by memory, two arrays kept a layer",
+        "chips by memory, two activations saved per layer",
         a5,
         "21.6 TB, 225 (four arrays); newer 11.2 TB, 117",
         "4 Mi tokens, not 4e6",
@@ -504,7 +504,7 @@ EXERCISES = [
         "of each of 8,960",
         a6,
         "2.4 GB (four arrays); newer 1.3",
-        "8,192 chips; in total are gradients and what is gathered, which it leaves out",
+        "8,192 chips; the total has gradients and gathered parameters, which it leaves out",
     ),
     (
         "applied: FSDP",
@@ -518,9 +518,9 @@ EXERCISES = [
         "2,048 x 4",
         a9,
         "compute: 453 tokens needed; newer 113",
-        "transfers are each held to the products, as it does; the step is more, for products wait for what TP sends",
+        "transfers are each compared with the matmuls, as in the book; the step is longer: matmuls wait for TP's transfers",
     ),
-    ("inference: a cache", "Llama 2 13B, 8,192 tokens", i1, "6.7 GB", ""),
+    ("inference: a KV cache", "Llama 2 13B, 8,192 tokens", i1, "6.7 GB", ""),
     (
         "inference: steps",
         "the same on 8 v5e: a decode of 1, 8 and 16 sequences; with 8 key heads of 1, 8, 16 and 64",
@@ -528,11 +528,11 @@ EXERCISES = [
         "4.98 12.13 20.30 ms; 4.17 5.60 7.23 17.04",
         "it reads weights and caches at 820 GB/s a chip, and takes as many weights with fewer key heads",
     ),
-    ("inference 1", "the model that it makes up: parameters; cache of a token", i3, "18.4e9", ""),
+    ("inference 1", "the book's example model: parameters; KV cache of a token", i3, "18.4e9", ""),
     ("inference 3", "its weights read once, on 16 v5e", i4, "no number: 1.42 ms in int8 by its formula", "twice the bytes"),
     (
         "serving: a token",
-        "Llama 3 70B: cache of a token, of 32,768",
+        "Llama 3 70B: KV cache of a token, of 32,768",
         b1,
         "324 kB; in int8 160 kB, 5.3 GB",
         "",
@@ -549,9 +549,9 @@ EXERCISES = [
         "sequences of 8,192 tokens that fit on 16 v5e in bfloat16; their decode",
         b3,
         "43; 19 ms",
-        "activations take some; it drops what is sent",
+        "activations take some; it omits collectives",
     ),
-    ("serving: prefill", "8,192 tokens on 16 v5e at 40 %", b4, "0.91 s", "it counts the table of words, and no attention"),
+    ("serving: prefill", "8,192 tokens on 16 v5e at 40 %", b4, "0.91 s", "it counts the embedding table, and no attention"),
     (
         "serving: servers",
         "of prefill to decode, 8,192 tokens in and 512 out",

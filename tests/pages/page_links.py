@@ -20,7 +20,7 @@ PATH = re.compile(r"(?<!\[)`(\.{0,2}[A-Za-z0-9_][A-Za-z0-9_./-]*)`")
 
 
 def blank(found):
-    """Of a block only its lines, so that places after it stay where they are."""
+    """Keep a block's line breaks, so that later line numbers stay right."""
     return re.sub(r"[^\n]", " ", found.group())
 
 

@@ -15,7 +15,8 @@ tour=$top_srcdir/docs/tour.md
 # Times, replayed figures and rounding errors differ from machine to machine.
 mask() {
     sed -e '/^measured/,/^$/s/[0-9.]* [mnu]*s /TIME /g' -e '/^replayed/,/^$/d' \
-        -e '/^verified/,$s/error [0-9.]* of its$/ERROR/' -e '/^ *bound (/d' "$1"
+        -e '/^verified/,$s/error [0-9.]* of its bound$/ERROR/' \
+        -e '/^verified/,${ /^ *(gradient of /d; }' "$1"
 }
 
 # same TEXT: the text in $tmp/shown equals the one in $tmp/real.

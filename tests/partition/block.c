@@ -204,7 +204,7 @@ static void test_key_heads(void)
         ok(p->own_mesh && shd_mesh_naxes(p->mesh) == 2 && shd_mesh_axis_size(p->mesh, 0) == 2 &&
                shd_mesh_axis_size(p->mesh, 1) == 2 && shd_mesh_naxes(p->asked_mesh) == 1,
            "2 key heads on an axis of 4: the axis is taken as 2 by 2");
-        ok(split, "2 key heads on an axis of 4: a device attends with its 2 heads to 1 of them");
+        ok(split, "2 key heads on an axis of 4: a device has 2 query heads and 1 key head");
         executed = trial_execute(&t.trial, NULL, &err) == SHD_OK && t.trial.record->verified;
         ok(executed && record_verified_ok(t.trial.record), "2 key heads on an axis of 4: the results are right %s", err.text);
     }

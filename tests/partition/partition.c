@@ -233,7 +233,7 @@ static void test_mlp(void)
 
     expect(mlp_layout(new_layout("tp", 4, NULL, 0), &tensor), "columns, then rows", "all-reduce 1",
            "all-reduce 1");
-    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &sequence), "columns, then rows, cut between",
+    expect(mlp_layout(new_layout("tp", 4, NULL, 0), &sequence), "columns, rows, sharded between",
            "all-gather 1, reduce-scatter 1", "all-gather 1, reduce-scatter 1");
     expect(mlp_layout(new_layout("dp", 4, NULL, 0), &data), "data parallel", "", "all-reduce 1");
     expect(mlp_layout(new_layout("dp", 4, NULL, 0), &sharded), "fully sharded", "all-gather 2",
@@ -352,7 +352,7 @@ static void test_program(void)
         explained &= (program->ops[i].why != NULL) == program_communicates(&program->ops[i]);
     }
     ok(!reads_unread, "what no result depends on is left out");
-    ok(explained, "every step that communicates says why, and only those");
+    ok(explained, "exactly the communicating steps have a reason");
     ok(program->nresults == 3 && !strcmp(program->results[0].name, "x itself") &&
            !strcmp(program->results[1].name, "first"),
        "results come as their nodes do");

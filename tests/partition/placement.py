@@ -47,7 +47,7 @@ def vocabulary(t):
 
 
 def scalar(n):
-    """The loss, over the axis that cuts the batch or the sequence."""
+    """The loss, over the axis that shards the batch or the sequence."""
     return 2 * (n - 1) * BYTES
 
 
@@ -164,7 +164,7 @@ def check(program):
 
 
 def xla(golden, layout):
-    """What XLA receives in the same block's step, where it was asked; else a dash."""
+    """XLA's received bytes in the same block's step, where measured; else a dash."""
     path = os.path.join(golden or "", "jax", "follow.jsonl")
     if not layout["golden"] or not os.path.exists(path):
         return "-"

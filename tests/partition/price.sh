@@ -72,7 +72,7 @@ is 2 "reshard: no such slices"
 says err '3 devices cannot form 2 equal slices' "reshard: no such slices: said"
 shardsim explain reshard -m x=4 -n 64 --from x --hardware h100-sxm --link all:1us:1GB/s
 is 2 "reshard: links twice"
-says err 'expected --hardware or --link' "reshard: links twice: said"
+says err '--hardware and --link both define links; expected only one of the two' "reshard: links twice: said"
 shardsim explain reshard -m x=4 -n 64 --from x --slices 2
 is 2 "reshard: slices of nothing"
 
@@ -169,7 +169,7 @@ says out 'all-gather over y for y' "price: explain shows the chosen collective"
 sed 's/^hardware.*/price: time/' "$tmp/sum.yaml" >"$tmp/nowhere.yaml"
 shardsim plan "$tmp/nowhere.yaml"
 is 2 "price: time without a cluster"
-says err 'nowhere.yaml:2:8: error: a price in time without a cluster; expected hardware' \
+says err 'nowhere.yaml:2:8: error: price: time needs a cluster; expected hardware' \
     "price: time without a cluster: said"
 for file in fsdp_tp block_2d weights_2d; do
     for price in bytes time; do

@@ -67,7 +67,7 @@ static void test_buffers(void)
     ok(p->buffers[whole].bytes == 96 && p->buffers[whole].local[0] == 8, "a whole array's shard");
     ok(p->buffers[cut].bytes == 24 && p->buffers[cut].local[0] == 2 &&
            p->buffers[cut].shape[0] == 8,
-       "a cut array's shard");
+       "the shard of a sharded array");
     shd_sharding_init(&s, mesh, 2);
     s.dims[0] = (struct shd_dim_axes){1, {1}};
     ok(program_add_buffer(&none, p, "odd", SHD_F32, shape, &s, &err) == SHD_EINDIVISIBLE &&
@@ -107,10 +107,9 @@ static void test_lifetimes(void)
     ok(p->buffers[b].last_op == 2, "an unread buffer ends with the op that wrote it");
     ok(p->buffers[argument].last_op == 4 && p->buffers[c].last_op == 4,
        "arguments and results stay to the end");
-    ok(program_dead_buffers(p, 2, dead) == 1 && dead[0] == b,
-       "op 2 ends the unread buffer that it wrote");
+    ok(program_dead_buffers(p, 2, dead) == 1 && dead[0] == b, "op 2 frees its unread result");
     ok(program_dead_buffers(p, 3, dead) == 1 && dead[0] == a,
-       "op 3 ends the buffer that it reads last, once");
+       "op 3, the last reader, frees the buffer once");
     ok(program_dead_buffers(p, 1, dead) == 0, "ends with op 1: nothing");
     ok(program_peak_bytes(p) == 32 + 320 + 3200 + 100, "the peak, workspace counted");
     program_destroy(p);
@@ -157,9 +156,9 @@ static void test_traffic(void)
        "a gather is a collective");
     ok(program_algo(p, op, &shape) == coll_find(COLL_ALL_GATHER, NULL) && shape.nmembers == 4 &&
            shape.count == 8,
-       "its algorithm is the default, its shape the group's");
+       "the algorithm is the default, the shape is the group's");
     p->algos[COLL_ALL_GATHER] = coll_find(COLL_ALL_GATHER, "ring");
-    ok(program_algo(p, op, &shape) == p->algos[COLL_ALL_GATHER], "or the one that was asked for");
+    ok(program_algo(p, op, &shape) == p->algos[COLL_ALL_GATHER], "or the requested algorithm");
     program_transfers(p, op, 5, add_transfer, from);
     ok(program_moved(p, op, 5).received == 96 && program_moved(p, op, 5).sent == 96 &&
            from[4] == 96,
@@ -272,18 +271,18 @@ static void test_parts(void)
     program_set_lifetimes(p);
     if (program_set_order(p, 1, NULL, NULL) != SHD_OK)
         abort();
-    walks(p, 0, " (1:0! 2:0! 3:0! 4:0! 5:0!", "of one microbatch all is done in one go");
+    walks(p, 0, " (1:0! 2:0! 3:0! 4:0! 5:0!", "one microbatch: all ops in one pass");
     if (program_set_order(p, 3, NULL, NULL) != SHD_OK)
         abort();
     walks(p, 0, " (1:0! 2:0! (3:0! 4:0! (3:1 4:1 (3:2 4:2 (5:2!",
-          "of three: once before them, for each, once behind them");
+          "three microbatches: ops before, per microbatch, and after");
     ok(p->ops[1].times == 1 && p->ops[3].times == 3 && p->ops[5].times == 1 &&
            program_nactions(p, 0) == 9 && program_number_actions(p, 0, base) == 9 &&
            base[0] == UINT64_MAX && base[1] == 0 && base[3] == 2 && base[4] == 5 && base[5] == 8,
        "order: actions are numbered by op and microbatch");
     ok(p->buffers[start[0]].last_op == 2 && p->buffers[start[1]].last_op == p->nops &&
            p->buffers[x].last_op == 4,
-       "lifetimes: what is made before the first microbatch stays for all that read it");
+       "lifetimes: buffers written before the first microbatch live until their last reader");
     ok(p->nchannels == 0 && p->nframes == 0, "order: no messages, nothing under way");
     p->ops[4].accumulates = false;
     program_set_lifetimes(p);
@@ -468,7 +467,7 @@ static void test_in_place(void)
     struct program *p = new_training(&mesh, &desc, 2);
 
     ok(is_in_place(p) && !program_allocates(p, &p->ops[3], 0, true),
-       "in place: an elementwise op that reads where it writes");
+       "in place: an elementwise op that reads and writes the same elements");
     desc.map.in_stride[0][0] = 2;
     ok(!is_in_place(p) && program_allocates(p, &p->ops[3], 0, true),
        "in place: not one that reads another element");
@@ -476,7 +475,7 @@ static void test_in_place(void)
     ok(is_in_place(p), "in place: an array of one element");
     p->ops[3].inputs[0] = 2;
     p->ops[3].kernel = &kern_kernel_reduce;
-    ok(is_in_place(p), "in place: any op that does not read it");
+    ok(is_in_place(p), "in place: an op that does not read the buffer");
     p->update_op = 4;
     ok(!is_in_place(p), "in place: not before the last microbatch has read it");
     p->microbatches = 1;
@@ -544,8 +543,7 @@ static void test_sorted(void)
     for (uint32_t i = 0; i < p->nops; i++)
         text_addf(&out, "%s ", p->ops[i].name);
     ok(!strcmp(text_get(&out), "S f0 g0 f1 b1 w1 b0 w0 U "),
-       "sorted: backward from the last stage, and what is of one part as it was: %s",
-       text_get(&out));
+       "sorted: backward from the last stage; equal parts keep their order: %s", text_get(&out));
     text_fini(&out);
     program_destroy(p);
     shd_mesh_destroy(mesh);

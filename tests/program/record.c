@@ -79,13 +79,13 @@ static void test_sums(void)
     r->tolerance = 1e-4;
     ok(record_verified_ok(r), "an error equal to the tolerance");
     r->tolerance = 0.9e-4;
-    ok(!record_verified_ok(r), "one error beyond the tolerance, within its bound");
+    ok(!record_verified_ok(r), "an error beyond the tolerance but within its bound");
     r->checks[1].zero = true;
     r->checks[1].relative = INFINITY;
     r->checks[1].most = r->checks[1].widest = 1e-9;
     ok(record_verified_ok(r), "no tolerance is asked of what is 0 but for rounding");
     r->checks[1].most = 2e-9;
-    ok(!record_verified_ok(r), "but its widest bound, of elements without one, too");
+    ok(!record_verified_ok(r), "an error above the widest bound, for elements without a bound");
     r->checks[1].most = 0;
     r->checks[1].error = 1.1;
     ok(!record_verified_ok(r), "an error beyond the bound");
@@ -118,7 +118,7 @@ static void test_large(void)
         r->flops[0] = 3;
         ok(r->nrows == 1 && !r->op_received && record_row(r, 0).ndevices == RECORD_MATRIX_MAX + 1 &&
                record_row_of(r, RECORD_MATRIX_MAX) == 0,
-           "devices that do the same are one row of a plan");
+           "devices with equal work share a row of a plan");
         ok(record_sum(r, r->flops) == 3 * (RECORD_MATRIX_MAX + 1),
            "a row counts for all of its devices");
     }

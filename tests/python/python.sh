@@ -63,7 +63,7 @@ assert shardsim.plan("'"$scenarios"'/fsdp.yaml").only.devices == 8' 2>log
     ok $? "python: the wheel's command is the program"
     rm "$tmp/there/shardsim/bin/shardsim"
     PYTHONPATH=$tmp/there PATH=$tmp/there/bin:$PATH env -u SHARDSIM timeout 20 "$builder" "$tmp/there/bin/shardsim" --version 2>log
-    [ $? -eq 1 ] && grep -q 'came without its program' log
+    [ $? -eq 1 ] && grep -q 'does not contain the program' log
     ok $? "python: a wheel without the program says so"
     # Sources that are configured in place are not built elsewhere, which is said before configure does.
     mkdir source

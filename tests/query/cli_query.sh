@@ -62,11 +62,11 @@ test_missing_tensors() {
         '{"kind": "mlp_gelu", "tensors": {"x": {"shape": [2, 3, 4]}, "ct": {"shape": [2, 3, 4]}}}'
     refused "layer.run without any tensor" invalid "attention needs the tensor 'x'" layer.run \
         '{"kind": "attention"}'
-    refused "layer.run of a block without its mlp" invalid "block cannot be made" layer.run \
+    refused "layer.run of a block without its mlp" invalid "block cannot be built" layer.run \
         '{"kind": "block", "tensors": {"x": {"shape": [1, 2, 4]}, "wq": {"shape": [4, 2, 2]},
           "wk": {"shape": [4, 2, 2]}, "wv": {"shape": [4, 2, 2]}, "wo": {"shape": [2, 2, 4]},
           "w2": {"shape": [8, 4]}, "g1": {"shape": [4]}, "g2": {"shape": [4]}}}'
-    refused "layer.run without ct" invalid "no tensor 'ct'" layer.run \
+    refused "layer.run without ct" invalid "tensor 'ct' is missing" layer.run \
         '{"kind": "rmsnorm", "tensors": {"x": {"shape": [2, 3, 4]}, "g": {"shape": [4]}}}'
     refused "step.plan without parameters" invalid "mlp_gelu needs the tensor 'w1'" step.plan \
         '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
@@ -103,22 +103,22 @@ PY
         "{$norm}, \"attrs\": {\"causal\": false}}"
     refused "an attribute of another type" type "'attrs.eps' must be a number" layer.run \
         "{$norm}, \"attrs\": {\"eps\": \"1e-5\"}}"
-    refused "a size that the tensors have not" invalid "'d_model' is 8, and that of the tensors is 4" \
+    refused "a size that the tensors have not" invalid "'d_model' is 8, but the tensors have 4" \
         layer.run "{$norm}, \"attrs\": {\"d_model\": 8}}"
     refused "a spec of what is not given" invalid "unknown key 'b' in specs" layer.run \
         "{$norm}, \"mesh\": [[\"dp\", 2]], \"specs\": {\"b\": [\"dp\"]}}"
     refused "labels of a kind without" invalid "rmsnorm has no labels" layer.run \
         "{$norm}, \"labels\": {\"seed\": 1}}"
     xent='"kind": "xent", "tensors": {"logits": {"shape": [2, 4]}}'
-    refused "labels that are not made" invalid "entry 1 of 'values' is not what seed and mod make" layer.run \
+    refused "labels that are not made" invalid "entry 1 of 'values' differs from seed and mod" layer.run \
         "{$xent, \"labels\": {\"seed\": 1, \"mod\": 1, \"values\": [0, 3]}}"
-    refused "a convention of RoPE" invalid "half or interleaved, not 'halves'" layer.run \
+    refused "a convention of RoPE" invalid "is 'halves'; expected half or interleaved" layer.run \
         '{"kind": "rope", "tensors": {"x": {"shape": [1, 2, 1, 2]}, "ct": {"shape": [1, 2, 1, 2]}},
           "attrs": {"convention": "halves"}}'
     refused "a position of 64 bits" range "'attrs.pos0' is 9223372036854775807; expected" layer.run \
         '{"kind": "rope", "tensors": {"x": {"shape": [1, 2, 1, 2]}, "ct": {"shape": [1, 2, 1, 2]}},
           "attrs": {"pos0": 9223372036854775807}}'
-    refused "a spec of what has no shape" not-found "a spec for 'w3', which has no shape" step.plan \
+    refused "a spec of what has no shape" not-found "a spec for 'w3', but no shape" step.plan \
         '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
           "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "param_specs": {"w3": ["dp"]}}'
     refused "numbers of 'init' that are none" type "'init' takes whole numbers" ezpz.sequence \
@@ -128,18 +128,18 @@ PY
 # Questions that need too much time or memory are refused before they start.
 test_limits() {
     step='"model": "mlp", "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "mode": "fwd_bwd"'
-    refused "step.plan: devices" range "2147483647 devices are not executed" step.plan \
+    refused "step.plan: devices" range "2147483647 devices exceed the limit" step.plan \
         "{$step, \"mesh\": [[\"dp\", 2147483647]], \"config\": {\"d_model\": 8}}"
-    refused "step.plan: memory" range "of memory for all devices are not executed" step.plan \
+    refused "step.plan: memory" range "of memory for all devices exceeds the limit" step.plan \
         "{$step, \"mesh\": [[\"dp\", 2]], \"config\": {\"seq\": 1073741824, \"d_model\": 8}}"
-    refused "layer.run: flops" range "flops are not executed" layer.run \
+    refused "layer.run: flops" range "flops exceed the limit" layer.run \
         '{"kind": "attention", "tensors": {"x": {"shape": [1, 32768, 16]},
           "wq": {"shape": [16, 4, 8]}, "wk": {"shape": [16, 4, 8]}, "wv": {"shape": [16, 4, 8]},
           "wo": {"shape": [4, 8, 16]}, "ct": {"shape": [1, 32768, 16]}}}'
-    refused "layer.run: elements of an answer" range "elements are not listed" layer.run \
+    refused "layer.run: elements of an answer" range "elements exceed the limit" layer.run \
         '{"kind": "rmsnorm", "tensors": {"x": {"shape": [1, 16777216, 1]}, "g": {"shape": [1]},
           "ct": {"shape": [1, 16777216, 1]}}}'
-    refused "reshard.plan: an array of 2^50 elements" range "not executed" reshard.plan \
+    refused "reshard.plan: an array of 2^50 elements" range "exceeds the limit of an execution" reshard.plan \
         '{"mesh": [["a", 2]], "shape": [1125899906842624], "from": ["a"], "to": []}'
     refused "reshard.plan: sums of a type that is not computed with" unsupported "int8 are moved" \
         reshard.plan '{"mesh": [["a", 2]], "shape": [4], "dtype": "int8", "from": [], "to": [],
@@ -149,11 +149,11 @@ test_limits() {
           "to": []}'
     refused "reshard.run: elements of an answer" range "elements of all shards" reshard.run \
         '{"mesh": [["a", 512]], "shape": [524288], "from": ["a"], "to": []}'
-    refused "step.plan: a type that is not computed with" unsupported "not computed" step.plan \
+    refused "step.plan: a type that is not computed with" unsupported "is not supported" step.plan \
         "{$step, \"mesh\": [[\"dp\", 2]], \"config\": {\"d_model\": 8, \"dtype\": \"int8\"}}"
     text='version: 1\nname: a\nmesh: {dp: 2048}\nmodel: {kind: mlp, d_model: 8, d_ff: 8}\n'
     text="${text}batch: {size: 2048, seq: 1}\\nparams: [[.*, []]]\\nstep: [forward]\\n"
-    refused "scenario.run: devices" range "2048 devices are not executed" scenario.run \
+    refused "scenario.run: devices" range "2048 devices exceed the limit" scenario.run \
         "{\"yaml\": \"$text\"}"
 }
 

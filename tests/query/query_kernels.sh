@@ -173,7 +173,7 @@ refused() {
     grep -q "\"err\":.*$words" "$tmp/out"
     ok $? "refused: $what" || diag <"$tmp/out"
 }
-refused "a kernel of no such name" "there is no kernel 'prodcut'; did you mean 'product'?" h100-sxm prodcut '' '"m":1'
+refused "a kernel of no such name" "unknown kernel 'prodcut'; did you mean 'product'?" h100-sxm prodcut '' '"m":1'
 refused "a type of no such name" "'type' of product is 'fp7'; expected one of bfloat16, fp8, fp8_block, nvfp4" \
     h100-sxm product fp7 '"m":1,"n":1,"k":1'
 refused "a type that is attention's" "'type' of product is 'bfloat16/fp8'" h100-sxm product bfloat16/fp8 '"m":1,"n":1,"k":1'
@@ -183,7 +183,7 @@ refused "a size too few" "'sizes.k' of product is missing" h100-sxm product '' '
 refused "no size" "'sizes.n' is 0; expected at least 1" h100-sxm product '' '"m":1,"n":0,"k":1'
 refused "heads that do not divide" "'heads' is 6; expected a multiple of 'kv_heads', 4" \
     h100-sxm decode '' '"batch":1,"length":9,"heads":6,"kv_heads":4,"head_dim":128'
-refused "more choices than experts" "'topk' is 9; expected at most as many as 'experts'" \
+refused "more choices than experts" "'topk' is 9; expected at most the value of 'experts'" \
     h100-sxm experts '' '"tokens":64,"hidden":4096,"inter":1536,"topk":9,"experts":8'
 exchange='"tokens":64,"hidden":7168,"topk":8,"experts":256,"ep":32'
 refused "a library of no such name" "'trtlm/NVLinkTwoSided/nvfp4' was not measured on 'gb200-nvl72'; did you mean 'trtllm/" \

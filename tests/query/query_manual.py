@@ -68,7 +68,7 @@ class Op:
                    for f in fields)
 
     def without(self, name):
-        """The question without the field of that name; None where it is not in it."""
+        """The question without the field of that name; None if absent."""
         question = at = self.question()
         *way, last = name.split(".")
         for key in way:
@@ -106,7 +106,7 @@ def ask_lines(command, lines):
 
 
 def is_answer(told, answer):
-    """The same text, where '...' stands for any and numbers agree to the digits that are told."""
+    """Whether texts are equal; '...' matches anything, and numbers agree in all printed digits."""
     parts = re.split(r"(\.\.\.|(?<![\w.])%s(?![\w.]))" % NUMBER, told)
     numbers = [p for p in parts[1::2] if p != "..."]
     pattern = "".join(re.escape(p) if i % 2 == 0 else ".*?" if p == "..." else "(%s)" % NUMBER
@@ -125,7 +125,7 @@ def check_texts(ops, _):
             wrong(op.name, "lacks a part")
         for name, (kind, about) in op.inputs.items():
             if not re.search(r"; (required|default .+)$", kind):
-                wrong(op.name, name, "says neither that it is required nor its default")
+                wrong(op.name, name, "has neither a default nor the word required")
             if not about.endswith("."):
                 wrong(op.name, name, "is no sentence:", about)
         for key in op.question():
@@ -153,7 +153,7 @@ def check_required(ops, command):
 
 
 def check_keys(ops, command):
-    """Of objects: all keys are told; and those told are there, but for those of some cases."""
+    """Of objects: all keys are told; and documented keys exist, except keys of special cases."""
     for op, answer in zip(ops, ask_lines(command, [op.lines[0] for op in ops])):
         value = json.loads(answer).get("out")
         if value is None and op.outputs:
@@ -176,7 +176,7 @@ def check_keys(ops, command):
 
 
 def objects(value, way=""):
-    """The objects of a question, as one would write the ways to them."""
+    """Yield each object of a question with its path."""
     if isinstance(value, dict):
         yield way, value
         for key, below in value.items():
@@ -184,7 +184,7 @@ def objects(value, way=""):
 
 
 def check_unknown(ops, command):
-    """A key that is not told of is an error that names it, in every object that has its keys told."""
+    """An undocumented key is an error with the key's name, in every object whose keys are documented."""
     asked = []
     for op in ops:
         for way, _ in objects(op.question()):
@@ -233,7 +233,7 @@ def check_kinds(ops, _):
     for op in ops:
         for kind in op.errors:
             if kind not in known - COMMON:
-                wrong(op.name, "says that it has errors of kind", kind)
+                wrong(op.name, "documents errors of kind", kind)
 
 
 POOL = [None, True, 0, -1, 3, 7, 1.5, 10 ** 12, "", "dp", "zz", "(?P<", [], ["dp", "dp"], ["zz"],

@@ -11,7 +11,7 @@ export COLUMNS
 
 shardsim query --list no.such
 is 2 "--list of an unknown op: status 2"
-says err "there is no op 'no.such'" "--list of an unknown op: the message"
+says err "unknown op 'no.such'" "--list of an unknown op: the message"
 shardsim query --list re.serach
 says err "did you mean 're.search'?" "--list of an op nearly known"
 shardsim query re.search

@@ -34,7 +34,7 @@ SECONDS = 300  # for a batch, on any machine; more counts as hanging
 
 
 class Raw(str):
-    """Text that stands in a line as it is."""
+    """Text that needs no escape in a line."""
 
 
 class Pairs(list):

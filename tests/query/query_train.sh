@@ -40,24 +40,26 @@ refused() {
     ok $? "refused: $1" || sed 's/^/# /' "$tmp/out"
 }
 
-refused "a decay that there is not" 's/"decay":"cosine"/"decay":"linear"/' "'decay' is constant or cosine"
+refused "a decay that there is not" 's/"decay":"cosine"/"decay":"linear"/' "'decay' is 'linear'; expected constant or cosine"
 refused "betas of 1" 's/"betas":\[0.9,0.95\]/"betas":[1,1]/' "'betas' must be two numbers"
 refused "betas that are text" 's/"betas":\[0.9,0.95\]/"betas":"x"/' "'optimizer.betas' must be a list"
 refused "a vocabulary that is not the table's" 's/"vocab":4/"vocab":9/' "'vocab' has size 9, not 4"
-refused "another mlp" 's/"mlp":"gelu"/"mlp":"relu"/' "'mlp' is gelu or swiglu"
+refused "another mlp" 's/"mlp":"gelu"/"mlp":"relu"/' "mlp is 'relu'; expected gelu or swiglu"
 refused "ZeRO without an axis" 's/,"axis":"dp"//' "'zero' needs an 'axis'"
 refused "an axis that the mesh lacks" 's/"data":"dp"/"data":"tp"/' "has no axis 'tp'"
 refused "microbatches that do not divide" 's/"microbatches":2/"microbatches":3/' "divide the batch of 4"
-refused "a missing tensor" 's/"layers.0.g1"/"layers.0.g"/' "no tensor 'layers.0.g1'"
+refused "a missing tensor" 's/"layers.0.g1"/"layers.0.g"/' "unknown tensor 'layers.0.g1'"
 refused "a tensor that the decoder has not" 's/"layers.0.g1":/"layers.7.g1":{"shape":[4]},&/' \
     "the decoder has no tensor 'layers.7.g1'"
 refused "an unknown key of ZeRO" 's/"stage":1/"stage":1,"axes":"dp"/' \
     "unknown key 'axes' in layout.zero; expected stage or axis; did you mean 'axis'"
-refused "a size that the tensors have not" 's/"head_dim":[0-9]*/"head_dim":99/' "'head_dim' is 99, and"
-refused "other recomputation" 's/"recompute":"full"/"recompute":"all"/' "'recompute' is none, selective or full"
-refused "more stages than layers" 's/"microbatches":2/"pipeline":{"axis":"dp"}/' 'layers do not fill 2 stages'
+refused "a size that the tensors have not" 's/"head_dim":[0-9]*/"head_dim":99/' "'head_dim' is 99, but the tensors have 2"
+refused "other recomputation" 's/"recompute":"full"/"recompute":"all"/' "recompute 'all'; expected none, selective or full"
+refused "more stages than layers" 's/"microbatches":2/"pipeline":{"axis":"dp"}/; s/"stage":1/"stage":0/' \
+    'layers do not fill 2 stages'
+refused "ZeRO over the stages" 's/"microbatches":2/"pipeline":{"axis":"dp"}/' "axis 'dp' is both the pipeline's and one of 'zero'"
 refused "a schedule that there is not" 's/"microbatches":2/"pipeline":{"axis":"dp","schedule":"2F2B"}/' \
     "no schedule '2F2B'"
 refused "too many ops" 's/"tokens":{"shape":\[2,4,3\]/"tokens":{"shape":[4096,4096,3]/; s/"microbatches":2/"microbatches":2048/' \
-    'ops are not executed'
+    'ops exceed the limit'
 done_testing

@@ -20,7 +20,8 @@ def columns(line):
 
 
 def is_wide(line):
-    return columns(line) > 80 and " " in line.strip() and not line.lstrip().startswith("{")
+    # A line of blanks: argp wraps a text that ends with the line.
+    return line.isspace() or columns(line) > 80 and " " in line.strip() and not line.lstrip().startswith("{")
 
 
 for number in sorted(os.listdir(sys.argv[1]), key=int):

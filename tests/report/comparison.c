@@ -58,7 +58,7 @@ static void set_times(struct figures *row, const struct asked *f)
     set_number(row, FIGURE_MODELLED_STEP, f->modelled);
     set_number(row, FIGURE_MODELLED_EXPOSED, f->exposed);
     set_number(row, FIGURE_MODELLED_WAITING, f->waiting);
-    set_number(row, FIGURE_MODELLED_MFU, f->mfu);
+    set_number(row, FIGURE_MODELLED_MFU_CAUSAL_HALF, f->mfu);
     set_number(row, FIGURE_MODELLED_ERROR, f->error);
     set_number(row, FIGURE_REPLAYED_STEP, f->step);
     set_number(row, FIGURE_REPLAYED_BUSY, f->busy);
@@ -317,12 +317,12 @@ static void test_planned(void)
            "\n"
            "* the best of its column\n"
            "experts: the balance of the flops of experts alone\n"
-           "bubble: part of the step that ranks of a pipeline are idle, by the schedule and\n"
-           "  as stages are uneven; a flop is the unit of time, transfers take none\n"
+           "bubble: idle part of the step of pipeline ranks, from the schedule and uneven\n"
+           "  stages; measured in flops, without transfers\n"
            "more columns: --columns=all, or names of --format=csv\n"
            "why flops are uneven:\n"
            "  second|x: device 1 has it all\n"
-           "skipped, as sizes do not divide: fifth\n"
+           "skipped, sizes not divisible: fifth\n"
            "\n"
            "verdict: second|x receives the fewest bytes, 781 KiB a device, 20 % fewer than\n"
            "  first.\n",
@@ -342,7 +342,7 @@ static void test_planned(void)
            "| fourth | tp=8 | 4 | 8 | 977 KiB | same | 1.12x more | second\\|x | 4.77 MiB | "
            "5.00 k | **1.000** | 25.0 % | 8.95 MiB | yes |\n"
            "\n"
-           "Bold: the best of its column. Replayed: had each device a core of its own.\n"
+           "Bold: the best of its column. Replayed: with one CPU core per device.\n"
            "\n"
            "Verdict: second\\|x receives the fewest bytes, 781 KiB a device, 20 % fewer than "
            "first.\n"
@@ -442,23 +442,22 @@ static void test_modelled(void)
            "slow      dp=4        1        977 KiB*  10.0 ms   30.0 %\n"
            "\n"
            "* the best of its column\n"
-           "modelled: on the cluster that the scenario names\n"
+           "modelled: on the scenario's cluster\n"
            "2 of 3 strategies; --top=N shows others\n"
            "more columns: --columns=all, or names of --format=csv\n"
            "\n"
-           "verdict: fast is the fastest, modelled: 8.00 ms a step, 20 % less than slow\n"
+           "verdict: fast has the fastest modelled step: 8.00 ms a step, 20 % less than slow\n"
            "  (10.0 ms), as its exposed communication takes 2.50 ms instead of 4.00 ms and\n"
            "  its computations take less time. It costs 1.50x the bytes received (1.43 MiB a\n"
            "  device). It needs 2.4 % more memory than slow (8.19 MiB instead of 8.00 MiB).\n"
-           "  Their steps have 2 and 1 microbatches, so that it is not the layouts alone\n"
-           "  that differ.\n",
+           "  Their steps have 2 and 1 microbatches: not only the layouts differ.\n",
            "on a cluster");
     ok(compare_find_columns(columns, "modelled") &&
            compare_find_columns(columns, "received_by_axis"),
        "columns by their group, and by their key");
     c.compare.columns = columns;
     c.compare.top = 0;
-    c.compare.sort = compare_find_sort("modelled_mfu");
+    c.compare.sort = compare_find_sort("modelled_mfu_causal_half");
     prints(&c, COMPARE_TABLE, 60,
            "s: 3 strategies, planned; an x\n"
            "\n"
@@ -475,14 +474,13 @@ static void test_modelled(void)
            "same      dp 3.81 MiB, tp 2.00 KiB\n"
            "\n"
            "* the best of its column\n"
-           "modelled: on the cluster that the scenario names\n"
+           "modelled: on the scenario's cluster\n"
            "\n"
-           "verdict: fast is the fastest, modelled: 8.00 ms a step, 20 % less than slow\n"
+           "verdict: fast has the fastest modelled step: 8.00 ms a step, 20 % less than slow\n"
            "  (10.0 ms), as its exposed communication takes 2.50 ms instead of 4.00 ms and\n"
            "  its computations take less time. It costs 1.50x the bytes received (1.43 MiB a\n"
            "  device). It needs 2.4 % more memory than slow (8.19 MiB instead of 8.00 MiB).\n"
-           "  Their steps have 2 and 1 microbatches, so that it is not the layouts alone\n"
-           "  that differ.\n",
+           "  Their steps have 2 and 1 microbatches: not only the layouts differ.\n",
            "some columns");
     drop(&c);
     make(&c, modelled, 1);
@@ -588,8 +586,8 @@ static void test_replayed(void)
            "    }\n"
            "  ],\n"
            "  \"skipped\": [],\n"
-           "  \"verdict\": \"a, b have the fastest steps, within noise of each other: none of "
-           "them wins by time.  a and b receive the same, 1000 B a device.  The least peak "
+           "  \"verdict\": \"a, b have the fastest steps, within noise of each other: none "
+           "wins by time. a and b receive equal bytes, 1000 B a device. The least peak "
            "memory of these: b, 4.00 KiB.\",\n"
            "  \"results\": [\n"
            "    {\"n\": 0},\n"
@@ -609,12 +607,12 @@ static void test_replayed(void)
            "c              1.95 KiB   2.00x more  b               8.00 KiB   2.00 ms\n"
            "\n"
            "* the best of its column\n"
-           "replayed: had each device a core of its own; a mean over devices\n"
-           "dominated: another has no more devices, bytes, peak memory and flops (with\n"
-           "  what a pipeline is idle), and less of one\n"
+           "replayed: with one CPU core per device; a mean over devices\n"
+           "dominated: another strategy has less of one of devices, bytes, peak memory or\n"
+           "  flops (with the bubble), and no more of the others\n"
            "more columns: --columns=all, or names of --format=csv\n"
            "\n"
-           "verdict: b is the fastest, replayed: 1.01 ms a step, 50 % less than c, by more\n"
+           "verdict: b has the fastest replayed step: 1.01 ms a step, 50 % less than c, more\n"
            "  than noise, as its work takes 500 us instead of 1.50 ms. It needs no more\n"
            "  memory and moves no more bytes.\n",
            "replayed");
@@ -686,64 +684,63 @@ static void test_verdicts(void)
     f[2].bubble = 0.1;
     verdict_is("one alone wins nothing", f, 1, "");
     verdict_is("the same bytes", f, 3,
-               "a, b and c receive the same, 977 KiB a device.  The least peak memory of these: b, "
+               "a, b and c receive equal bytes, 977 KiB a device. The least peak memory of these: b, "
                "4.00 MiB.");
     f[0].bubble = 0.2;
     f[1].bubble = 0.1;
     verdict_is("the same bytes in a pipeline", f, 3,
-               "a, b and c receive the same, 977 KiB a device.  The least peak memory of these: b, "
-               "4.00 MiB.  The least bubble of these: b and c, 10.0 %.");
+               "a, b and c receive equal bytes, 977 KiB a device. The least peak memory of these: b, "
+               "4.00 MiB. The least bubble of these: b and c, 10.0 %.");
     f[2].what = "another";
     verdict_is("two models", f, 3,
-               "these differ in more than the layout (an x, another), so that none of them wins.");
+               "these differ in more than the layout (an x, another): no winner.");
     f[2].what = f[0].what;
     f[0].fits = f[2].fits = "NO";
-    verdict_is("one fits", f, 3, "b is the only one that is right and fits.");
+    verdict_is("one fits", f, 3, "b is the only strategy that is correct and fits.");
     f[1].fits = "NO";
     verdict_is("none fits", f, 3,
-               "no strategy is right and fits; b needs the least memory, 4.00 MiB a device.");
+               "no strategy is correct and fits; b needs the least memory, 4.00 MiB a device.");
 
     f[0] = but(0, "a");
     f[1] = but(1, "b");
     f[1].modelled = 0.0097;
     verdict_is("within the error of a measured cluster", f, 2,
-               "b, a have the fastest steps, modelled, within the model's error of each other (5.0 "
-               "%): none of them wins by time.  The shortest is b: 9.70 ms a step, 3.0 % less than "
-               "a (10.0 ms), as its exposed communication takes 2.50 ms instead of 4.00 ms.  It "
-               "costs 1.50x the bytes received (1.43 MiB a device).  It needs 2.4 % more memory "
-               "than a (8.19 MiB instead of 8.00 MiB).  Their steps have 2 and 1 microbatches, so "
-               "that it is not the layouts alone that differ.");
+               "b, a have the fastest modelled steps, within the model's error of each other (5.0 "
+               "%): none wins by time. The shortest is b: 9.70 ms a step, 3.0 % less than a (10.0 "
+               "ms), as its exposed communication takes 2.50 ms instead of 4.00 ms. It costs 1.50x "
+               "the bytes received (1.43 MiB a device). It needs 2.4 % more memory than a (8.19 "
+               "MiB instead of 8.00 MiB). Their steps have 2 and 1 microbatches: not only the "
+               "layouts differ.");
     f[1].modelled = 0.00951; /* 4.9 % of the longer step, 5.2 % of the shorter */
     f[1].exposed = f[0].exposed - 0.0001;
     f[1].received = f[0].received;
     f[1].peak = f[0].peak;
     f[1].microbatches = f[0].microbatches;
     verdict_is("computations alone, and no price", f, 2,
-               "b is the fastest, modelled: 9.51 ms a step, 4.9 % less than a (10.0 ms), as its "
-               "computations take less time.  It needs no more memory and moves no more bytes.");
+               "b has the fastest modelled step: 9.51 ms a step, 4.9 % less than a (10.0 ms), as its "
+               "computations take less time. It needs no more memory and moves no more bytes.");
     f[1].waiting = 0.0005;
     f[1].received = f[0].received + 900;
     f[1].devices = 5;
     verdict_is("waiting, and some bytes more", f, 2,
-               "b is the fastest, modelled: 9.51 ms a step, 4.9 % less than a (10.0 ms), as its "
-               "waiting for other devices takes 500 us instead of 1.00 ms.  It costs 5 devices "
-               "instead of 4.  It receives less than 0.1 % more bytes than a (977 KiB instead of "
+               "b has the fastest modelled step: 9.51 ms a step, 4.9 % less than a (10.0 ms), as its "
+               "waiting for other devices takes 500 us instead of 1.00 ms. It costs 5 devices "
+               "instead of 4. It receives less than 0.1 % more bytes than a (977 KiB instead of "
                "977 KiB).");
     f[0].error = f[1].error = 0;
     verdict_is(
         "within the error of clusters that were not measured", f, 2,
-        "b, a have the fastest steps, modelled, within the model's error of each other (no such "
-        "step of this cluster was measured: 17 %, the largest error of clusters that were, "
-        "or more): none of them wins by time.  The shortest is b: 9.51 ms a step, 4.9 % less "
+        "b, a have the fastest modelled steps, within the model's error of each other (not "
+        "validated on this cluster; on validated clusters errors reached 17 %): none wins by time. The shortest is b: 9.51 ms a step, 4.9 % less "
         "than a (10.0 ms), as its waiting for other devices takes 500 us instead of 1.00 ms. "
-        " It costs 5 devices instead of 4.  It receives less than 0.1 % more bytes than a "
+        "It costs 5 devices instead of 4. It receives less than 0.1 % more bytes than a "
         "(977 KiB instead of 977 KiB).");
     f[1].modelled = 0.005;
     f[1].received = 3 * f[0].received;
     f[1].peak = 2 * f[0].peak;
     verdict_is("beyond the error of clusters that were not measured", f, 2,
-               "b is the fastest, modelled: 5.00 ms a step, 50 % less than a (10.0 ms), as its "
-               "computations take less time.  It costs 2.00x the peak memory (16.0 MiB a device), "
+               "b has the fastest modelled step: 5.00 ms a step, 50 % less than a (10.0 ms), as its "
+               "computations take less time. It costs 2.00x the peak memory (16.0 MiB a device), "
                "and 3.00x the bytes received (2.86 MiB a device), and 5 devices instead of 4.");
     f[1].received = f[0].received;
     f[1].peak = f[0].peak;
@@ -752,9 +749,9 @@ static void test_verdicts(void)
     f[2].strategy = "c";
     f[2].modelled = 2 * f[0].modelled;
     f[2].peak -= 100000;
-    verdict_is("more memory than one that is slower yet", f, 3,
-               "b is the fastest, modelled: 5.00 ms a step, 50 % less than a (10.0 ms), as its "
-               "computations take less time.  It needs 1.2 % more memory than c (8.00 MiB instead "
+    verdict_is("more memory than a slower strategy", f, 3,
+               "b has the fastest modelled step: 5.00 ms a step, 50 % less than a (10.0 ms), as its "
+               "computations take less time. It needs 1.2 % more memory than c (8.00 MiB instead "
                "of 7.90 MiB).");
 }
 

@@ -108,14 +108,14 @@ static void test_measured(struct record *r)
     r->repeats = 1;
     r->step_ns = r->first_step_ns = 7000000;
     tells(r, "\nmeasured",
-          "\nmeasured      7.00 ms a step on this machine, whose cores the devices share",
+          "\nmeasured      7.00 ms a step on this machine, whose cores all devices share",
           "measured once");
     r->repeats = 4;
     r->step_ns = 5000000;
     r->fastest_step_ns = 4000000;
     r->cpu_ns = 9000000;
     tells(r, "\nmeasured",
-          "\nmeasured      5.00 ms a step on this machine, whose cores the devices share\n"
+          "\nmeasured      5.00 ms a step on this machine, whose cores all devices share\n"
           "              (median of 3; fastest 4.00 ms, the first one 7.00 ms; CPU 9.00 ms)",
           "measured four times");
 }
@@ -123,20 +123,20 @@ static void test_measured(struct record *r)
 static void test_verified(struct record *r)
 {
     tells(r, "\nverified",
-          "\nverified      ok: 4 arrays against the unsharded computation in float64, 12\n"
-          "              steps each against what it was given; largest error 0.5 of its\n"
-          "              bound (loss[2,1]); 10 elements have no bound",
+          "\nverified      ok: 4 arrays against the unsharded computation in float64, 12 ops,\n"
+          "              each checked on its own inputs; largest error 0.5 of its bound\n"
+          "              (loss[2,1]); 10 elements have no bound",
           "verified");
     r->beside_unsharded = true;
     must(record_train(r, 2, NULL) == SHD_OK);
     tells(r, "\nverified",
           "\nverified      ok: 4 arrays against the unsharded computation in float64, after\n"
-          "              the first of 2 steps and after the last, 12 steps each against\n"
-          "              what it was given; largest error 0.5 of its bound (loss[2,1]);\n"
-          "              after the last step loss is off by 4.0e-03 of its largest element;\n"
-          "              100 elements have no bound after the first step, 10 after the\n"
-          "              last; loss is off by 4.0e-03 of its largest element, unsharded in\n"
-          "              the same types by 3.0e-03",
+          "              the first of 2 steps and after the last, 12 ops, each checked on\n"
+          "              its own inputs; largest error 0.5 of its bound (loss[2,1]); after\n"
+          "              the last step loss is off by 4.0e-03 of its largest element; 100\n"
+          "              elements have no bound after the first step, 10 after the last;\n"
+          "              loss is off by 4.0e-03 of its largest element, the unsharded step\n"
+          "              in the same types by 3.0e-03",
           "verified, of several steps in 16 bits");
 }
 
@@ -167,22 +167,22 @@ static void test_wrong(struct record *r)
     set_checks(r);
     r->checks[1].nan = 1;
     tells(r, "\n  not finite",
-          "\n  not finite  loss has elements that are infinite or not a number, unsharded as\n"
-          "              well as here: the layout is not the reason; a lower optimizer.lr\n"
+          "\n  not finite  loss has elements that are infinite or not a number, also in the\n"
+          "              unsharded step: the layout is not the reason; a lower optimizer.lr\n"
           "              or loss_scale may keep them finite",
           "not finite: one");
     r->checks[3].infinite = 3;
     tells(r, "\n  not finite",
           "\n  not finite  loss and 1 other array have elements that are infinite or not a\n"
-          "              number, unsharded as well as here: the layout is not the reason; a\n"
-          "              lower optimizer.lr or loss_scale may keep them finite",
+          "              number, also in the unsharded step: the layout is not the reason;\n"
+          "              a lower optimizer.lr or loss_scale may keep them finite",
           "not finite: two");
     ok(!record_verified_ok(r), "not finite: a loss and a state are no result to go on from");
     set_checks(r);
     r->checks[0].nan = 2;
     tells(r, "\n  not finite",
-          "\n  not finite  result y has elements that are not a number, at the same places as\n"
-          "              unsharded",
+          "\n  not finite  result y has elements that are infinite or NaN, exactly as in the\n"
+          "              unsharded step",
           "not finite: an output");
     ok(record_verified_ok(r), "not finite: an output is right where the unsharded one has none");
 }

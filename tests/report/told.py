@@ -9,9 +9,9 @@ import re
 import sys
 
 SETS = ("activations", "parameters", "gradients", "optimizer", "gathered", "data", "cache", "workspace")
-BOUNDS = {"compute": "the devices' rate of flops", "memory": "the memory's bandwidth", "launch": "launching kernels",
-          "tiles": "tiles that leave units idle", "network": "the network",
-          "host": "copies to and from the host, and its update", "waiting": "waiting for other devices"}
+BOUNDS = {"compute": "compute", "memory": "memory bandwidth", "launch": "launching kernels",
+          "tiles": "tile quantization", "network": "the network",
+          "host": "host transfers and host update", "waiting": "waiting for other devices"}
 
 
 def scaled(value, base, names):
@@ -54,8 +54,8 @@ def head(r, case):
         name, "planned" if r["mode"] == "plan" else "executed", mesh, plural(r["devices"], "device"))
     for axis in r["work"]["axes"]:
         if axis["cuts_nothing"] and axis["repeated"] >= 0.0005:
-            yield ("redundant axis %s shards no computation: each of its %d devices does the same work; shard "
-                   "the batch over it for data parallelism, as axes: {batch: %s} does, or parameters for tensor "
+            yield ("redundant axis %s shards no computation: the work is replicated on its %d devices; shard "
+                   "the batch over it for data parallelism (axes: {batch: %s}), or parameters for tensor "
                    "parallelism (params)" % (axis["axis"], axis["times"], axis["axis"]))
 
 
@@ -64,14 +64,14 @@ def modelled_memory(r, m, case):
     peak = r["balance"]["peak_memory"]["max"]
     need, size = int(m["memory_bytes"]), cluster["size"]
     if limit and peak * size > m["memory_bytes"] * limit:
-        yield ("memory %s of %s: %s limits.memory binds: with the runtime's own it is %s of the device's %s"
+        yield ("memory %s of %s: %s limits.memory is the limit: with the runtime's it is %s of the device's %s"
                % (of_bytes(peak), of_bytes(limit), "fits" if peak <= limit else "does not fit",
                   of_bytes(need), of_bytes(size)))
     else:
-        yield "memory %s of %s, the runtime's own included: %s" % (
+        yield "memory %s of %s, including the runtime's: %s" % (
             of_bytes(need), of_bytes(size), "fits" if m["memory_bytes"] <= size else "does not fit")
         if limit:
-            yield "the device binds, not limits.memory, " + of_bytes(limit)
+            yield "the device is the limit, not limits.memory, " + of_bytes(limit)
     part = m["memory_bytes"] / size
     if not cluster["fragmentation"] and 0.9 < part <= 1:
         yield "%.0f %% of it: fragmentation of the allocator is not counted" % (100 * part)
@@ -81,7 +81,7 @@ def trust(r, case):
     """Of the sets that have most of what the step has, that of the most rows."""
     sets, n = case["cluster"]["sets"], r["memory"]["breakdown"]["parameters"]["model"]
     if not sets:
-        return "trust not validated: no measured step of this cluster is known"
+        return "trust not validated: no measured steps of this cluster"
     served = {None: [], "prefill": ["prefill"], "decode": ["decoding"]}[r.get("serving", {}).get("step")]
 
     def beyond(s): # no set of the test's clusters is of serving
@@ -91,11 +91,11 @@ def trust(r, case):
 
     best = min(sets, key=lambda s: (len(beyond(s)), -s["rows"]))
     if beyond(best):
-        return "trust extrapolated: %s; no error is claimed" % ", ".join(beyond(best))
+        return "trust extrapolated: %s; accuracy unknown" % ", ".join(beyond(best))
     if best["rows"] < 4:
-        return ("trust no error is claimed: only %d measured step%s of '%s' like it, off by %.1f %%"
+        return ("trust accuracy unknown: only %d similar measured step%s of '%s', %.1f %% error"
                 % (best["rows"], "" if best["rows"] == 1 else "s", best["set"], 100 * best["mape"]))
-    return ("trust expect to be off by %.1f %% at most, nine times of ten: %d measured steps of '%s' are like it, "
+    return ("trust expected error at most %.1f %%, in nine of ten cases: %d similar measured steps of '%s', "
             "cross-validated" % (100 * best["error"], best["rows"], best["set"]))
 
 
@@ -125,16 +125,17 @@ def serving(r, case):
     if m:
         step, new = m["step_seconds"], 1 if s["step"] == "decode" else s["tokens_of_each"]
         tokens = sequences * new / step
-        what = "a token takes" if s["step"] == "decode" else plural(sequences, "prompt") + " take" + "s" * (sequences == 1)
-        yield "serving %s %s: %.0f tokens a second%s, %.1f of each device" % (
-            what, of_seconds(step), tokens, " of " + plural(sequences, "sequence") if new == 1 else "",
+        what = ("%s per token" if s["step"] == "decode" else
+                plural(sequences, "prompt") + " take" + "s" * (sequences == 1) + " %s") % of_seconds(step)
+        yield "serving %s: %.0f tokens/s%s, %.1f per device" % (
+            what, tokens, " of " + plural(sequences, "sequence") if new == 1 else "",
             tokens / r["devices"])
         yield "%s; MBU %.0f %%" % (bound(m), 100 * m["mbu"])
     else:
-        yield "serving %s; 'shardsim plan -s hardware=h100-sxm' tells what a token takes" % plural(sequences, "sequence")
+        yield "serving %s; 'shardsim plan -s hardware=h100-sxm' models the time per token" % plural(sequences, "sequence")
     if fit is not None:
-        yield "sequences %s of %d tokens fit%s in the devices' memory with the weights" % (
-            fit or "not one", s["tokens_of_each"], "" if fit else "s")
+        yield "sequences %s of %d tokens fit%s in the devices' memory beside the weights" % (
+            fit or "no sequence", s["tokens_of_each"], "" if fit else "s")
     yield "cache %s on each device, %s in all; %s a token" % tuple(
         of_bytes(f[k]) for k in ("cache_bytes_most", "cache_bytes", "cache_bytes_per_token"))
 
@@ -149,22 +150,24 @@ def modelled(r, case):
         return "%s %s, %.1f %%" % (name, of_seconds(seconds), 100 * seconds / step)
 
     yield "modelled %s a step on %s" % (of_seconds(step), m["hardware"]) + (
-        "" if "serving" in r else ": %.0f tokens a second; MFU %.1f %%, HFU %.1f %%" % (
-            case["tokens"] / step, 100 * m["mfu"], 100 * m["hfu"]))
+        "" if "serving" in r else ": %.0f tokens/s; MFU %.1f %%%s; HFU %.1f %%" % (
+            case["tokens"] / step, 100 * m["mfu_causal_half"],
+            ", causal attention counted half (in full %.1f %%)" % (100 * m["mfu"]) if m["mfu_causal_half"] < m["mfu"] else "",
+            100 * m["hfu"]))
     if "serving" not in r:
         yield bound(m)
     yield part("compute", m["compute_seconds"]) + ": " + ", ".join(
         "%s %s" % (name, of_seconds(m[key + "_seconds"]))
-        for name, key in (("products", "matmul"), ("attention",) * 2, ("elementwise",) * 2))
+        for name, key in (("matmuls", "matmul"), ("attention",) * 2, ("elementwise",) * 2))
     if m["again_seconds"]:
-        yield "of which %s to compute again" % of_seconds(m["again_seconds"])
+        yield "of which %s recomputation" % of_seconds(m["again_seconds"])
     axes = ", ".join("%s %s" % (a, of_seconds(s)) for a, s in m["exposed_by_axes"].items())
     hidden = m["hidden_communication_seconds"]
     yield (part("exposed", m["exposed_communication_seconds"]) + (": " + axes if axes else "") +
            ("; %s more hidden" % of_seconds(hidden) if hidden else ""))
     if m["waiting_seconds"]:
         yield part("waiting", m["waiting_seconds"]) + " for other devices" + (
-            ", with the bubble; on the busiest one" if "pipeline" in r else "")
+            ", including the bubble; on the busiest device" if "pipeline" in r else "")
     if m["update_seconds"]:
         yield part("update", m["update_seconds"])
     if "straggler" in m:
@@ -223,7 +226,7 @@ def received(r, case):
 
 
 def balance(r, case):
-    yield "balance mean / max over devices, 1 is even"
+    yield "balance mean / max over devices; 1 is even"
     for key, name, form in (("flops", "flops", of_count), ("attention_flops", "attention", of_count),
                             ("expert_flops", "experts", of_count), ("received_bytes", "received", of_bytes),
                             ("sent_bytes", "sent", of_bytes), ("peak_memory", "peak memory", of_bytes)):
@@ -235,7 +238,7 @@ def balance(r, case):
     if "worst_routing_peak_bytes" in r["memory"]:
         worst = r["memory"]["worst_routing_peak_bytes"]
         yield ("unknown" if worst is None else of_bytes(worst)) + (
-            " with room for all tokens at each expert, as an execution has (moe.routing: learned)")
+            " if every expert may get all tokens, as in an execution (moe.routing: learned)")
     if "breakdown" in r["memory"] and "pipeline" not in r:
         kinds = sorted(r["memory"]["by_kind"].items(), key=lambda kind: -kind[1])
         yield "at the peak: " + ", ".join("%s %s" % (k, of_bytes(n)) for k, n in kinds if n)
@@ -251,7 +254,7 @@ def ranks(r, case):
         return
     rows = r["memory"]["by_rank"]
     most = max(rows, key=lambda row: row["peak_bytes"])
-    yield "ranks of the pipeline, each at its peak; alive: microbatches"
+    yield "ranks of the pipeline, each at its peak; alive: microbatches in flight"
     yield "rank stages alive peak parameters gradients optimizer activations"
     for row in rows:
         if len(rows) > 16 and row not in (rows[0], most, rows[-1]):
@@ -261,8 +264,7 @@ def ranks(r, case):
                                   of_bytes(row["peak_bytes"]), kinds)
     if len(rows) > 16:
         yield "(the first, the last, and the one with most of %d)" % len(rows)
-    yield ("idle %.1f %% of the microbatches' time on average, were a flop the unit of time and transfers took "
-           "none" % (100 * r["pipeline"]["bubble"]))
+    yield ("bubble %.1f %% of the microbatches' time on average, measured in flops, without transfers" % (100 * r["pipeline"]["bubble"]))
 
 
 def layers(r, case):
@@ -280,7 +282,7 @@ def attention(r, case):
         if steps and row["lockstep"] * 1.05 > 1:
             words += ", in each of the ring's %d steps, too" % steps
         elif steps:
-            words += ("; if all wait for the slowest in each of the ring's %d steps, %.0f %% of their time is work"
+            words += ("; if all wait for the slowest device in each of the ring's %d steps, %.0f %% of their time is work"
                       % (steps, 100 * row["lockstep"]))
         told.setdefault(words, []).append(row["where"] + (" of each layer" if row["count"] > 1 else ""))
     for i, (words, names) in enumerate(told.items()):
@@ -299,7 +301,7 @@ def experts(r, case):
             words += "; at most %s come to device %d, %.1fx the mean of %s" % (
                 of_bytes(max(got["each"])), got["most"], got["times_the_mean"], of_bytes(int(got["mean"])))
         if links:
-            words += ("; at most %s go from one device to another (%d to %d), %.1fx the mean of such pairs"
+            words += ("; at most %s go from one device to another (%d to %d), %.1fx the mean of these pairs"
                       % (of_bytes(links["most_bytes"]), links["from"], links["to"],
                          links["most_bytes"] / links["mean_bytes"]))
         yield ("" if i else "experts ") + words
@@ -310,15 +312,16 @@ def work(r, case):
     yield "work %s flops on all devices, unsharded %s: efficiency %.3f" % (
         of_count(w["done_flops"]), of_count(w["unsharded_flops"]), w["efficiency"])
     if w["efficiency"] > 1:
-        yield "(above 1, as smaller shards pass over more of the causal mask)"
-    yield "model flops %s, as MFU counts%s" % (
+        yield "(above 1, because smaller shards skip more of the causal mask)"
+    yield "model flops %s%s" % (
         of_count(w["model_flops"]),
-        ": the causal mask's squares whole" if w["model_flops"] > w["unsharded_flops"] else "")
+        "; with causal attention counted half " + of_count(w["model_flops_causal_half"])
+        if w["model_flops_causal_half"] < w["model_flops"] else "")
     for a in w["axes"]:
         if a["repeated"] < 0.0005:
             continue
-        yield ("axis %s shards nothing: all work is done %d times" % (a["axis"], a["times"]) if a["cuts_nothing"]
-               else "axis %s does not shard %.1f %% of the work, which is done %d times"
+        yield ("axis %s shards nothing: all work is repeated %d times" % (a["axis"], a["times"]) if a["cuts_nothing"]
+               else "axis %s does not shard %.1f %% of the work, which is repeated %d times"
                % (a["axis"], 100 * a["repeated"], a["times"]))
 
 
@@ -335,15 +338,15 @@ def kinds(b):
 def besides(r, b, case):
     cluster, m = case["cluster"], r["time"].get("modelled")
     if not m:
-        return "besides: what a runtime keeps for itself"
+        return "not included: the runtime's own memory"
     words = "besides: %s that the runtime keeps" % of_bytes(cluster["reserved"])
     if cluster["fragmentation"]:
-        words += ", %.0f %% that fragments take" % (100 * cluster["fragmentation"])
+        words += ", %.0f %% fragmentation" % (100 * cluster["fragmentation"])
     need, size = m["memory_bytes"], cluster["size"]
     assert abs(b["runtime_bytes"] + sum(b["at_peak"].values()) - need) < 2
     if need <= size:
         return words + "; left of %s: %s" % (of_bytes(size), of_bytes(int(size - need)))
-    words += "; too much for " + of_bytes(size)
+    words += "; more than " + of_bytes(size)
     if not case["limit"]:
         room = int((size - cluster["reserved"]) / (1 + cluster["fragmentation"]))
         words += "; -s limits.memory=%s lists what would fit" % exact_bytes(room)
@@ -354,7 +357,7 @@ def breakdown(r, case):
     b = r["memory"].get("breakdown")
     if not b or r["mode"] != "plan":
         return
-    yield "breakdown of the memory of a device%s; %s of %s parameters" % (
+    yield "breakdown of a device's memory%s; %s of %s parameters" % (
         " of rank %d" % b["rank"] if "pipeline" in r else "", of_count(b["parameters"]["device"]),
         of_count(b["parameters"]["model"]))
     if case["verbose"]:
@@ -385,7 +388,7 @@ def memory(r, case):
         return
     peak = r["balance"]["peak_memory"]["max"]
     if "modelled" in r["time"]:
-        yield "memory what would fit limits.memory, " + of_bytes(limit)
+        yield "memory changes that fit limits.memory, " + of_bytes(limit)
     else:
         yield "memory %s of %s: %s" % (of_bytes(peak), of_bytes(limit), "fits" if peak <= limit else "does not fit")
     if fit:
@@ -397,16 +400,16 @@ def memory(r, case):
                                    " ".join(c["set"]))
         yield "(%s of %s%s)" % ("the smallest changes" if fit["changes"] else "none fits",
                                 plural(fit["plans"], "changed plan"),
-                                "" if fit["all_planned"] else ", after which no more were made")
+                                "" if fit["all_planned"] else ", the limit of the search")
         if limit < 1024:
-            yield ("the limit is %d bytes, as a number without a unit is; was %dGiB meant?" % (limit, limit))
+            yield ("the limit is %d bytes (no unit means bytes); was %dGiB meant?" % (limit, limit))
 
 
 def measured(r, case):
     m = r["time"].get("measured")
     if not m:
         return
-    yield "measured %s a step on this machine, whose cores the devices share" % of_seconds(m["step_seconds"])
+    yield "measured %s a step on this machine, whose cores all devices share" % of_seconds(m["step_seconds"])
     if m["repeats"] > 1:
         yield "(median of %d; fastest %s, the first one %s; CPU %s)" % (
             m["repeats"] - 1, of_seconds(m["fastest_step_seconds"]), of_seconds(m["first_step_seconds"]),
@@ -417,10 +420,10 @@ def replayed(r, case):
     p = r["time"].get("replayed")
     if not p:
         return
-    yield "replayed %s a step, had each device a core of its own" % of_seconds(p["step_seconds"])
+    yield "replayed %s a step, with one CPU core per device" % of_seconds(p["step_seconds"])
     yield "transfers at %s, latency %s" % (of_rate(p["transfers"]["bytes_per_second"]),
                                            of_seconds(p["transfers"]["latency_seconds"]))
-    yield "same work has one time, the least of %s; spread %s" % (
+    yield "equal work has one time, the minimum of %s; spread %s" % (
         plural(p["repeats"], "repeat"), "not known" if p["step_spread"] is None else "%.1f %%" % (100 * p["step_spread"]))
     yield "of each device mean most mean/most most on"
     for key, name in (("busy", "busy"), ("waiting", "waiting"),
@@ -460,7 +463,7 @@ def verified(r, case):
     words = "verified ok: %s against the unsharded computation in float64, " % plural(sum(map(len, kinds)), "array")
     if steps > 1:
         words += "after the first of %d steps and after the last, " % steps
-    words += "%d steps each against what it was given; largest error %.2g of its bound (KIND%s[INDEX])" % (
+    words += "%d ops, each checked on its own inputs; largest error %.2g of its bound (KIND%s[INDEX])" % (
         v["steps"], max(checks.values()), max(checks, key=checks.get))
     off = v.get("relative_errors")
     if off:
@@ -475,7 +478,7 @@ def verified(r, case):
     if off:
         most = max(off, key=lambda name: off[name]["sharded"])
         if "unsharded" in off[most]:
-            words += ("; KIND%s is off by %.1e of its largest element, unsharded in the same types by %.1e"
+            words += ("; KIND%s is off by %.1e of its largest element, the unsharded step in the same types by %.1e"
                       % (most, off[most]["sharded"], off[most]["unsharded"]))
     yield words
 
@@ -511,7 +514,7 @@ def seconds_of(text):
 
 
 def check_layers(paragraph, r):
-    """Rows add up, as far as three digits tell; what bounds each is its largest part."""
+    """Rows sum to the total, within three digits; the bound of a row is its largest part."""
     time, m = r"([0-9.]+ [mun]?s)", r["time"]["modelled"]
     rows = re.findall(r"(\S+) +%s +%s +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % ((time,) * 6), paragraph, re.M)
     assert len(rows) == paragraph.count("\n") - 1 > 2, paragraph

@@ -1,5 +1,5 @@
-/* Tests reaches of lib/reshard: each device gets the elements of its interval, from where they are, and
- * the reported bytes are those of the boxes.
+/* Tests reaches of lib/reshard: each device gets the elements of its interval, from where they are,
+ * and the reported bytes are those of the boxes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,7 +108,8 @@ static void test_all(const struct shd_mesh *mesh)
         }
 }
 
-/* Six shards of two rows: a row of each neighbour is 2 * 5 rows of 8 elements, on each of 2 devices. */
+/* Six shards of two rows: a row of each neighbour is 2 * 5 rows of 8 elements, on each of 2
+ * devices. */
 static void test_halo(const struct shd_mesh *mesh)
 {
     const struct shd_reach halo = {.by = 2, .first = -1, .extent = 4};
@@ -126,7 +127,7 @@ static void test_halo(const struct shd_mesh *mesh)
     ok(run(&s, &s, 0, &own, &step) && step.kind == SHD_RESHARD_SLICE && step.received_bytes == 0,
        "what a device has moves nothing");
     ok(shd_reshard_reach(&step, &s, &s, shape, SHD_F32, 2, &halo, &err) == SHD_EINVAL,
-       "a dimension that there is not");
+       "a missing dimension");
 }
 
 /* Slices along rows that lie in one way, in parts that lie in another: strides up and down, with
@@ -153,7 +154,7 @@ static void test_slices(const struct shd_mesh *mesh)
                         to.dims[0] = rows[r / n];
                         wrong += stride != 0 && !run(&from, &to, 0, &reach, &step);
                     }
-    ok(wrong == 0, "slices: each device gets its part, and receives what it lacks");
+    ok(wrong == 0, "slices: each device gets its part and receives only missing elements");
 }
 
 /* The second half of six shards of two rows, in six parts of one: each device lacks its row, but
@@ -169,9 +170,9 @@ static void test_half(const struct shd_mesh *mesh)
     shd_sharding_init(&whole, mesh, 2);
     cut.dims[0] = (struct shd_dim_axes){2, {1, 2}};
     ok(run(&cut, &cut, 0, &half, &step) && step.received_bytes == 2 * 5 * 8 * 4,
-       "half of an array, cut as it was: a row from a neighbour each");
+       "half of an array with unchanged sharding: a row from a neighbour each");
     ok(run(&whole, &cut, 0, &half, &step) && step.kind == SHD_RESHARD_SLICE,
-       "half of what is whole is there");
+       "half of a replicated array is local");
 }
 
 int main(void)

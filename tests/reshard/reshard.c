@@ -608,7 +608,7 @@ static void test_kinds(void)
 static void test_sizes(void)
 {
     static const struct shd_dim_axes dims[][2] = {
-        {{1, {0}}, {1, {1}}}, {{1, {1}}, {1, {0}}}, {{2, {0, 1}}, {0, {0}}},
+        {{1, {0}}, {1, {1}}},    {{1, {1}}, {1, {0}}},    {{2, {0, 1}}, {0, {0}}},
         {{2, {1, 0}}, {0, {0}}}, {{0, {0}}, {2, {0, 1}}},
     };
     enum { N = sizeof(dims) / sizeof(dims[0]) };
@@ -773,7 +773,7 @@ static void test_senders(void)
     ok(!shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
            !shd_reshard_measure(&figures, &plan, shape, NULL, NULL) && figures.nmessages == 24 &&
            figures.largest_sent_bytes == 1024,
-       "senders: none sends twice, of 24 who need a shard and 32 who have one");
+       "senders: no device sends twice (24 need a shard, 32 have it)");
     ok(!parse(&from, "[null, b]", "", 2) && !parse(&to, "[a, b]", "", 2), "senders: parse");
     ok(!shd_reshard_build_with(&plan, &from, &to, shape, SHD_I8, &opts, NULL) &&
            plan.received_bytes == 0,
@@ -840,7 +840,7 @@ static void test_words(void)
     static const char want[] =
         "step 1: slice to [{}, {b}] partial sum over {a}: local\n"
         "step 2: all-reduce over a to [{}, {b}]: 32768 B (32.0 KiB)\n"
-        "received: 32768 B (32.0 KiB) by all devices, exactly what no method can do without\n"
+        "received: 32768 B (32.0 KiB) by all devices, equal to the lower bound\n"
         "one device: receives up to 1024 B (1.00 KiB), sends up to 1024 B (1.00 KiB), needs 5120 B "
         "(5.00 KiB) at once\n"
         "messages: 64\n";

@@ -59,7 +59,7 @@ struct cluster {
     uint64_t received[IDS_MAX];
     uint64_t sent[IDS_MAX];
     uint64_t nmessages;
-    const struct shd_mesh *mesh;           /* of both shardings; NULL: they have different ones */
+    const struct shd_mesh *mesh;           /* mesh of both shardings; NULL: the meshes differ */
     uint32_t crossed;                      /* mask of the mesh's axes that elements moved along */
     const struct shd_reshard_opts *opts;   /* NULL: no links */
     uint64_t entering[SHD_LINK_TIERS_MAX]; /* elements that enter the groups of a tier from
@@ -696,7 +696,7 @@ static const char *check_bound(const struct random_case *c, const struct shd_res
             return "the bound of a device";
         if (!c->opts.ntiers &&
             shd_reshard_received(plan, c->shape, shd_mesh_device_id(c->other, p)) != least)
-            return "a device receives what it need not";
+            return "a device receives unneeded elements";
     }
     if (c->opts.ntiers && check_entering(c, plan))
         return check_entering(c, plan);

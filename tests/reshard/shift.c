@@ -119,7 +119,7 @@ static void test_kinds(const struct shd_mesh *mesh)
     s.dims[0] = (struct shd_dim_axes){2, {1, 2}};
     ok(run(&s, 0, 2, &step, &moved) && step.kind == SHD_RESHARD_PERMUTE &&
            moved == 12 * 2 * COLUMNS * 4,
-       "whole shards: a permute in which all devices receive one");
+       "whole shards: a permute; every device receives a shard");
     ok(run(&s, 0, 5, &step, &moved) && step.kind == SHD_RESHARD_EXCHANGE, "parts: an exchange");
     ok(run(&s, 0, 1, &step, &moved) && moved == 12 * 1 * COLUMNS * 4,
        "half a shard on: half of it is received");

@@ -92,7 +92,7 @@ def run(*args, text=None):
 
 
 def entries(spec):
-    """As lists of axes, without those at the end that shard nothing."""
+    """As lists of axes, without trailing empty entries."""
     out = [[] if e is None else [e] if isinstance(e, str) else list(e) for e in spec or []]
     while out and not out[-1]:
         out.pop()
@@ -126,7 +126,7 @@ def imported(source, text, names, *options):
                 spec[-1] += ours[d]
         left = set(range(len(sizes))) - {d for group in groups for d in group}
         if any(ours[d] for d in left):
-            print(row["name"], "is sharded along what they have not:", row["sharding"])
+            print(row["name"], "is sharded along a missing dimension:", row["sharding"])
         if name in found and found[name][1] != entries(spec):
             print(name, "is not one:", found[name][1], entries(spec))
         found[name] = (shape, entries(spec))
@@ -144,7 +144,7 @@ def compare(what, found, truth):
 
 
 def as_python(rules):
-    """A list as a user writes it."""
+    """A list in a user's notation."""
     def spec(entries_):
         return "P(" + ", ".join(repr(tuple(e) if isinstance(e, list) else e) for e in entries_) + ")"
     return "rules = (\n" + "".join(f"    ({p!r}, {spec(s)}),\n" for p, s in rules) + ")\n"

@@ -50,8 +50,8 @@ shardsim import --from easydel "$examples/partition_rules.py" --devices 16 \
     --model '{size: llama3-8b, layers: 2}' --batch 16 --seq 128
 has "EasyDeL: what each rule gave is on top, and what gave nothing, and why" \
     "#   line 17: 'mlp/down_proj/kernel' -> P('tp', ('fsdp', 'sp')): layers/*/mlp/down/kernel" \
-    "#   line 20: 'bias' -> P(None): nothing, as no name of the model has it" \
-    "#   line 21: '.*' -> P(None): nothing, as rules before it match the same names"
+    "#   line 20: 'bias' -> P(None): nothing, no name of the model matches" \
+    "#   line 21: '.*' -> P(None): nothing, earlier rules match the same names"
 has "EasyDeL: the mesh of the file, kinds of layers, the batch over fsdp and dp" \
     'mesh: {dp: 1, fsdp: 8, ep: 1, tp: 2, sp: 1}' 'axes: {batch: [fsdp, dp]}' \
     "  - ['^layers/\\d+/mlp/down/kernel\$', [tp, [fsdp, sp]]] # model/layers/*/mlp/down_proj/kernel" \
@@ -62,7 +62,7 @@ shardsim import --from t5x "$examples/t5x.gin" --devices 16
 has "T5X: the mesh, the model of an included file, lengths, the batch and activations by the rules" \
     'mesh: {data: 4, model: 4}' 'model: {size: t5-v1.1-base, dtype: bfloat16}' \
     'batch: {size: 256, seq: 128, source: 512}' 'axes: {batch: [data]}' \
-    '# Not read, as it is included: t5x/examples/t5/t5_1_1/base.gin' \
+    '# Included and not read: t5x/examples/t5/t5_1_1/base.gin' \
     "  - ['^encoder/relative/table\$', [null, model]] # encoder/relpos_bias/rel_embedding (heads, relpos_buckets)" \
     "  - ['attn/(q|kv)\$', [data, null, model]]"
 shardsim import --from t5x "$examples/t5x.gin" --devices 16 \
@@ -104,7 +104,7 @@ shardsim import --from t5x "$tmp/rest.gin" --devices 8 --seq 32
 has "T5X: a submesh, T5Config, macros, scopes, rules behind the standard ones" \
     'mesh: {data: 2, model: 4}' \
     'model: {kind: t5, layers: 1, decoder_layers: 1, d_model: 64, d_ff: 128, heads: 4, head_dim: 16, vocab: 256, activation: relu, tied: true, dtype: bfloat16}' \
-    "#   line 15: 'embed' -> 'data': nothing of the parameters" \
+    "#   line 15: 'embed' -> 'data': no parameters" \
     "  - ['^encoder/layers/\\d+/mlp/up/kernel\$', [null, model]] # encoder/layers_*/mlp/wi/kernel (embed, mlp)"
 plans "T5X: that is planned"
 
@@ -124,7 +124,7 @@ shardsim import --from eformer "$tmp/layers.py" --min-elements 0 \
     --model '{size: llama3-8b, layers: 3}' --batch 16 --seq 64
 has "eformer: names for values, NamedSharding, words for axes, layers that differ" \
     'mesh: {dp: 2, fsdp: 2, tp: 2, sp: 1}' 'axes: {batch: [fsdp]}' \
-    '# Fields of PartitionAxis that count for nothing here: decode_batch_axis' \
+    '# Ignored fields of PartitionAxis: decode_batch_axis' \
     "  - ['^layers/\\d+/mlp/up/kernel\$', [[fsdp, sp], tp]] # model/layers/*/mlp/up_proj/kernel" \
     "  - ['^layers/1/mlp/down/kernel\$', [null, [tp, fsdp]]] # model/layers/*/mlp/down_proj/kernel" \
     "  - ['^layers/\\d+/mlp/down/kernel\$', [null, tp]] # model/layers/*/mlp/down_proj/kernel" \
@@ -167,7 +167,7 @@ of_easydel() {
     faults easydel "$1" "$2" --model '{size: llama3-8b, layers: 2}' --mesh fsdp:4,tp:2
 }
 
-of_easydel '1:11' "'f' before quotes makes no plain string" <<'END'
+of_easydel '1:11' "string prefix 'f' is not supported" <<'END'
 rules = [(f"a{x}", P())]
 END
 of_easydel '2:22' 'no Python is run' <<'END'
@@ -191,13 +191,13 @@ END
 of_easydel '1:22' 'has 2 dimensions; expected a rule for it before this one' <<'END'
 rules = [("up_proj", P(None, None, "tp")), (".*", P(None, None, None))]
 END
-of_easydel '1:9' 'a rule that is in no list' <<'END'
+of_easydel '1:9' 'a rule outside of a list' <<'END'
 rules = (".*", P())
 END
 of_easydel '1:11' 'missing ), unterminated subpattern' <<'END'
 rules = [("(up", P()), (".*", P())]
 END
-of_easydel '2:5' 'another list of rules, as in line 1' <<'END'
+of_easydel '2:5' 'a second list of rules after line 1' <<'END'
 a = [(".*", P())]
 b = [(".*", P("tp"))]
 END
@@ -210,19 +210,19 @@ END
 of_easydel '1:26' "axis 'tp' is used twice" <<'END'
 rules = [("mlp", P("tp", "tp")), (".*", P())]
 END
-of_easydel '1:11' 'a string that does not end' <<'END'
+of_easydel '1:11' 'a string is not closed' <<'END'
 rules = [("mlp
 END
-of_easydel '1:65' 'nested over 64 deep' <<END
+of_easydel '1:65' 'nested more than 64 deep' <<END
 $(printf '%0100d' 0 | tr 0 '(')
 END
 printf 'rules = [(".*", P())]\n\0' >"$tmp/zero" # no pipe: of_easydel has to count its points in this shell
 of_easydel '2:1' 'a zero byte' <"$tmp/zero"
 # The keys have fewer heads than there are devices, and would be cut inside a head.
-faults easydel '1:21' 'would cut through them' --mesh tp:16 --model '{size: llama3-8b, layers: 2}' <<'END'
+faults easydel '1:21' "axis 'tp' would split them" --mesh tp:16 --model '{size: llama3-8b, layers: 2}' <<'END'
 rules = [("k_proj", P(None, "tp")), (".*", P())]
 END
-faults easydel '1:1' 'no model, whose parameters the rules are for' --mesh tp:2 <<'END'
+faults easydel '1:1' 'no model for the rules' --mesh tp:2 <<'END'
 rules = [(".*", P())]
 END
 faults easydel '1:1' 'how many devices?' --model llama3-8b <<'END'

@@ -84,9 +84,9 @@ static void test_limit(const struct backend *backend)
     ok(arena_alloc(&arena, 1, "x", &out, &err) == SHD_EDEVMEM && out == untouched &&
            arena.live_bytes == 1000 && arena.peak_bytes == 1000,
        "%s: not beyond it", backend->name);
-    if (!ok(!strcmp(err.text, "device 3 is out of memory in mlp/up: asked 1 bytes for 'x' with "
-                              "1000 of 1000 live; largest: 'weights' 600, 'bias' 200, "
-                              "'unnamed' 200"),
+    if (!ok(!strcmp(err.text,
+                    "device 3 is out of memory in mlp/up: cannot allocate 1 bytes for 'x': 1000 of "
+                    "1000 in use; largest: 'weights' 600, 'bias' 200, 'unnamed' 200"),
             "%s: the error names device, op, array and live arrays", backend->name))
         diag("%s", err.text);
     ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around",

@@ -201,7 +201,7 @@ static void test_bad(void)
     ends_with("a sender that fails", 2, sender_fails, SHD_ENOMEM, "device 0: no memory for it");
     ends_with("a sender that fails afterwards", 2, sender_fails_late, SHD_EINVAL, "device 0: done");
     ends_with("a message of another size", 2, other_size, SHD_EMISMATCH,
-              "device 0 sent 8 bytes to device 1, which wants 4");
+              "device 0 sent 8 bytes to device 1, which expected 4");
 }
 
 int main(void)

@@ -247,8 +247,8 @@ static const struct {
     {"two fail", fail_two, TIMES, SHD_ENOTFOUND, 2, "device 2: made to fail as well"},
     {"one fails silently", fail_silently, TIMES, 42, 6, "device 6: failed with status 42"},
     {"out of memory", fill_up, TIMES, SHD_EDEVMEM, 2,
-     "device 2 is out of memory: asked 401 bytes for 'activations' with 600 of 1000 live; largest: "
-     "'weights' 600"},
+     "device 2 is out of memory: cannot allocate 401 bytes for 'activations': 600 of 1000 in use; "
+     "largest: 'weights' 600"},
     {"another collective", call_other, TIMES, SHD_EMISMATCH, 0,
      "device 3 calls all-gather of 8 float32 where device 0 calls all-reduce of 16 float32 "
      "(all axes)"},
@@ -281,8 +281,8 @@ static const struct {
      "device 6: its thread was ended (pthread_exit, pthread_cancel) before its function returned"},
     {"one's thread is cancelled", cancel_thread, TIMES, SHD_EINVAL, 1,
      "device 1: its thread was ended (pthread_exit, pthread_cancel) before its function returned"},
-    {"one fails, another ends its thread for it", exit_after_failure, TIMES, SHD_EINVAL, 4,
-     "device 4: made to fail"},
+    {"a device fails and another ends that device's thread", exit_after_failure, TIMES, SHD_EINVAL,
+     4, "device 4: made to fail"},
     {"the failed wait ignored", ignore, TIMES, SHD_ESTUCK, 1,
      "device 1 waits in barrier (all axes) for device 0, which has ended"},
 };
@@ -359,7 +359,7 @@ static void test_busy(const struct shd_mesh *mesh)
            !strcmp(err.text, "device 3: made to fail"),
        "waits for a device that failed end while another one computes");
     ok(shd_run(mesh, be_busy, &ending, NULL, NULL, &err) == SHD_ESTUCK,
-       "so do waits for a device that has ended");
+       "a wait for an ended device is an error");
 }
 
 /* ---- from outside ---- */

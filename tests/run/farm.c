@@ -140,7 +140,7 @@ static void redone(struct farm *farm, struct worker *w)
 
     (void)w;
     ok(go(farm, &a, 0, NTASKS, SIZE_MAX) == NTASKS && a.right && a.in_order,
-       "rank 0 does the tasks at which other ranks fail");
+       "rank 0 repeats the failed tasks of other ranks");
 }
 
 static void uneven(struct farm *farm, struct worker *w)

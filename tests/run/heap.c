@@ -68,7 +68,7 @@ static void test_scarce(void)
     char *block = heap_get(&heap, 1000);
 
     ok(block != NULL && heap.mapped_bytes < SIZE_MAX / 4 + (1 << 20),
-       "without room for a span as large as all others, a small span");
+       "a small span, where the heap cannot double");
     if (block)
         memset(block, 1, 1000);
     heap_fini(&heap);

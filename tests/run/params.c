@@ -26,8 +26,12 @@
 static void add(struct shd_tree *tree, const char *name, int64_t a, int64_t b)
 {
     int64_t shape[] = {a, b};
-    const char *axes[] = {a == VOCAB ? "vocab" : a == MLP ? "mlp" : "embed",
-                          b == VOCAB ? "vocab" : b == MLP ? "mlp" : "heads"};
+    const char *axes[] = {a == VOCAB ? "vocab"
+                          : a == MLP ? "mlp"
+                                     : "embed",
+                          b == VOCAB ? "vocab"
+                          : b == MLP ? "mlp"
+                                     : "heads"};
     struct shd_leaf leaf = {name, SHD_F32, b ? 2 : 1, shape, b ? axes : NULL};
 
     must(shd_tree_add(tree, &leaf, NULL), name);
@@ -210,9 +214,9 @@ static void test_by_rules(void)
        analysis->total_bytes);
     ok(comes_back(params, &host), "rules: gathered back bit-equal");
     host.data[3][5] = -1;
-    ok(shd_params_shard_leaf(params, 3, host.data[3], NULL) == SHD_OK && comes_back(params, &host) &&
-           holds_what_analyze_says(store, tree, specs),
-       "rules: one leaf placed again, in the same memory");
+    ok(shd_params_shard_leaf(params, 3, host.data[3], NULL) == SHD_OK &&
+           comes_back(params, &host) && holds_what_analyze_says(store, tree, specs),
+       "rules: a leaf placed again in the same memory");
     shd_params_destroy(params);
     ok(shd_store_live_bytes(store, 0) == 0 && shd_store_live_bytes(store, 7) == 0,
        "rules: memory is given back");
@@ -332,7 +336,7 @@ static void test_bad_params(void)
     must(shd_store_create(&store, mesh, &small, NULL), "a store");
     ok(shd_params_create(&params, store, tree, specs, &err) == SHD_ENOAXIS && !params &&
            strstr(err.text, "embed_tokens"),
-       "bad: an axis that is not there, with the leaf's name: %s", err.text);
+       "bad: an unknown axis, with the leaf's name: %s", err.text);
     specs[0] = five;
     ok(shd_params_create(&params, store, tree, specs, NULL) == SHD_ESPECLONG, "bad: a long spec");
     must(shd_params_create(&params, store, tree, NULL, NULL), "replicated");
@@ -442,9 +446,11 @@ static void test_prefix(void)
     struct shd_spec *a = spec_of("[tp]"), *b = spec_of("[fsdp]");
     const struct shd_spec *specs[LEAVES_MAX];
     struct shd_prefix whole[] = {{"", a}};
-    struct shd_prefix parts[] = {
-        {"model/layers/0", a}, {"model/layers/1", b}, {"model/embed_tokens", NULL},
-        {"model/norm/scale", b}, {"lm_head", a}};
+    struct shd_prefix parts[] = {{"model/layers/0", a},
+                                 {"model/layers/1", b},
+                                 {"model/embed_tokens", NULL},
+                                 {"model/norm/scale", b},
+                                 {"lm_head", a}};
     struct shd_prefix twice[] = {{"", a}, {"lm_head", b}};
     struct shd_prefix unused[] = {{"model", a}, {"lm_head", b}, {"model/layers/10", b}};
 
@@ -497,8 +503,7 @@ static int sgd(struct shd_call *call, void *arg, struct shd_error *err)
         shd_sharding_shard_shape(&w.sharding, w.shape, shape);
         must(shd_shape_count(&n, shape, w.sharding.rank, NULL), "elements");
         for (int64_t i = 0; i < n; i++)
-            ((float *)out.data)[i] =
-                ((float *)w.data)[i] - (float)*rate * ((float *)g.data)[i];
+            ((float *)out.data)[i] = ((float *)w.data)[i] - (float)*rate * ((float *)g.data)[i];
     }
     return SHD_OK;
 }
@@ -528,18 +533,16 @@ struct step {
 /* Matrices are sharded [fsdp, tp], vectors [sp]; gradients are replicated. */
 static void step_init(struct step *s, bool donated)
 {
-    static const char *vectors[] = {"model/layers/0/input_layernorm",
-                                    "model/layers/0/post_attention_layernorm",
-                                    "model/layers/1/input_layernorm",
-                                    "model/layers/1/post_attention_layernorm", "model/norm"};
-    static const char *matrices[] = {"model/embed_tokens", "lm_head", "model/layers/0/self_attn",
-                                     "model/layers/0/mlp", "model/layers/1/self_attn",
-                                     "model/layers/1/mlp"};
+    static const char *vectors[] = {
+        "model/layers/0/input_layernorm", "model/layers/0/post_attention_layernorm",
+        "model/layers/1/input_layernorm", "model/layers/1/post_attention_layernorm", "model/norm"};
+    static const char *matrices[] = {"model/embed_tokens",       "lm_head",
+                                     "model/layers/0/self_attn", "model/layers/0/mlp",
+                                     "model/layers/1/self_attn", "model/layers/1/mlp"};
     struct shd_spec *matrix = spec_of("[fsdp, tp]"), *vector = spec_of("[sp]");
     struct shd_prefix entries[11];
-    struct shd_resources args[] = {{entries, 11, false, donated},
-                                   {entries, 11, false, false},
-                                   {NULL, 0, true, false}};
+    struct shd_resources args[] = {
+        {entries, 11, false, donated}, {entries, 11, false, false}, {NULL, 0, true, false}};
     struct shd_resources results[] = {{entries, 11, false, false}, {NULL, 0, false, false}};
     struct shd_context context = {NULL, NULL};
     struct shd_partition_opts opts = {sgd, sgd_results, NULL, args, 3, results, 2};
@@ -630,8 +633,8 @@ static void test_call(bool donated)
     ok(donated ? second.peak_bytes[0] < first.peak_bytes[0] &&
                      shd_params_shard_at(again[0], 4, 1) != NULL
                : shd_params_is_placed(out[0], 4) && second.peak_bytes[0] > first.peak_bytes[0] / 2,
-       "%s: peak %" PRIu64 " then %" PRIu64 " bytes, shards of %" PRIu64, what,
-       first.peak_bytes[0], second.peak_bytes[0], shards);
+       "%s: peak %" PRIu64 " then %" PRIu64 " bytes, shards of %" PRIu64, what, first.peak_bytes[0],
+       second.peak_bytes[0], shards);
     if (donated)
         ok(first.peak_bytes[0] < kept_peak, "donated: what lies otherwise is given up at once");
     kept_peak = first.peak_bytes[0];
@@ -891,7 +894,7 @@ static void test_arguments(void)
         struct shd_params *first, *second;
         const char *message;
     } rows[] = {
-        {"another mesh", other, x, y, "the store's mesh is not the function's"},
+        {"another mesh", other, x, y, "the store and the function have different meshes"},
         {"another store", store, x, elsewhere, "argument 1 is in another store"},
         {"missing", store, x, NULL, "argument 1 is missing"},
         {"donated and kept", store, x, x, "argument 0 is donated, and is argument 1 as well"},

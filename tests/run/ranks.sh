@@ -115,7 +115,7 @@ test_said_once() {
     [ $? -eq 2 ] && [ "$(grep -c 'none.yaml' "$tmp/err")" -eq 1 ]
     ok $? "bad input: told once, exit status 2"
     ranks 2 "$shardsim" run -q - <"$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
-    [ $? -eq 2 ] && grep -q "cannot read one standard input" "$tmp/err"
+    [ $? -eq 2 ] && grep -q "several ranks cannot share standard input" "$tmp/err"
     ok $? "a scenario from standard input: told, exit status 2"
     cp "$scenarios/dp_tp.yaml" "$tmp/here.yaml"
     # shellcheck disable=SC2016  # for the shell of each rank
@@ -129,7 +129,7 @@ test_said_once() {
     # shellcheck disable=SC2016
     ranks 2 sh -c 'cd "$2/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" && exec "$1" run -q here.yaml' \
         sh "$(realpath "$shardsim")" "$tmp" >"$tmp/out" 2>"$tmp/err"
-    [ $? -eq 2 ] && [ "$(grep -c "different scenarios" "$tmp/err")" -eq 1 ]
+    [ $? -eq 2 ] && [ "$(grep -c "the scenarios differ between ranks" "$tmp/err")" -eq 1 ]
     ok $? "files that differ from rank to rank: told once, exit status 2"
     ranks 2 "$shardsim" report -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err" &&
         grep -q '</html>' "$tmp/out"

@@ -137,6 +137,14 @@ static const struct coll_algo *suite_algo(const struct suite *suite, enum coll_k
     return algo && (algo->limits == COLL_ANY || suite->pow2) ? algo : coll_find(kind, NULL);
 }
 
+/* Whether a suite calls this kind: the suite of direct algorithms calls all kinds, and any other
+ * suite those that have its algorithm, because others would be called as before. */
+static bool suite_calls(const struct suite *suite, enum coll_kind kind)
+{
+    return kind != COLL_SEND_RECV && (!strcmp(suite->algorithm, "direct") ||
+                                      !strcmp(suite_algo(suite, kind)->name, suite->algorithm));
+}
+
 /* The positions of the members of the caller's group, by an all-gather, which tests that as
  * well. */
 static int gather_positions(struct shd_device *dev, struct suite *suite, const char *axes,
@@ -214,7 +222,7 @@ static int test_axes(struct shd_device *dev, struct suite *suite, const char *ax
     for (uint32_t m = 0; m < n && status == SHD_OK; m++)
         source[m] = m == 2 ? COLL_NOBODY : (m + 1) % n;
     for (int k = 0; k < COLL_NKINDS && status == SHD_OK; k++) {
-        if (k == COLL_SEND_RECV)
+        if (!suite_calls(suite, (enum coll_kind)k))
             continue;
         ref->algo = suite_algo(suite, (enum coll_kind)k);
         ref->shape = (struct coll_shape){.nmembers = n, .root = n / 2, .source = source};

@@ -1,5 +1,5 @@
-/* Tests run/walk/walk.h with more devices than cores: devices that compute for long take turns, and no
- * device keeps its turn while it waits for others, inspected or not.
+/* Tests run/walk/walk.h with more devices than cores: devices that compute for long take turns, and
+ * no device keeps its turn while it waits for others, inspected or not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -164,11 +164,11 @@ int main(void)
         nlocal += program_reads_others(&program->ops[i]) && !program_communicates(&program->ops[i]);
         nbetween += program_communicates(&program->ops[i]);
     }
-    ok(nlocal > 0 && nbetween > 0, "a step within devices, and one between them");
+    ok(nlocal > 0 && nbetween > 0, "a step within devices and a step between devices");
     ok(runs(program, false), "turns: none is kept at a step between devices");
-    ok(runs(program, true), "turns: nor, where devices are inspected, at one within them");
+    ok(runs(program, true), "turns: with inspected devices none is kept at a step within a device");
     ok(walks_alone(program, 0) && walks_alone(program, DEVICES - 1),
-       "alone: a device does its own ops, whichever it is");
+       "alone: any device executes its own ops");
     ok(keeps_shards(program), "stopped: a device keeps its shards while another looks at them");
     program_destroy(program);
     graph_destroy(graph);

@@ -111,11 +111,11 @@ for line in open(options_path, encoding="utf-8"):
     found = re.match(r"([a-z_.]+): (.*)", line)
     if found:
         text = found[2]
-        kinds = re.search(r"; for models ([a-z0-9, ]+)", text)
+        kinds = re.search(r"; (not )?for models ([a-z0-9, ]+)", text)
         standard = re.search(r"; default ([^;]*)", text)
         options.append({
             "path": found[1].split("."), "text": text, "required": "; required" in text,
-            "kinds": kinds[1].split(", ") if kinds else list(bases),
+            "kinds": [k for k in bases if not kinds or (k in kinds[2].split(", ")) != bool(kinds[1])],
             "default": yaml.load(standard[1], Loader=Core) if standard else ...})
 in_schema = {(k,) for k in schema["properties"]} - {("version",), ("strategies",), ("sweep",), ("prefill",)}
 for section in {o["path"][0] for o in options if len(o["path"]) == 2}:

@@ -78,6 +78,25 @@ int main(void)
     ok(!strcmp(text_get(&text), "  - [head/out, [[dp, ep], cp, tp]]\n"
                                 "  - [out$, [[dp, ep], [cp, tp], null]]\n"),
        "values between layers");
+    text_clear(&text);
+    tensor_inside_print(&text, &values,
+                        &(struct scenario_model){.kind = SCENARIO_T5, .moe = {.experts = 0}}, true,
+                        RULES_BLOCK);
+    ok(!strcmp(text_get(&text), "  - [(attn|cross)/(q|kv), [[dp, ep], cp, tp, null]]\n"
+                                "  - [mlp/hidden, [[dp, ep], cp, tp]]\n"),
+       "values inside an encoder and a decoder");
+    text_clear(&text);
+    tensor_inside_print(&text, &values,
+                        &(struct scenario_model){.kind = SCENARIO_DEEPSEEK,
+                                                 .moe = {.experts = 8, .every = 1, .shared = 1}},
+                        false, RULES_FLOW);
+    ok(!strcmp(text_get(&text), "[shared/hidden, [[dp, ep], cp, tp]], "),
+       "values inside layers of experts, without those of attention");
+    text_clear(&text);
+    tensor_exchange_print(&text, &values, "[tp, cp]", false, RULES_FLOW);
+    ok(!strcmp(text_get(&text), "[attn/(projected|attended), [[dp, ep], cp, tp, null]], "
+                                "[attn/q, [[dp, ep], null, [tp, cp], null]], "),
+       "tokens exchanged for heads, of which keys have too few");
     text_fini(&text);
     return done();
 }

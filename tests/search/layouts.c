@@ -7,11 +7,13 @@
 
 #include "search/layout_bounds.h"
 #include "search/families.h"
+#include "search/own_layout.h"
 #include "search/search.h"
 #include "search/tensors.h"
 #include "search/undivided.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,13 @@ static const char small[] =
     "        dtype: bfloat16}\n"
     "batch: {size: 4, seq: 64}\nstep: [forward, backward, update]\n"
     "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
+
+static const char moe[] =
+    "version: 1\nname: moe\nhardware: h100-sxm\nmesh: {dp: 8}\n"
+    "model: {kind: mixtral, d_model: 64, d_ff: 128, layers: 2, heads: 4, kv_heads: 4,\n"
+    "        vocab: 512, dtype: bfloat16}\nmoe: {experts: 4}\nbatch: {size: 8, seq: 64}\n"
+    "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
+    "params: [['.*', []]]\naxes: {batch: dp}\n";
 
 /* A scenario, and the subject of the search that is given of it. */
 struct asked {
@@ -94,12 +103,6 @@ static void lists(const struct space *space, const char *const *want, size_t nwa
  * `shards` also asks for ZeRO over the replicas that hold different experts. */
 static void test_experts(void)
 {
-    static const char moe[] =
-        "version: 1\nname: moe\nhardware: h100-sxm\nmesh: {dp: 8}\n"
-        "model: {kind: mixtral, d_model: 64, d_ff: 128, layers: 2, heads: 4, kv_heads: 4,\n"
-        "        vocab: 512, dtype: bfloat16}\nmoe: {experts: 4}\nbatch: {size: 8, seq: 64}\n"
-        "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
-        "params: [['.*', []]]\naxes: {batch: dp}\n";
     static const char *const ranges[] = {"tp=1",           "pp=1",   "cp=1",         "ep=4",
                                          "recompute=none", "zero=2", "microbatch=1", "shards=1..8"};
     static const char *const want[] = {"t1 p1 d8 e4 v1 mb1 z2 recompute-none pp-dp-cp-tp",
@@ -133,8 +136,27 @@ static void test_experts(void)
     }
     ok(good, "experts: over both axes, the inner and the outer");
     ok(bytes[0] < bytes[1] && bytes[0] < bytes[2],
-       "experts: a device has least where ZeRO cuts over both");
+       "experts: a device has least if ZeRO shards over both");
     free(layouts);
+    forget(&asked);
+}
+
+/* Expert parallelism takes the axes of tokens that it is folded over whole, and then replicas; over
+ * tp only where tokens are sharded over tp, too. */
+static void test_folds(void)
+{
+    static const char *const ranges[] = {
+        "tp=2",           "pp=1",   "cp=2",         "ep=4",
+        "recompute=none", "zero=0", "microbatch=1", "order=pp-dp-cp-tp"};
+    static const char *const want[] = {
+        "t2 p1 c2 d2 e4 v1 mb1 z0 fold-cp recompute-none pp-dp-cp-tp",
+        "t2 p1 c2 d2 e4 v1 mb1 z0 sp fold-cp recompute-none pp-dp-cp-tp",
+        "t2 p1 c2 d2 e4 v1 mb1 z0 sp fold-cp-tp recompute-none pp-dp-cp-tp"};
+    struct asked asked;
+
+    ask(&asked, moe, 8, ranges, COUNT(ranges));
+    lists(&asked.subject.space, want, COUNT(want),
+          "experts folded over context and tensor parallelism");
     forget(&asked);
 }
 
@@ -206,7 +228,7 @@ static void test_list(void)
         {"rare values", 2, rare, rarely, COUNT(rare), COUNT(rarely)},
         {"two axes", 4, orders, two, COUNT(orders), COUNT(two)},
         {"parts of ZeRO", 4, shards, parts, COUNT(shards), COUNT(parts)},
-        {"a cut sequence", 4, stages, cut, COUNT(stages), COUNT(cut)},
+        {"a sharded sequence", 4, stages, cut, COUNT(stages), COUNT(cut)},
         {"three devices", 3, ranges, NULL, COUNT(ranges), 0},
     };
 
@@ -228,12 +250,13 @@ static void test_words(void)
     } cases[] = {
         {{{[SPACE_TP] = 2, 4, 1, 1, 1, 2, INTERLEAVED, 0, 1, SPACE_NONE, 1, 0, 1, 0}},
          "tensor parallelism over 2 with sequence parallelism, a pipeline of 4 ranks with 2 stages "
-         "each, 1 data-parallel replica, microbatches of 1 sequence a replica; nothing is "
-         "recomputed",
+         "each, 1 data-parallel replica, microbatches of 1 sequence a replica; no "
+         "recomputation",
          "t2 p4 z0"},
         {{{[SPACE_TP] = 1, 1, 2, 8, 4, 1, ONE_F_ONE_B, 0, 2, SPACE_FULL, 0, 3, 4, 0}},
-         "context parallelism over 2, experts over 4 replicas, 8 data-parallel replicas with ZeRO "
-         "stage 3 over 4 of them, microbatches of 2 sequences a replica; recomputation: full",
+         "context parallelism over 2, expert parallelism over 4 replicas, 8 data-parallel replicas "
+         "with ZeRO stage 3 over 4 of them, microbatches of 2 sequences a replica; recomputation: "
+         "full",
          "c2 d8 e4 z3/4"},
         {{{[SPACE_TP] = 2, 1, 1, 2, 1, 1, ONE_F_ONE_B, 0, 1, SPACE_SELECTIVE, 0, 1, 2, 0}},
          "tensor parallelism over 2, 2 data-parallel replicas with ZeRO stage 1 over all 2, "
@@ -265,12 +288,15 @@ static void test_undivided(void)
         int64_t devices;
         const char *range, *want;
     } cases[] = {
-        {4, "tp=3", "model.heads is 4, no multiple of tp 3; nearest that divide it: 2 and 4"},
-        {8, "tp=8", "model.heads is 4, no multiple of tp 8; nearest that divide it: 4"},
-        {3, "dp=3..4", "batch.size is 4, no multiple of dp 3; nearest --devices with layouts: 4"},
+        {4, "tp=3", "model.heads is 4, not a multiple of tp 3; nearest that divide it: 2 and 4"},
+        {8, "tp=8", "model.heads is 4, not a multiple of tp 8; nearest that divide it: 4"},
+        {3, "dp=3..4",
+         "batch.size is 4, not a multiple of dp 3; nearest --devices with layouts: 4"},
         {3, "dp=3",
-         "batch.size is 4, no multiple of dp 3; nearest --devices with layouts: none within 1024"},
-        {64, "cp=1", "batch.size is 4, no multiple of dp 64; nearest --devices with layouts: 32"},
+         "batch.size is 4, not a multiple of dp 3; nearest --devices with layouts: none within "
+         "1024"},
+        {64, "cp=1",
+         "batch.size is 4, not a multiple of dp 64; nearest --devices with layouts: 32"},
         {7, "tp=1..4", "nearest --devices with layouts: 4 and 8"},
     };
 
@@ -316,6 +342,39 @@ static void make_all(struct all *a, const char *text, int64_t devices, const cha
         !(a->plans = calloc(a->n, sizeof *a->plans)))
         exit(99);
     plan_all(a);
+}
+
+/* Whether each layout is found again in the scenario that it becomes. */
+static bool own_agree(const struct all *a)
+{
+    const struct space *space = &a->asked.subject.space;
+
+    for (size_t i = 0; i < a->n; i++) {
+        struct layout want = a->layouts[i], found;
+        struct shd_error err;
+        struct variant v;
+        bool same;
+
+        if (a->plans[i].state == VARIANT_REFUSED)
+            continue;
+        if (want.value[SPACE_RECOMPUTE] == SPACE_MLP || want.value[SPACE_RECOMPUTE] == SPACE_BY_OP)
+            want.value[SPACE_RECOMPUTE] = SPACE_NONE; /* not the word of a scenario's option */
+        if (attempt_init(&v, &a->asked.subject, &a->layouts[i], ATTEMPT_WHOLE, 0, &err) != SHD_OK)
+            exit(99);
+        same = own_layout_find(&found, space, &v.trial) && !memcmp(&found, &want, sizeof found);
+        variant_fini(&v);
+        if (!same) {
+            struct text name = TEXT_INIT;
+
+            space_print(&name, &a->layouts[i]);
+            text_add(&name, " is read as ");
+            space_print(&name, &found);
+            diag("%s", text_get(&name));
+            text_fini(&name);
+            return false;
+        }
+    }
+    return true;
 }
 
 static void free_all(struct all *a)
@@ -435,8 +494,16 @@ static bool bounds_hold(const struct search *s, const struct all *a)
         if (a->plans[i].state == VARIANT_REFUSED)
             continue;
         if (is_above(s, i, f) || (item->out && counts(&a->plans[i], s->within_s)) ||
-            (item->nmembers == 0 && memcmp(&item->layout, &a->layouts[i], sizeof item->layout)))
+            (item->nmembers == 0 && memcmp(&item->layout, &a->layouts[i], sizeof item->layout))) {
+            struct text name = TEXT_INIT;
+
+            space_print(&name, &a->layouts[i]);
+            diag("%s: at least %.9g s and %.9g bytes%s, planned %.9g and %.9g", text_get(&name),
+                 item->bound_s, (double)item->bound_bytes, item->out ? ", out" : "", f->step_s,
+                 f->memory_bytes);
+            text_fini(&name);
             return false;
+        }
     }
     return true;
 }
@@ -465,7 +532,7 @@ static bool adds_up(const struct search *s, const struct all *a)
     }
     return s->nlayouts == a->n && nout + nleft + s->nplans == a->n && nleft == nqueued &&
            s->ntoo_big + s->ntoo_slow + s->refusals.n == nout + nlost &&
-           s->nlevels[SEARCH_ROUGH] == a->n;
+           s->nlevels[SEARCH_ROUGH] <= a->n;
 }
 
 /* No unplanned layout is better than the proven bound; once the search is over, no unplanned
@@ -532,11 +599,37 @@ static void test_short(const struct all *a)
             least = fmin(least, a->plans[i].figures.step_s);
     ok(s.nplans == 3 && s.over && s.nqueue > 0 && s.proven <= least && s.proven > 0 &&
            bounds_hold(&s, a) && adds_up(&s, a),
-       "three plans: what is left is not below what is proven");
+       "three plans: remaining bounds are not below the proven bound");
     search_fini(&s);
     run(&s, a, &none);
     ok(s.nplans == 0 && s.nbest == 0 && !s.over && s.proven == 0,
        "stopped at once: nothing is proven");
+    search_fini(&s);
+}
+
+static void stop_at_best(void *arg, const struct search_progress *progress)
+{
+    int *stop = arg;
+
+    *stop = progress->best_s > 0;
+}
+
+/* A search that is stopped as soon as it tells of a layout has that one, though nothing is proven.
+ */
+static void test_at_once(const struct all *a)
+{
+    int stop = 0;
+    const struct search_opts opts = {.ntop = 5,
+                                     .nthreads = 1,
+                                     .probes = true,
+                                     .stop = &stop,
+                                     .progress = stop_at_best,
+                                     .arg = &stop};
+    struct search s;
+
+    run(&s, a, &opts);
+    ok(stop && s.nbest == 1 && !s.over && s.proven == 0 && bounds_hold(&s, a) && adds_up(&s, a),
+       "a good layout at once: %zu plans of %zu", s.nplans, a->n);
     search_fini(&s);
 }
 
@@ -591,7 +684,7 @@ static void test_parts(const struct all *a)
             diag("%s %d", space_choice_name(parts[i].choice), (int)parts[i].value);
         good &= fine;
     }
-    ok(good, "parts: the best of each is planned, or what may be better is told");
+    ok(good, "parts: the best of each is planned, or the possible gain is reported");
     search_fini(&s);
 }
 
@@ -684,7 +777,7 @@ static void suppose_less(struct all *a)
         most = fmax(most, a->plans[i].figures.memory_bytes);
     }
     subject_suppose(&a->asked.subject, 1,
-                    (least + most) / 2 / a->asked.subject.cluster->memory_bytes);
+                    (least + most) / 2 / a->asked.subject.cluster.memory_bytes);
     plan_all(a);
 }
 
@@ -703,8 +796,10 @@ static void test_all(void)
 
     make_all(&a, small, 4, ranges, COUNT(ranges));
     diag("%zu layouts", a.n);
+    ok(own_agree(&a), "each layout is found in its own scenario");
     test_best(&a, 3);
     test_short(&a);
+    test_at_once(&a);
     test_parts(&a);
     test_families(&a,
                   "ZeRO 1 fits, ZeRO 2 fits, FSDP fits, tensor fits, pipeline fits, context none");
@@ -786,6 +881,18 @@ static const struct near {
       "ep=2..4"},
      8,
      0.5},
+    {"folded experts",
+     "version: 1\nname: folded\nhardware: h100-sxm\nmesh: {dp: 8}\n"
+     "model: {kind: mixtral, d_model: 256, d_ff: 512, layers: 4, heads: 8, kv_heads: 4,\n"
+     "        vocab: 512, dtype: bfloat16}\nmoe: {experts: 8, top_k: 2}\n"
+     "batch: {size: 16, seq: 256}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\ntypes: {parameters: float32}\nparams: [['.*', []]]\n"
+     "axes: {batch: dp}\n",
+     8,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=1..3", "microbatch=1", "tp=1..2", "pp=1..2",
+      "cp=2", "sp=yes", "!fold=none"},
+     9,
+     0.3},
 };
 
 static void test_near(const struct near *near)
@@ -813,11 +920,116 @@ static void test_near(const struct near *near)
     free_all(&a);
 }
 
+/* ---- random spaces ---- */
+
+static uint32_t random_state;
+
+static int draw(int n)
+{
+    random_state = random_state * 1664525 + 1013904223;
+    return (int)((random_state >> 8) % (unsigned)n);
+}
+
+#define PICK(array) ((array)[draw((int)COUNT(array))])
+
+/* Layouts of a random space at most: each is planned. */
+#define RANDOM_LAYOUTS_MOST 150
+
+/* A random model on a random cluster, and ranges that leave few layouts. */
+static void draw_space(char *text, size_t size, const char *ranges[8])
+{
+    static const char *const clusters[] = {"h100-sxm", "a100-80g-selene", "b200", "tpu-v5p"};
+    static const char *const models[] = {"llama3", "mixtral", "mixtral", "mixtral"};
+    static const char *const tps[] = {"tp=1", "tp=1..2", "tp=2", "tp=4"};
+    static const char *const cps[] = {"cp=1..2", "cp=2", "cp=1..4", "cp=1"};
+    static const char *const pps[] = {"pp=1", "pp=1", "pp=1..2", "pp=2"};
+    static const char *const zeros[] = {"zero=0..3", "zero=1", "zero=3", "zero=1..2"};
+    static const char *const recomputes[] = {"recompute=none", "recompute=full",
+                                             "recompute=none..selective"};
+    static const char *const folds[] = {"!ep=1", "!fold=none", "fold=cp-tp", "ep=1..2"};
+    static const char *const orders[] = {"order=pp-dp-cp-tp", "order=pp-dp-cp-tp",
+                                         "order=cp-pp-dp-tp", "order=tp-dp-pp-cp"};
+    const char *kind = PICK(models);
+    char experts[64] = "";
+
+    if (*kind == 'm')
+        snprintf(experts, sizeof experts, "moe: {experts: %d, top_k: %d}\n", 4 << draw(3),
+                 1 + draw(3));
+    snprintf(text, size,
+             "version: 1\nname: random\nhardware: %s\nmesh: {dp: 1}\n"
+             "model: {kind: %s, d_model: %d, d_ff: %d, layers: %d, heads: 8, kv_heads: 4,\n"
+             "        vocab: 512, dtype: bfloat16}\n%sbatch: {size: %d, seq: %d}\n"
+             "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
+             "params: [['.*', []]]\naxes: {batch: dp}\n",
+             PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), experts,
+             8 << draw(2), 64 << draw(5));
+    ranges[0] = PICK(tps);
+    ranges[1] = PICK(cps);
+    ranges[2] = PICK(pps);
+    ranges[3] = PICK(zeros);
+    ranges[4] = PICK(recomputes);
+    ranges[5] = PICK(orders);
+    ranges[6] = "microbatch=1..2";
+    ranges[7] = *experts ? PICK(folds) : "!virtual=9";
+}
+
+/* Whether a search finds the best of all plans of a space, below no bound; an empty or large space
+ * is left out. */
+static bool random_space_holds(uint32_t seed, bool *tried)
+{
+    const struct search_opts opts = {.ntop = 3, .nthreads = 1, .probes = seed % 2};
+    const char *ranges[8];
+    char text[1024];
+    struct all a = {.n = 0};
+    struct search s;
+    bool good = true;
+
+    random_state = seed * 2654435761u + 1;
+    draw_space(text, sizeof text, ranges);
+    ask(&a.asked, text, 4 << draw(3), ranges, COUNT(ranges));
+    if (space_list(&a.layouts, &a.n, &a.asked.subject.space, NULL) != SHD_OK ||
+        !(a.plans = calloc(a.n + 1, sizeof *a.plans)))
+        exit(99);
+    *tried = a.n > 1 && a.n <= RANDOM_LAYOUTS_MOST;
+    if (*tried) {
+        plan_all(&a);
+        run(&s, &a, &opts);
+        good = best_agree(&s, &a, opts.ntop) && bounds_hold(&s, &a) && adds_up(&s, &a) &&
+               own_agree(&a);
+        search_fini(&s);
+    }
+    if (!good)
+        diag("seed %u, %zu layouts:\n%s%s %s %s %s %s %s %s %s", seed, a.n, text, ranges[0],
+             ranges[1], ranges[2], ranges[3], ranges[4], ranges[5], ranges[6], ranges[7]);
+    free_all(&a);
+    return good;
+}
+
+/* SHD_RANDOM_SPACES spaces, from the seed SHD_RANDOM_SEED on: by default a few that the commit
+ * selects. */
+static void test_random_spaces(void)
+{
+    const char *count = getenv("SHD_RANDOM_SPACES"), *first = getenv("SHD_RANDOM_SEED");
+    unsigned n = count ? (unsigned)strtoul(count, NULL, 10) : 4, nbad = 0;
+    uint32_t seed = first ? (uint32_t)strtoul(first, NULL, 10) : 1;
+
+    for (unsigned k = 0; k < n; seed++) {
+        bool tried;
+
+        if (!sampled(count ? 1 : 50, seed))
+            continue;
+        nbad += !random_space_holds(seed, &tried);
+        k += tried;
+    }
+    ok(nbad == 0, "of %u random spaces %u have their best not found, or a bound above a plan", n,
+       nbad);
+}
+
 #define GIVEN(mesh, more)                                                                 \
-    "version: 1\nname: given\nhardware: h100-sxm\nmesh: " mesh                           \
+    "version: 1\nname: given\nhardware: h100-sxm\nmesh: " mesh                            \
     "\nmodel: {kind: llama3, d_model: 256, d_ff: 512, layers: 2, heads: 4, vocab: 512,\n" \
-    "        dtype: bfloat16}\nbatch: {size: 8, seq: 64, microbatches: 2}\n"             \
-    "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"                      \
+    "        dtype: bfloat16}\nbatch: {size: 8, seq: 64, microbatches: 2}\n"              \
+    "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"                       \
     "params: [['.*', []]]\naxes: {batch: dp}\n" more
 
 /* The layout that a scenario itself gives has no influence on the layouts that are searched. */
@@ -867,7 +1079,7 @@ static void test_tensors(void)
         exit(99);
     ok(t.nkinds == 2 && t.kinds[0].nspecs == 3 && t.kinds[1].nspecs == 3 && t.nways == 2 * 3 * 3,
        "tensors: %llu ways", (unsigned long long)t.nways);
-    ok(t.nplanned == t.nways && t.nfit + t.ntoo_big + t.nrefused == t.nplanned && t.found &&
+    ok(t.nplanned == t.nways && t.nfit + t.ntoo_big + t.refusals.n == t.nplanned && t.found &&
            t.best.number < t.nways,
        "tensors: every way is planned");
     for (uint32_t k = 0; k < t.ntextbook; k++)
@@ -883,11 +1095,13 @@ int main(void)
     plan(0);
     test_list();
     test_experts();
+    test_folds();
     test_words();
     test_undivided();
     test_all();
     for (size_t i = 0; i < COUNT(nears); i++)
         test_near(&nears[i]);
+    test_random_spaces();
     test_given();
     test_tensors();
     return done();

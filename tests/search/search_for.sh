@@ -45,7 +45,36 @@ shardsim search "$tmp/small.yaml" -q --json --for torchtitan $few --range zero=1
 is 1 "torchtitan has no ZeRO 1"
 # shellcheck disable=SC2086
 COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
-says out '^best  *none: torchtitan can say none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
+says out '^best  *none: torchtitan can express none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
+
+# What no layout changes is told before any is searched, with the option and who may say it.
+shardsim search "$tmp/small.yaml" -q --for megatron -s fused.loss_chunks=4
+is 2 "a loss that Megatron-LM lacks"
+says err 'megatron can express no layout .*expected fused.loss_chunks 1; or search --for deepspeed, jax or pytorch$' \
+    "names the option and the systems that may"
+shardsim search "$tmp/small.yaml" -q --for vllm
+is 2 "training for a server"
+says err 'vllm is for serving .*; change .step.' "names the step"
+# What layouts' scenarios say is read before bounds: without pieces and plans.
+COLUMNS=200 shardsim search "$tmp/small.yaml" -q --for deepspeed -s 'products={recipe: rowwise, amax: local}'
+is 1 "types that DeepSpeed lacks"
+says out '^best  *none: deepspeed can express none of [0-9]* layouts: DeepSpeed does not support .*expected products.recipe none' "says so"
+says out '^  pieces  *0 in' "bounds nothing"
+says out '^  refused  *[0-9]*: DeepSpeed does not support' "counts the reason"
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q --json --for torchtitan $few --range recompute=none..selective --range tp=2 --range pp=1
+is 0 "some recomputation that torchtitan lacks"
+python3 - "$tmp/out" <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["inexpressible"] == r["layouts"] > 0, (r["inexpressible"], r["layouts"])
+assert all(p["layout"]["recompute"] == "none" for p in r["planned"])
+n = [x["layouts"] for x in r["refusals"]]
+assert n == sorted(n, reverse=True) and sum(n) == r["refused"], n
+assert any(x["layouts"] >= r["inexpressible"] and "attention alone" in x["because"] for x in r["refusals"])
+PY
+ok $? "is left out before bounds, and told, the commonest reason first"
+
 shardsim search "$tmp/small.yaml" -q --for torch
 is 2 "a system without exports"
 says err "no target 'torch'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm" "which there are"

@@ -106,7 +106,7 @@ damaged "a file without a line" '1: this is not the journal'
 tr '\n' '\0' <"$tmp/whole" >"$tmp/bad"
 damaged "bytes that are no text" '1: this is not the journal'
 python3 "$tmp/retime.py" "$tmp/whole" 2 1.5 >"$tmp/bad"
-damaged "another program" '2: this layout is planned otherwise now'
+damaged "another program" '2: this layout is planned differently now'
 
 # shellcheck disable=SC2086
 {
@@ -171,7 +171,7 @@ another() {
     another "another batch" 'scenario' -s batch.size=64
     sed '1s/by [^,]*,/by 0.1,/' "$tmp/head.was" >"$tmp/head"
     another "another program" 'version of the program'
-    sed '1s/ 4, by [^,]*,/ 2,/' "$tmp/head.was" >"$tmp/head"
+    sed '1s| [0-9]*, by [^,]*,| 2,|' "$tmp/head.was" >"$tmp/head"
     another "a journal of before" 'format'
 
     # Of three searches at once with one journal, each ends with the answer or reports another
@@ -188,7 +188,7 @@ another() {
     told=0
     for i in 1 2 3; do
         [ "$(cat "$tmp/status$i")" -ne 0 ] || ! cmp -s "$tmp/out$i" "$tmp/few" || answers=$((answers + 1))
-        [ "$(cat "$tmp/status$i")" -ne 3 ] || ! grep -q 'head: another search is at it' "$tmp/err$i" ||
+        [ "$(cat "$tmp/status$i")" -ne 3 ] || ! grep -q 'head: another search is using it' "$tmp/err$i" ||
             told=$((told + 1))
     done
     [ $answers -ge 1 ] && [ $((answers + told)) -eq 3 ]
@@ -204,7 +204,7 @@ sys.exit(subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=open(sys
         "$tmp/head" "$shardsim" $few --journal "$tmp/head"
     [ $? -eq 3 ]
     ok $? "a journal that another search is at: status 3"
-    grep -q 'head: another search is at it; wait until that has ended, or name another journal' "$tmp/head.err"
+    grep -q 'head: another search is using it; wait for its end, or name another journal' "$tmp/head.err"
     ok $? "... and told"
 }
 done_testing

@@ -128,10 +128,10 @@ says out '^  best ' "an answer for people"
 says out '^  data x tensor ' "beside the textbook's ways"
 says out 'layers/\*/mlp/up/kernel  *\[' "tensor by tensor"
 shardsim search "$tmp/mlp.yaml" --tensors=/up/
-says out 'mlp/down/kernel  *\[\[dp\], \[tp\]\]  *as the scenario has it' "others are kept"
+says out 'mlp/down/kernel  *\[\[dp\], \[tp\]\]  *the scenario.s own' "others are kept"
 shardsim search "$tmp/mlp.yaml" --tensors --memory 1000B
 is 1 "nothing fits"
-says out '^no way fits' "which is told"
+says out '^no choice fits' "which is told"
 
 shardsim search "$tmp/mlp.yaml" --tensors -s hardware=null
 is 2 "no cluster"
@@ -144,7 +144,7 @@ is 2 "no pattern"
 shardsim search "$tmp/mlp.yaml" --tensors -s 'model={kind: block, heads: 4}' \
     -s 'params=[[.*, []]]' -s 'constraints=[]'
 is 2 "too many ways"
-says err 'ways to place these tensors; expected at most' "which is told"
+says err 'ways to shard these tensors; expected at most' "which is told"
 shardsim search "$tmp/mlp.yaml" --tensors --range tp=2
 is 2 "an option of layouts"
 shardsim search "$tmp/mlp.yaml" --memory 1MiB

@@ -76,9 +76,9 @@ v3='vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -ep'
 sees "redundant experts of a part of an option" '^moe: {redundant: 32}' \
     vllm "$v3 --enable-eplb --eplb-config.num_redundant_experts 32 --eplb-config.window_size 100"
 sees "and of older releases" '^moe: {redundant: 8}' vllm "$v3 --enable-eplb --num-redundant-experts 8"
-sees "a balancer alone is told" '^# Otherwise than there, --enable-eplb: experts are planned' vllm "$v3 --enable-eplb"
+sees "a balancer alone is told" '^# Planned differently, --enable-eplb: experts are placed' vllm "$v3 --enable-eplb"
 is 1 "a balancer alone is told: status"
-sees "copies without a balancer are told" '^# Copies are of the experts with the most tokens here' \
+sees "copies without a balancer are told" '^# The plan copies the experts with the most tokens' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --ep 8 --ep-num-redundant-experts 8"
 sees "fewer key heads than devices: on several" 'mesh: {tp: 8, rep: 2}' \
     vllm 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 16'
@@ -120,7 +120,7 @@ baidu/ERNIE-4.5-300B-A47B-PT ernie4.5-300b-a47b
 tencent/Hunyuan-A13B-Instruct hunyuan-a13b
 zai-org/GLM-4.7-FP8 glm4.5
 MODELS
-sees "the longest sequences of a later version" ' 202752 tokens of a sequence' vllm 'vllm serve zai-org/GLM-4.6 -tp 8'
+sees "the longest sequences of a later version" ' 202752 tokens per sequence' vllm 'vllm serve zai-org/GLM-4.6 -tp 8'
 # typed WHAT PRODUCTS SYSTEM COMMAND: weights are planned in the types that they are published in, or
 # are asked for
 typed() {
@@ -148,13 +148,13 @@ ok $? "a copy in 16 bits: its weights are"
 sees "products of 4 bits" '^products: {recipe: nvfp4, amax: static, except: \[^head$, router$\]}' \
     vllm 'vllm serve nvidia/DeepSeek-R1-0528-NVFP4 -tp 8'
 is 0 "products of 4 bits: status"
-says out '# Weights and activations are in 4 bits, as products says' "products of 4 bits: in words"
+says out '# Weights and activations are in 4 bits (products)' "products of 4 bits: in words"
 sees "weights of 4 bits alone" '^products: {weights: mxfp4, block: 16, except: \[^head$, router$\]}' \
     vllm 'vllm serve RedHatAI/Llama-3.1-8B-Instruct-NVFP4A16'
-sees "types that are not known are told" '^# Otherwise than there, weights' vllm 'vllm serve Qwen/Qwen3-8B -q gguf'
+sees "types that are not known are told" '^# Planned differently, weights' vllm 'vllm serve Qwen/Qwen3-8B -q gguf'
 # What a server takes at most is a limit of the scenario: as the command says, or as the server has it.
 sees "the part of the memory by default" '^limits: {memory: 90%, sequences: 256}' vllm 'vllm serve Qwen/Qwen3-8B'
-says out '^# Not said, taken as in vLLM:.* 40960 tokens of a sequence, the model.s longest, .*, 0.9 of the memory' \
+says out '^# Not given, default of vLLM:.* 40960 tokens per sequence, the model.s maximum, .*, 0.9 of the memory' \
     "the part of the memory and the longest sequence: told"
 says out 'batch: {size: 256, seq: 40959}' "the longest sequence is the model's"
 sees "the longest of a later version" 'seq: 262143}' vllm 'vllm serve Qwen/Qwen3-30B-A3B-Instruct-2507-FP8'
@@ -163,13 +163,13 @@ sees "the part of the memory, sequences" '^limits: {memory: 85%, sequences: 7}' 
 sees "tokens by blocks" '^limits: {memory: 90%, sequences: 256, tokens: 64000}' \
     vllm 'vllm serve Qwen/Qwen3-8B --num-gpu-blocks-override 2000 --block-size 32 --max-model-len 8000'
 says out 'batch: {size: 8, seq: 7999}' "tokens by blocks: as many sequences as they are for"
-sees "a limit in bytes of caches is told" '^# Otherwise than there, --kv-cache-memory-bytes' \
+sees "a limit in bytes of caches is told" '^# Planned differently, --kv-cache-memory-bytes' \
     vllm 'vllm serve Qwen/Qwen3-8B --kv-cache-memory-bytes 8G'
 sees "the part of SGLang, tokens" '^limits: {memory: 75%, tokens: 100000}' \
     sglang "$serve Qwen/Qwen3-8B --mem-fraction-static 0.75 --max-total-tokens 100000 --context-length 8000"
 says out 'batch: {size: 12, seq: 7999}' "the part of SGLang, tokens: sequences"
 sees "the part that SGLang takes on eight devices" '^limits: {memory: 81%}' sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8"
-says out '^# It takes as many sequences as have room: 256 of each part' "SGLang has no number of sequences: told"
+says out '^# The server fills its KV cache with sequences: 256 per data-parallel rank' "SGLang has no number of sequences: told"
 # Plans and searches keep to it.
 printf 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 8 --max-model-len 8193 --max-num-seqs 16\n' >command.sh
 "$shardsim" import --from vllm command.sh --force -o limits.yaml
@@ -182,7 +182,7 @@ shardsim plan -q limits.yaml -s hardware=h100-sxm
 says out '^  sequences   16 of 8193 tokens' "no more than the server takes"
 shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.tokens=100000
 is 2 "more than there are tokens for: status"
-says err 'error: 16 sequences of 8193 tokens, and limits.tokens is 100000; expected at most 12' "more than there are tokens for"
+says err 'error: 16 sequences of 8193 tokens exceed limits.tokens 100000; expected at most 12' "more than there are tokens for"
 shardsim plan -q limits.yaml -s hardware=h100-sxm -s limits.tokens=100000 -s batch.size=4
 says out '^  sequences   12 of 8193 tokens' "no more than there are tokens for"
 shardsim search limits.yaml --serve -q -s hardware=h100-sxm
@@ -205,10 +205,10 @@ one "replicas by their first rank" vllm 'mesh: {dp: 2, tp: 8}' "$node -dp 2 -ep 
     "$node --headless -dp 2 --data-parallel-start-rank=1 -ep --data-parallel-size-local 1 --data-parallel-address 10.0.0.1"
 one "nodes of SGLang" sglang 'mesh: {tp: 16}' "$serve deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --dist-init-addr 10.0.0.1:5000 --node-rank 0" \
     "docker run --gpus all lmsysorg/sglang $serve deepseek-ai/DeepSeek-V3 --tp 16 --nnodes 2 --dist_init_addr 10.0.0.1:5000 --node_rank 1 --host 0.0.0.0"
-sees "speculation is told" '^# Otherwise than there, --speculative-config.method' \
+sees "speculation is told" '^# Planned differently, --speculative-config.method' \
     vllm "vllm serve Qwen/Qwen3-8B --speculative-config.method eagle"
 is 1 "speculation is told: status"
-other='^# Otherwise than there, --kv-cache-dtype'
+other='^# Planned differently, --kv-cache-dtype'
 for type in float16 bfloat16; do
     sees "a cache of $type beside a model in float32 is told" "$other" \
         vllm "vllm serve Qwen/Qwen3-8B --dtype float32 --kv-cache-dtype $type"
@@ -230,7 +230,7 @@ sees "a cache of 4 bits has the blocks of that system" '^decode: {cache: mxfp4, 
     sglang "$serve Qwen/Qwen3-8B --kv-cache-dtype fp4_e2m1"
 sees "a length with a unit" 'seq: 2699}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 2.7k'
 sees "a length that binary fractions do not have" 'seq: 32299}' vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 32.3k'
-sees "an unknown option is told first" '^# Left out, as it is not known here.*--quite-new' \
+sees "an unknown option is told first" '^# Ignored, because unknown.*--quite-new' \
     sglang "$serve Qwen/Qwen3-8B --quite-new 3"
 is 1 "an unknown option: status"
 sees "a load of one's own" 'batch: {size: 8, seq: 1000}' \
@@ -243,59 +243,59 @@ refuses() {
     is 2 "$1: refused"
     says err "$2" "$1: why"
 }
-refuses "a pipeline" '^command.sh:[0-9]*:[0-9]*: error: --pipeline-parallel-size 2: stages' \
+refuses "a pipeline" '^command.sh:[0-9]*:[0-9]*: error: --pipeline-parallel-size 2: pipeline parallelism' \
     vllm 'vllm serve Qwen/Qwen3-8B -pp 2'
-refuses "a model of no known sizes" "^command.sh:1:12: error: 'acme/New-7B' is the name of no model" \
+refuses "a model of no known sizes" "^command.sh:1:12: error: unknown model 'acme/New-7B'" \
     vllm 'vllm serve acme/New-7B'
 while IFS='|' read -r name why; do
     refuses "$name" ":1:12: error: .* is not modelled: $why" vllm "vllm serve $name -tp 8"
     shardsim init --serve --model "$name" -o "$tmp/none.yaml"
     says err "is not modelled: $why" "$name: init, too"
 done <<'MODELS'
-Qwen/Qwen3-Next-80B-A3B-Instruct-FP8|it mixes attention with linear attention
-deepseek-ai/DeepSeek-V3.2-Exp|its attention chooses keys by an index
-nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8|it mixes attention with layers of recurrences
+Qwen/Qwen3-Next-80B-A3B-Instruct-FP8|a hybrid of softmax and linear attention
+deepseek-ai/DeepSeek-V3.2-Exp|sparse attention with an indexer
+nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8|a hybrid of attention with recurrent
 MODELS
-refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' stands for a value" \
+refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' is a placeholder" \
     vllm 'vllm serve <MODEL> -tp 2'
-refuses "a placeholder of a size" "'<n>' stands for a value" vllm 'vllm serve Qwen/Qwen3-8B --port <p> -tp <n>'
-refuses "a length that is not whole" "^command.sh:.*are '2.7'; expected a whole number" \
+refuses "a placeholder of a size" "'<n>' is a placeholder" vllm 'vllm serve Qwen/Qwen3-8B --port <p> -tp <n>'
+refuses "a length that is not whole" "^command.sh:.*is '2.7'; expected a whole number" \
     vllm 'vllm serve Qwen/Qwen3-8B --max-model-len 2.7'
-refuses "heads that do not divide" '32 heads and 8 key heads do not divide over 3' vllm 'vllm serve Qwen/Qwen3-8B -tp 3'
-refuses "a cache cut over devices with other key heads" 'a cache in 2 parts: 1 devices have the same' \
+refuses "heads that do not divide" '32 heads and 8 KV heads do not divide over 3' vllm 'vllm serve Qwen/Qwen3-8B -tp 3'
+refuses "a cache cut over devices with other key heads" 'a KV cache in 2 shards: only 1 devices have the same' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 8 -dcp 2'
-refuses "a cache of compressed keys in more parts than devices" 'a cache in 8 parts: 4 devices have the same' \
+refuses "a cache of compressed keys in more parts than devices" 'a KV cache in 8 shards: only 4 devices have the same' \
     vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 4 -dcp 8'
-refuses "the same of SGLang" 'a cache in 8 parts: 4 devices have the same' \
+refuses "the same of SGLang" 'a KV cache in 8 shards: only 4 devices have the same' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp-size 4 --dcp-size 8"
-refuses "a cache of compressed keys in parts that do not divide" 'a cache in 3 parts: 4 devices have the same' \
+refuses "a cache of compressed keys in parts that do not divide" 'a KV cache in 3 shards: only 4 devices have the same' \
     vllm 'vllm serve deepseek-ai/DeepSeek-V3 -tp 4 -dcp 3'
-refuses "parts that do not divide" 'attention apart for 3 parts' \
+refuses "parts that do not divide" 'data-parallel attention 3' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --dp 3 --enable-dp-attention"
-refuses "experts across the parts of the batch" 'experts on 4 devices lie across' \
+refuses "experts across the parts of the batch" 'expert parallelism over 4 devices crosses' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 48 --attn-dp-size 6 --ep 4"
 refuses "redundant experts that do not divide" '256 experts and 3 redundant ones do not divide over 8 devices' \
     vllm "$v3 --enable-eplb --eplb-config '{\"num_redundant_experts\": 3}'"
-refuses "redundant experts that are cut" '8 redundant experts, but no device has whole experts of its own' \
+refuses "redundant experts that are cut" '8 redundant experts need expert parallelism' \
     sglang "$serve deepseek-ai/DeepSeek-V3 --tp 8 --ep-num-redundant-experts 8"
-refuses "redundant experts that vLLM would refuse" '8 redundant experts without the balancer' \
+refuses "redundant experts that vLLM would refuse" '8 redundant experts need the load balancer' \
     vllm "$v3 --num-redundant-experts 8"
 refuses "options of the balancer that are no map" "^command.sh:.*--eplb-config is '8'; expected a map as JSON" \
     vllm "$v3 --enable-eplb --eplb-config 8"
-refuses "two servers" 'a second command with options of vLLM' \
+refuses "two servers" 'a second, different command of vLLM' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 2
 vllm serve Qwen/Qwen3-8B -tp 4'
-refuses "two words of no option" "^command.sh:1:26: error: 'other' belongs to no option, and --model was given" \
+refuses "two words of no option" "^command.sh:1:26: error: 'other' follows no option, and --model is already given" \
     vllm 'vllm serve Qwen/Qwen3-8B other'
-refuses "nodes of two servers" 'a second command with options of vLLM' \
+refuses "nodes of two servers" 'a second, different command of vLLM' \
     vllm 'vllm serve Qwen/Qwen3-8B -tp 16 --nnodes 2 --node-rank 0
 vllm serve Qwen/Qwen3-8B -tp 8 --nnodes 2 --node-rank 1'
-refuses "more than all of the memory" "^command.sh:1:51: error: the part of the memory that the server takes is '1.5'" \
+refuses "more than all of the memory" "^command.sh:1:51: error: the server's memory fraction is '1.5'" \
     vllm 'vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 1.5'
-refuses "fewer tokens than a sequence has" '1000 tokens are kept at once, and a sequence has 40960' \
+refuses "fewer tokens than a sequence has" '1000 tokens fit the KV cache, but a sequence has 40960' \
     sglang "$serve Qwen/Qwen3-8B --max-total-tokens 1000"
-refuses "another program's command" 'no command with options of SGLang' sglang 'vllm serve Qwen/Qwen3-8B'
-refuses "a model of images" 'a scenario serves a model that generates text' vllm 'vllm serve Qwen/Qwen3-8B --omni'
+refuses "another program's command" 'no command of SGLang found' sglang 'vllm serve Qwen/Qwen3-8B'
+refuses "a model of images" 'only servers of generative models are modelled' vllm 'vllm serve Qwen/Qwen3-8B --omni'
 
 # What servers do not do is an error of the export.
 printf 'vllm serve deepseek-ai/DeepSeek-V3 -tp 2 -dp 4 -ep %s\n' "--max-model-len 64" >command.sh
@@ -307,20 +307,20 @@ cannot() {
     is 2 "$1: not written"
     says err "$2" "$1: why"
 }
-cannot "experts over data parallelism alone" 'has whole experts dealt out over all devices' 's/\[\[dp, tp\], null/[dp, null/'
-cannot "copies of experts whose widths are cut" 'has copies of experts only where these are dealt out' \
+cannot "experts over data parallelism alone" 'shards either experts or their widths over all devices' 's/\[\[dp, tp\], null/[dp, null/'
+cannot "copies of experts whose widths are cut" 'supports redundant experts only with expert parallelism' \
     's/\[\[dp, tp\], null, null/[null, null, [dp, tp]/; s/\[\[dp, tp\], null/[null, [dp, tp]/; s/^step:/moe: {redundant: 8}\nstep:/'
 cannot "heads unsharded" 'is sharded along heads over other axes' 's/attn.(q|q_rope|k|v)/attn\/(k|v)/'
-cannot "training" 'vllm is for steps of serving' 's/step: .*/step: [forward]/; /^limits/d'
-cannot "other sizes" 'loads a model as it was published; expected no model.layers beside model.size' \
+cannot "training" 'vllm is for serving' 's/step: .*/step: [forward]/; /^limits/d'
+cannot "other sizes" 'loads a model as it was published; expected no model.layers with model.size' \
     's/dtype: bfloat16/dtype: bfloat16, layers: 4/'
-cannot "weights in other types than the published ones" 'types in which it was published; expected products.recipe blockwise' \
+cannot "weights in other types than the published ones" 'in its published types; expected products.recipe blockwise' \
     '/^products/d'
-cannot "weights in types that no option makes" 'types in which it was published; expected products.recipe blockwise' \
+cannot "weights in types that no option makes" 'in its published types; expected products.recipe blockwise' \
     's/recipe: blockwise/recipe: mxfp8/'
 shardsim export --to megatron there.yaml
 is 2 "a step of serving is none of Megatron-LM"
-says err 'megatron is for steps of training' "a step of serving is none of Megatron-LM: why"
+says err 'megatron is for training steps' "a step of serving is none of Megatron-LM: why"
 
 # A server refuses more tokens than its model has positions.
 longest() {
@@ -360,7 +360,7 @@ another() {
     for system in vllm sglang; do
         shardsim export --to $system "$2" -s "$3"
         is 2 "$3 beside $1 to $system: not written"
-        says err "expected no ${3%%=*} beside $1" "$3 beside $1 to $system: why"
+        says err "expected no ${3%%=*} with $1" "$3 beside $1 to $system: why"
     done
 }
 # alike FILE OPTION=VALUE: exported as without it
@@ -403,7 +403,7 @@ beside "FP8 of tokens" "$local" '{"quantization": {"quant_algo": "FP8_PER_CHANNE
 beside "integers" 'weights: int4, block: 64' '{"quantization": {"quant_algo": "W4A16_AWQ", "group_size": 64}}'
 beside "attention left out, on a cluster that does not multiply 4 bits" 'weights: mxfp4, block: 16, except: \[attn, .*' \
     '{"quantization": {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", "model.layers.*.self_attn*"]}}'
-grep -q 'Otherwise than published: the cluster has no rate of products of 4 bits' beside.yaml
+grep -q 'Differs from the published types: the cluster has no rate of 4-bit matmuls' beside.yaml
 ok $? "types beside a config.json: and says so"
 cluster=b200
 beside "products of 4 bits" 'recipe: nvfp4, amax: static, except: \[router\$, ^head\$\]' \
@@ -411,7 +411,7 @@ beside "products of 4 bits" 'recipe: nvfp4, amax: static, except: \[router\$, ^h
 beside "weights of 4 bits, products of 8" 'weights: mxfp4, block: 16' '{"quantization": {"quant_algo": "W4A8_NVFP4_FP8"}}'
 printf '[1]\n' >beside/hf_quant_config.json
 "$shardsim" init --serve beside/config.json --devices 2 2>err
-[ $? -eq 2 ] && grep -q "hf_quant_config.json:1:1: error: no types of weights; expected a map" err
+[ $? -eq 2 ] && grep -q "hf_quant_config.json:1:1: error: no quantized types; expected a map" err
 ok $? "types beside a config.json: none in the file"
 printf 'vllm serve none/Unknown-7B\n' >unknown.sh
 "$shardsim" import --from vllm unknown.sh 2>err

@@ -125,8 +125,7 @@ static void test_by_hand(void)
     setup = setup_of(&trace, "shortest", MANY);
     setup.limits.batch_max = 1;
     requests[2].arrival_ns = 0;
-    is_served("shortest", &setup,
-              (struct times[]){{30.1, 50.301}, {70.301, 70.301}, {10, 20.1}});
+    is_served("shortest", &setup, (struct times[]){{30.1, 50.301}, {70.301, 70.301}, {10, 20.1}});
     requests[2].arrival_ns = MS;
 
     /* The first's cache is brought from 30 to 32 ms, the third's from 42.1 on, when a step ends. */
@@ -152,9 +151,8 @@ static bool near(double value, double expected)
  * third arrives with the end of the second, at 30 ms, and waits for the step that begins then. */
 static void test_closed_loop(void)
 {
-    struct trace_request requests[] = {{.prompt = 100, .output = 3},
-                                       {.prompt = 200, .output = 1},
-                                       {.prompt = 100, .output = 2}};
+    struct trace_request requests[] = {
+        {.prompt = 100, .output = 3}, {.prompt = 200, .output = 1}, {.prompt = 100, .output = 2}};
     struct request_trace trace = {.requests = requests, .nrequests = 3};
     struct serving_setup setup = setup_of(&trace, "prefill-first", MANY);
     struct serving_figures f;
@@ -166,7 +164,7 @@ static void test_closed_loop(void)
               (struct times[]){{10, 30.201}, {50.201, 50.201}, {60.201, 70.301}});
     o = run(&setup);
     ok(serving_figures_of(&f, &setup, &o, &(struct serving_goal){0, 0}, &err) == SHD_OK,
-           "figures of a closed loop");
+       "figures of a closed loop");
     ok(near(f.first.p50, 0.01) && near(f.first.p99, 0.02) && near(f.latency.p99, 0.030201) &&
            near(f.queue.p99, 0),
        "times count from when a request may arrive, and it waits for nobody");
@@ -176,7 +174,7 @@ static void test_closed_loop(void)
     setup.limits.batch_max = 1; /* the second waits in the queue for 30.201 ms, the third for 20 */
     o = run(&setup);
     ok(serving_figures_of(&f, &setup, &o, &(struct serving_goal){0, 0}, &err) == SHD_OK,
-           "figures of a closed loop with a queue");
+       "figures of a closed loop with a queue");
     ok(near(f.queue.p99, 0.030201) && near(f.queue.p50, 0.02) && near(f.queue.mean, 0.050201 / 3) &&
            near(f.first.p99, 0.050201),
        "the queue's part of the first token");
@@ -241,7 +239,7 @@ static void test_draft(void)
         o = run(&setup);
         /* A step of the third; the prompts and 2, 1 and 286 decodes of the others. */
         ok(o.nsteps == 1 + 3 + 2 + 1 + 286 && o.ntokens == 8 + 3 + 1 + 1001,
-           "%s: as many right over many steps as on average", setup.policy->name);
+           "%s: accepted tokens over many steps match the average", setup.policy->name);
         serving_outcome_fini(&o);
         trace.nrequests = 3;
         setup.limits.page = 1;
@@ -252,7 +250,8 @@ static void test_draft(void)
             serving_outcome_fini(&o);
         }
         setup.limits.tokens_max = 4;
-        ok(serving_run(&o, &setup, &err) == SHD_EINVAL && strstr(err.text, "the 4 that") != NULL,
+        ok(serving_run(&o, &setup, &err) == SHD_EINVAL &&
+               strstr(err.text, "steps of 4 tokens cannot verify the 4 draft tokens") != NULL,
            "%s: steps too small for a draft are refused", setup.policy->name);
     }
 }
@@ -324,7 +323,7 @@ static void test_prefix(void)
     struct serving_outcome o;
 
     setup.limits.page = 16;
-    is_served("a prefix that is found, and one whose pages were needed", &setup,
+    is_served("a prefix hit, and a prefix whose pages were evicted", &setup,
               (struct times[]){{120, 120}, {517.6, 517.6}, {1120, 1120}, {1620, 1620}});
     setup.cache_tokens = MANY;
     o = run(&setup);
@@ -443,7 +442,7 @@ static void check_laws(const struct serving_setup *given, const char *what)
        "%s: each token is made once", what);
     ok(w.within && o.used_most <= 1, "%s: never more than there is room for", what);
     ok(w.ordered && o.span_ns == last_ns && o.busy_ns <= (uint128)o.span_ns * setup.nreplicas,
-       "%s: one step after the other, none before its requests", what);
+       "%s: steps in sequence, none before its requests", what);
     /* Those of a draft that are right are not due any more. */
     ok(w.ncomputed + o.ntokens - w.nends == wanted + o.counts.ndropped - o.counts.nfound,
        "%s: every token is computed once, and again if it was dropped", what);

@@ -69,10 +69,10 @@ python3 "$tmp/draft.py" "$tmp/alone.json" "$tmp/out" >"$tmp/wrong" 2>&1
 ok $? "what is right of a draft is made, in the time of the plan"
 diag <"$tmp/wrong"
 shardsim serve "$small" -n 50 "$@"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "verifies 4 proposed tokens of each sequence, of which 3 are right on average, and makes 4,"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "verifies 4 draft tokens per sequence, of which 3 are accepted on average, and makes 4 tokens,"
 ok $? "text: what a draft makes"
 
-# A closed loop: the first two requests are there at once, and each other one when one has ended.  The
+# A closed loop: the first two requests are there at once, and each other one when one has finished.  The
 # queue's part of the first token is what the prefill alone does not take.
 shardsim serve "$small" -p chunked --concurrency 2 --batch 1 -n 20 --prompt-tokens 256 --output-tokens 2 --json
 is 0 "a closed loop"
@@ -92,18 +92,18 @@ python3 "$tmp/loop.py" "$tmp/out" "$tmp/prefill.json" "$tmp/decode1.json" >"$tmp
 ok $? "one of two waits for the other: as long as its steps take"
 diag <"$tmp/wrong"
 shardsim serve "$small" -p chunked --concurrency 2 -n 20
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "with at most 2 in the system: the next arrives when one has ended"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "with at most 2 in the system: the next arrives when one has finished"
 ok $? "text: a closed loop"
 
 # What is known of the error of such steps, as a plan of one says it: nothing of small models in 32 bits,
 # something of one that is like those that were measured.
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "Against measured steps: extrapolated in products in float32, .*; no error is claimed"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "Against measured steps: extrapolated in matmuls in float32, .*; accuracy unknown"
 ok $? "text: says that it is extrapolated, and in what"
 shardsim serve "$scenarios/requests.yaml" -s hardware=tpu-v4 -n 3 --json
 grep -q '"validated": false' "$tmp/out" && grep -q '"expected_error": null' "$tmp/out"
 ok $? "a cluster of which no step of serving was measured"
 shardsim serve "$scenarios/requests.yaml" -s hardware=tpu-v4 -n 3
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "not validated, as no measured step of serving on this cluster is known"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "not validated: no measured serving steps on this cluster"
 ok $? "text: not validated"
 
 # Groups of devices with sequences of their own: one replica of two is as two replicas, where they do not
@@ -125,9 +125,9 @@ grep -q '"groups": 2' "$tmp/out" && grep -q '"groups_step_together": false' "$tm
 ok $? "says that they step alone"
 sed 's/mlp.down.kernel, .tp./mlp\/down\/kernel, [[dp, tp]]/' "$tmp/groups.yaml" >"$tmp/together.yaml"
 shardsim serve "$tmp/together.yaml" -p chunked -n 20
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "1 replica of 2 groups of devices, each with sequences of its own, 4 devices"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "1 replica of 2 device groups, each with its own sequences, 4 devices"
 ok $? "text: groups"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "Groups of a replica communicate, so that they step together"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "Groups of a replica run collectives together"
 ok $? "text: groups that communicate step together"
 # A batch of no multiple, and a cache in parts: each piece has a prefill's tokens.
 shardsim serve "$scenarios/answer.yaml" -S parts -p chunked --batch 3 --step-tokens 63 -n 5
@@ -191,11 +191,11 @@ shardsim serve "$small" -p chunked -p static --batch 2 --step-tokens 64 --prompt
 is 0 "a cache that is too small for every request"
 head -n 1 "$tmp/out" | grep -q 'no request fits'
 ok $? "says that none fits"
-! grep -Eq 'nan|[0-9] Y|comes soonest' "$tmp/out"
+! grep -Eq 'nan|[0-9] Y|shortest TTFT' "$tmp/out"
 ok $? "and has no other answer"
 shardsim serve "$small" --output-tokens 1 -n 20
 is 0 "requests of one token"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q 'for nine of ten requests)\. '
+tr -s '\n ' '  ' <"$tmp/out" | grep -q 'shortest TTFT is with [a-z-]* (p90 [^)]*)\. '
 ok $? "says when the first token comes, and nothing of a next one"
 
 # A file: two prompts that begin alike.
@@ -217,10 +217,10 @@ for i in 1 2 3 4 5; do
 done >"$tmp/seconds.jsonl"
 shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked
 is 0 "a trace in seconds"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1 a second; .* Times of arrival are in seconds, because they have fractions; --time-unit=s|ms|us|ns says another. Not read: type, n_images. Images, audio and video are not modelled"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1 requests/s; .* Times of arrival are in seconds, because they have fractions; set another with --time-unit=s|ms|us|ns. Not read: type, n_images. Images, audio and video are not modelled"
 ok $? "says that its times are in seconds, why, and what is not read"
 shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked --time-unit ms
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1e+03 a second; .* Times of arrival are in milliseconds, as --time-unit says."
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "5 requests, 1e+03 requests/s; .* Times of arrival are in milliseconds, by --time-unit."
 ok $? "a unit that is said"
 shardsim serve "$small" --trace "$tmp/seconds.jsonl" -p chunked --json
 grep -q '"time_unit": "seconds"' "$tmp/out" && grep -q '"time_unit_is_told": false' "$tmp/out" &&
@@ -244,7 +244,7 @@ ok $? "less than half a token a second"
 # Steps of few tokens: prompts are only cut by chunked, and the report says so.
 shardsim serve "$small" -p prefill-first -p chunked -n 20 --step-tokens 100 --prompt-tokens 300 --output-tokens 4
 is 0 "steps of few tokens"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q "prefill-first: 20 of .* steps have more than 100 tokens, as this policy cuts no prompt"
+tr -s '\n ' '  ' <"$tmp/out" | grep -q "prefill-first: 20 of .* steps have more than 100 tokens, because this policy splits no prompt"
 ok $? "says that prompts are not cut"
 ! grep -q '^chunked: .* tokens, as this policy' "$tmp/out"
 ok $? "and nothing of the policy that cuts them"
@@ -260,39 +260,39 @@ refused() {
     ok $? "says: $words"
 }
 printf 'arrival,prompt_tokens,output_tokens\n0,1,1\n1,x,1\n' >"$tmp/bad.csv"
-refused 2 "bad.csv:3:3: error: 'x' is no number of tokens" "$small" --trace "$tmp/bad.csv"
+refused 2 "bad.csv:3:3: error: 'x' is not a number of tokens" "$small" --trace "$tmp/bad.csv"
 refused 2 "nothing.csv" "$small" --trace "$tmp/nothing.csv"
-refused 2 "expected no --seed" "$small" --trace "$tmp/bad.csv" --seed 1
+refused 2 "--trace has its own requests; remove --seed" "$small" --trace "$tmp/bad.csv" --seed 1
 refused 2 "expected s, ms, us or ns" "$small" --trace "$tmp/bad.csv" --time-unit minutes
-refused 2 "goes with --trace" "$small" --time-unit ms
+refused 2 "--time-unit requires --trace" "$small" --time-unit ms
 refused 2 "did you mean 'chunked'?" "$small" -p chunk
-refused 2 "expected requests a second above 0" "$small" --rate -1
-refused 2 "expected requests a second above 0" "$small" --rate 0x10
-refused 2 "expected such as 512" "$small" --prompt-tokens 0x10
-refused 2 "expected such as 512\|expected a mean" "$small" --prompt-tokens lognormal:512,0x10
-refused 2 "expected such as 512" "$small" --prompt-tokens many
-refused 2 "expected some that decode" "$small" --replicas 2 --prefill-replicas 2
-refused 2 "goes with --policy disaggregated" "$small" --replicas 2 --prefill-replicas 1 -p static -p chunked
-refused 2 "expected at least one that does" "$small" -p disaggregated
+refused 2 "expected requests per second above 0" "$small" --rate -1
+refused 2 "expected requests per second above 0" "$small" --rate 0x10
+refused 2 "expected e.g. 512" "$small" --prompt-tokens 0x10
+refused 2 "expected e.g. 512\|expected a mean" "$small" --prompt-tokens lognormal:512,0x10
+refused 2 "expected e.g. 512" "$small" --prompt-tokens many
+refused 2 "expected at least one replica left for decode" "$small" --replicas 2 --prefill-replicas 2
+refused 2 "requires --policy disaggregated" "$small" --replicas 2 --prefill-replicas 1 -p static -p chunked
+refused 2 "expected at least one prefill replica and one decode replica" "$small" -p disaggregated
 refused 2 "pages of 48 tokens do not divide" "$small" --trace "$tmp/trace.jsonl" --page 48
 refused 2 "expected hardware" "$small" -s hardware=null
 refused 2 "expected a decoder" "$scenarios/fsdp.yaml" -s hardware=b200
-refused 1 "leave no memory for a cache" "$small" -s limits.memory=1MiB
+refused 1 "leave no memory for a KV cache" "$small" -s limits.memory=1MiB
 printf 'prefill: {mesh: {tp: 1}}\n' | cat "$small" - >"$tmp/apart.yaml"
 printf 'arrival,prompt_tokens,output_tokens\n0,24,0\n1,24,0\n' >"$tmp/unanswered.csv"
-refused 2 "2 requests without a prompt or an output, and no other" "$small" --trace "$tmp/unanswered.csv"
-refused 2 "decode.accepted would change nothing; expected decode.draft" "$small" -s decode.draft=0 -s decode.accepted=1
+refused 2 "no request has both a prompt and an output (2 requests in total)" "$small" --trace "$tmp/unanswered.csv"
+refused 2 "decode.accepted has no effect; expected decode.draft" "$small" -s decode.draft=0 -s decode.accepted=1
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static
 refused 2 "at least two --replicas" "$tmp/apart.yaml"
-refused 2 "too small to verify the 4" "$small" --step-tokens 4 -s decode.draft=4
-refused 2 "answer.yaml: error: there are several strategies; choose one with --strategy: 'one/prefill'" \
+refused 2 "steps of 4 tokens cannot verify the 4 draft tokens" "$small" --step-tokens 4 -s decode.draft=4
+refused 2 "answer.yaml: error: the file has several strategies; choose one with --strategy: 'one/prefill'" \
     "$scenarios/answer.yaml"
 refused 2 "there is no strategy 'nix'; expected one of 'one', 'same'" "$scenarios/answer.yaml" -S nix
-refused 2 "fsdp.yaml: error: steps that serve it: a model of kind mlp makes no tokens" "$scenarios/fsdp.yaml"
-refused 2 "does not grow with its tokens" "$small" -s model.window=64
+refused 2 "fsdp.yaml: error: its serving steps: a model of kind mlp cannot decode" "$scenarios/fsdp.yaml"
+refused 2 "all layers have a sliding window, whose paged KV cache is not modelled" "$small" -s model.window=64
 # Before anything is planned, which would fail here.
 refused 2 "expected --policy disaggregated" "$tmp/apart.yaml" -p static -s limits.memory=1MiB
-refused 2 "expected at least one that does" "$small" -p disaggregated -s limits.memory=1MiB
+refused 2 "expected at least one prefill replica and one decode replica" "$small" -p disaggregated -s limits.memory=1MiB
 refused 2 "pages of 48 tokens do not divide" "$small" --trace "$tmp/trace.jsonl" --page 48 -s limits.memory=1MiB
 refused 2 "both standard input" - --trace -
 shardsim serve "$tmp/apart.yaml" --replicas 3 --prefill-replicas 1 -n 50 --json
@@ -302,7 +302,7 @@ ok $? "one device that prefills, and two replicas of two"
 shardsim serve "$tmp/apart.yaml" --replicas 2 -n 80 --batch 64 --step-tokens 256 --prompt-tokens 600 \
     --output-tokens 300 -s limits.memory=7MiB
 is 0 "the same with a cache of few tokens"
-tr -s '\n ' '  ' <"$tmp/out" | grep -q 'what was preempted is computed again on devices that decode'
+tr -s '\n ' '  ' <"$tmp/out" | grep -q 'preempted requests are recomputed on decode devices'
 ok $? "says whose times such prefills have"
 
 done_testing

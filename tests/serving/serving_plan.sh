@@ -101,14 +101,14 @@ done >"$tmp/fit"
 ok $? "plan: the sequences that fit, to the byte"
 diag <"$tmp/fit"
 shardsim plan "$tmp/s.yaml" -S both -s limits.memory=100KiB
-says out 'not one of 24 tokens fits' "plan: where not one fits"
+says out 'no sequence of 24 tokens fits' "plan: where not one fits"
 
 cluster=$top_srcdir/scenarios/hardware/h100-sxm.yaml
 shardsim plan -q "$tmp/s.yaml" -S all -s hardware="$cluster"
 is 0 "plan: on a cluster"
 [ "$(sed -n '/^serving/,/^$/p' "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ]
 ok $? "plan: 80 columns"
-says out '^serving       a token takes' "plan: the answer is first"
+says out '^serving       .* per token' "plan: the answer is first"
 [ "$(sed -n '/^$/,$p' "$tmp/out" | sed -n 2p | cut -c1-7)" = serving ]
 ok $? "plan: of all sections"
 shardsim plan -q --json "$tmp/s.yaml" -S all -s hardware="$cluster"
@@ -130,7 +130,7 @@ PY
 shardsim compare --plan -q "$tmp/s.yaml" -s hardware="$cluster" --format=csv
 says out 'cache_bytes_most' "compare: the cache is a column"
 shardsim report --plan -q "$tmp/s.yaml" -S both -s hardware="$cluster" -o "$tmp/page.html"
-grep -q 'a token takes' "$tmp/page.html" && grep -q '<dt>cache</dt>' "$tmp/page.html"
+grep -q ' per token' "$tmp/page.html" && grep -q '<dt>cache</dt>' "$tmp/page.html"
 ok $? "report: the page has the answer"
 
 # A baseline holds the cache: without a rule for its heads it is four times as large.
@@ -214,9 +214,14 @@ shardsim search -q "$tmp/one.yaml" --serve -s 'step=[prefill]' -s decode.tokens=
 is 2 "search --serve: not of a prefill"
 shardsim search -q "$tmp/one.yaml" --serve
 is 2 "search --serve: not without a cluster"
-search --threads 2
-is 2 "search --serve: has no threads"
-says err '^shardsim search: --serve goes with' "search --serve: and says so"
+search --devices 4 --json --threads 1
+cp "$tmp/out" "$tmp/one-thread.json"
+search --devices 4 --json --threads 3
+cmp -s "$tmp/one-thread.json" "$tmp/out"
+ok $? "search --serve: the same with one thread and with three"
+search --plans 2
+is 2 "search --serve: has no limit of plans"
+says err '^shardsim search: with --serve only --devices, --ttft, --tpot' "search --serve: and says so"
 
 # Devices of their own for prefill and decode.
 search --apart --devices 12 --json -s decode.tokens=9
@@ -307,10 +312,10 @@ wide, codes = (x["time"]["modelled"] for x in (json.load(open("$tmp/wide.json"))
 ratio = codes["attention_seconds"] / wide["attention_seconds"]
 assert abs(ratio - 68 / 256) < 0.01, ratio
 assert codes["elementwise_seconds"] < 1.01 * wide["elementwise_seconds"], (codes, wide)
-assert "caches of 4 bits" in codes["extrapolated_in"]
+assert "KV cache in 4 bits" in codes["extrapolated_in"]
 PY
 
-# nothing PATTERN SETTING..: options that would change nothing are refused
+# nothing PATTERN SETTING..: options that have no effect are refused
 nothing() {
     pattern=$1
     shift
@@ -318,11 +323,11 @@ nothing() {
     is 2 "refused: $pattern"
     says err "$pattern" "and said: $pattern"
 }
-nothing "products.except: 'nonsense' matches no product of this model" -s 'products={weights: int8, except: [nonsense]}'
-nothing "products.except: 'nonsense' matches no product of this model" -s 'products={recipe: tensorwise, except: [nonsense]}'
+nothing "products.except: 'nonsense' matches no matmul of this model" -s 'products={weights: int8, except: [nonsense]}'
+nothing "products.except: 'nonsense' matches no matmul of this model" -s 'products={recipe: tensorwise, except: [nonsense]}'
 shardsim plan -q "$scenarios/serve.yaml" -S both -s 'products={weights: int8, except: [^head, router, attn/k$]}'
 is 0 "patterns of products that other models have"
-nothing 'model.window would change nothing; expected a layer of model.layer_types' \
+nothing 'model.window has no effect; expected a layer with it in model.layer_types' \
     -s model.window=8 -s 'model.layer_types=[full, full]'
 nothing "expected other blocks, or int8, or 'attn/q\$' in products.except" \
     -s 'products={weights: int4}' -s model.d_model=40 -s model.head_dim=10

@@ -63,7 +63,7 @@ static void test_csv(void)
     t = parsed("arrival,prompt_tokens,output_tokens\n2,1,1\n1,2,2\n2,3,3\n");
     ok(is_request(&t, 0, 0, 2, 2) && is_request(&t, 1, SECOND, 1, 1) &&
            is_request(&t, 2, SECOND, 3, 3),
-       "sorted by arrival, those of one time as in the file");
+       "sorted by arrival; equal times keep the file's order");
     trace_limit(&t, 2);
     ok(t.nrequests == 2, "the first two");
     trace_fini(&t);
@@ -175,38 +175,39 @@ static void test_jsonl(void)
     ok(trace_scale(&t, 0.5, NULL) == SHD_OK && t.requests[1].arrival_ns == 2 * SECOND,
        "scaled to a rate");
     ok(trace_scale(&t, INFINITY, NULL) == SHD_OK && t.requests[1].arrival_ns == 0, "all at once");
-    ok(trace_scale(&t, 1, NULL) == SHD_EINVAL, "those that arrive together have no rate");
+    ok(trace_scale(&t, 1, NULL) == SHD_EINVAL, "requests that arrive together have no rate");
     trace_fini(&t);
 }
 
 static const struct {
     const char *what, *text, *message;
 } bad[] = {
-    {"nothing", "", "t: error: there are no requests"},
-    {"headings alone", "arrival,prompt_tokens,output_tokens\n", "t: error: there are no requests"},
+    {"nothing", "", "t: error: no requests; expected one per line"},
+    {"headings alone", "arrival,prompt_tokens,output_tokens\n",
+     "t: error: no requests; expected one per line"},
     {"no headings", "0,1,2\n", "t:1:1: error: no column has the name arrival"},
     {"no column of outputs", "arrival,prompt_tokens\n0,1\n",
      "t:1:1: error: no column has the name output_tokens"},
     {"a column twice", "arrival,prompt_tokens,output_tokens,input_tokens\n0,1,1,1\n",
      "t:1:37: error: a second column of prompt_tokens"},
     {"lists in CSV", "arrival,prompt_tokens,output_tokens,hash_ids\n",
-     "t:1:37: error: hash_ids are lists"},
+     "t:1:37: error: CSV has no lists, which hash_ids needs; expected JSON lines"},
     {"a short line", "arrival,prompt_tokens,output_tokens\n0,1\n",
      "t:2:1: error: the request has no output_tokens"},
     {"a word", "arrival,prompt_tokens,output_tokens\n0,1,1\n0, many,1\n",
-     "t:3:4: error: 'many' is no number of tokens; expected a whole number to 16777216"},
+     "t:3:4: error: 'many' is not a number of tokens; expected a whole number up to 16777216"},
     {"too many tokens", "arrival,prompt_tokens,output_tokens\n0,1,99999999\n",
-     "t:2:5: error: '99999999' is no number of tokens"},
+     "t:2:5: error: '99999999' is not a number of tokens; expected a whole number"},
     {"half a token", "arrival,prompt_tokens,output_tokens\n0,1.5,1\n",
-     "t:2:3: error: '1.5' is no number of tokens"},
+     "t:2:3: error: '1.5' is not a number of tokens; expected a whole number"},
     {"a negative time", "arrival,prompt_tokens,output_tokens\n-1,1,1\n",
-     "t:2:1: error: '-1' is no time of arrival; expected a number from 0 on"},
+     "t:2:1: error: '-1' is not an arrival time; expected a number of at least 0"},
     {"no such day", "arrival,prompt_tokens,output_tokens\n2023-13-01 00:00:00,1,1\n",
-     "t:2:1: error: '2023-13-01 00:00:00' is no time of arrival"},
+     "t:2:1: error: '2023-13-01 00:00:00' is not an arrival time"},
     {"no such day of February", "arrival,prompt_tokens,output_tokens\n2023-02-29 00:00:00,1,1\n",
-     "t:2:1: error: '2023-02-29 00:00:00' is no time of arrival"},
+     "t:2:1: error: '2023-02-29 00:00:00' is not an arrival time"},
     {"no such day of November", "arrival,prompt_tokens,output_tokens\n2023-11-31 00:00:00,1,1\n",
-     "t:2:1: error: '2023-11-31 00:00:00' is no time of arrival"},
+     "t:2:1: error: '2023-11-31 00:00:00' is not an arrival time"},
     {"a century", "arrival,prompt_tokens,output_tokens\n0,1,1\n3000000000,1,1\n",
      "t: error: requests arrive over more than 30 years"},
     {"JSON that ends", "{\"timestamp\": 0, \"input_length\": 1", "t:1:35: error: "},
@@ -217,36 +218,36 @@ static const struct {
     {"null", "{\"timestamp\": 0, \"input_length\": null, \"output_length\": 1}",
      "t:1:34: error: prompt_tokens"},
     {"a time in JSON", "{\"timestamp\": \"x\", \"input_length\": 1, \"output_length\": 1}",
-     "t:1:15: error: 'x' is no time of arrival; expected a number from 0 on"},
+     "t:1:15: error: 'x' is not an arrival time; expected a number of at least 0"},
     {"blocks that are no list",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"hash_ids\": 1}",
-     "t:1:69: error: hash_ids is no list"},
+     "t:1:69: error: hash_ids is not a list; expected a number for each block"},
     {"a block that is no number",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"hash_ids\": [\"a\"]}",
-     "t:1:70: error: a block of hash_ids is no whole number"},
+     "t:1:70: error: a block of hash_ids is not a whole number"},
     {"a block below 0",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"hash_ids\": [-1]}",
-     "t:1:70: error: a block of hash_ids is -1; expected a number from 0 on"},
+     "t:1:70: error: a block of hash_ids is -1; expected at least 0"},
     {"0x10 tokens", "arrival,prompt_tokens,output_tokens\n0,0x10,1\n",
-     "t:2:3: error: '0x10' is no number of tokens"},
+     "t:2:3: error: '0x10' is not a number of tokens; expected a whole number"},
     {"a time of 0X1p4", "arrival,prompt_tokens,output_tokens\n0X1p4,1,1\n",
-     "t:2:1: error: '0X1p4' is no time of arrival"},
+     "t:2:1: error: '0X1p4' is not an arrival time"},
     {"a number of 80 digits",
      "arrival,prompt_tokens,output_tokens\n0,"
      "0000000000000000000000000000000000000000000000000000000"
      "0000000000000000000000001,1\n",
      "t:2:3: error: "},
     {"a quote without an end", "arrival,prompt_tokens,output_tokens\n0,1,\"1\n2,3",
-     "t:2:5: error: a quoted cell without an end"},
+     "t:2:5: error: unterminated quoted cell; expected '\"'"},
     {"text behind a quoted cell", "arrival,prompt_tokens,output_tokens\n0,\"1\"2,1\n",
-     "t:2:6: error: text behind the '\"'"},
+     "t:2:6: error: text after the '\"' that ends a cell"},
     {"a cell too many", "arrival,prompt_tokens,output_tokens,of\n0,1,1,a,b\n",
      "t:2:1: error: a row of 5 cells below 4 headings"},
     {"a cell too few", "arrival,prompt_tokens,output_tokens,of\n0,1,1\n",
      "t:2:1: error: a row of 3 cells below 4 headings"},
     {"a date among numbers",
      "arrival,prompt_tokens,output_tokens\n0,1,1\n2024-02-29 00:00:00,1,1\n",
-     "t: error: some times of arrival are dates, others numbers"},
+     "t: error: some arrival times are dates, others numbers"},
     {"a key twice",
      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"timestamp\": 2}",
      "t:1:57: error: a second key of arrival"},
@@ -260,11 +261,11 @@ static const struct {
     {"two units",
      "{\"arrival_ms\": 0, \"input_length\": 1, \"output_length\": 1}\n"
      "{\"arrival_s\": 0, \"input_length\": 1, \"output_length\": 1}",
-     "t:2:15: error: a time of arrival in another unit than those before"},
+     "t:2:15: error: this arrival time has another unit, by its name, than previous ones"},
     {"blocks of no size",
      "{\"timestamp\": 0, \"input_length\": 100, \"output_length\": 1, \"hash_ids\": [1]}\n"
      "{\"timestamp\": 0, \"input_length\": 100, \"output_length\": 1, \"hash_ids\": [1, 2]}",
-     "t: error: the lists of hash_ids do not tell the size of a block"},
+     "t: error: the size of a block cannot be inferred from hash_ids"},
 };
 
 static void test_bad(void)
@@ -394,10 +395,10 @@ static void test_tables(void)
              2000000 + 20000000 + 1000 + 1001000 - 1),
        "two prompts of half the tokens have half the pairs");
     ok(takes(&t, &(struct serving_work){0, 0, 2000, 2000, 2000}, 2000000 + 20000000 + 1000 + 1),
-       "prompts of a token attend as one does");
+       "one-token prompts attend like a single token");
     ok(takes(&t, &(struct serving_work){8, 8000, 1, 1000, serving_pairs(1000, 0)},
              2000000 + 10080000 + 1000 + 500500 + 8000000),
-       "decodes beside a prompt cost their rows of products and the reading of their caches");
+       "decodes in a prefill step cost their rows of matmuls and their KV cache reads");
     for (int r = 0; r < 3; r++) { /* attention to a cache is dearer, as where it is compressed */
         t.prefill.attention[r][1] += 1e-5 * t.prefill.rows[r];
         t.prefill.seconds[r][1] += 1e-5 * t.prefill.rows[r];

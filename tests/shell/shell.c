@@ -39,8 +39,7 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-static void read_script(const char *script, const char *given, struct text *out,
-                        struct diag *diag)
+static void read_script(const char *script, const char *given, struct text *out, struct diag *diag)
 {
     char *text = copy_of(script);
     struct shell s;
@@ -195,30 +194,30 @@ static void test_commands(void)
 static const struct {
     const char *script, *error;
 } faults[] = {
-    {"A=\"--x", "sh:1:3: error: a quote that does not end"},
-    {"run a'", "sh:1:6: error: a quote that does not end"},
-    {"run \"$", "sh:1:5: error: a quote that does not end"},
-    {"run \"${", "a bracket that does not end"},
-    {"run $((1", "a bracket that does not end"},
-    {"run `x", "a quote that does not end"},
-    {"A=(1", "sh:1:3: error: a bracket that does not end"},
-    {"run ${", "a bracket that does not end"},
+    {"A=\"--x", "sh:1:3: error: a quote is not closed"},
+    {"run a'", "sh:1:6: error: a quote is not closed"},
+    {"run \"$", "sh:1:5: error: a quote is not closed"},
+    {"run \"${", "a bracket is not closed"},
+    {"run $((1", "a bracket is not closed"},
+    {"run `x", "a quote is not closed"},
+    {"A=(1", "sh:1:3: error: a bracket is not closed"},
+    {"run ${", "a bracket is not closed"},
     {"if true; then run a", "expected 'fi' here"},
     {"for i in 1; run; done", "sh:1:13: error: expected 'do' here"},
     {"case a in b) run", "expected 'esac' here"},
-    {"run a; fi; run b", "sh:1:8: error: what ends here has no beginning"},
-    {"A=<x> (e.g. b)", "a bracket in a command"},
-    {"cat <<END\nx", "a text that does not end"},
-    {"run |", "a command was expected here"},
-    {"run && ", "a command was expected here"},
+    {"run a; fi; run b", "sh:1:8: error: this ends a block that was not begun"},
+    {"A=<x> (e.g. b)", "unexpected bracket in a command"},
+    {"cat <<END\nx", "the here-document (<<)"},
+    {"run |", "expected a command"},
+    {"run && ", "expected a command"},
     {"case a in a) run ;", "expected 'esac' here"},
     {"[[ a == ", "expected ']]' here"},
     {"run <", NULL},
     {"run 2>&", NULL},
     {"run \\", NULL},
-    {"A=(a\\", "a bracket that does not end"},
-    {"export \"$K=1\"", "a variable is set whose name is not known"},
-    {"case a in a) x ;& b) y ;; esac", "a case that goes on with the next"},
+    {"A=(a\\", "a bracket is not closed"},
+    {"export \"$K=1\"", "the name of the variable to set is unknown"},
+    {"case a in a) x ;& b) y ;; esac", "a case that falls through to the next"},
     {"N=1; while true; do N=$N$N; done", "over 1 MiB"},
     {"f() { f; f; }; f", "nested over 64 deep"},
     {"f() { g; g; }; g() { for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do f; done; "
@@ -235,8 +234,8 @@ static void test_faults(void)
         read_script(faults[i].script, NULL, &out, &errors);
         text_clear(&out);
         diag_print(&errors, &out);
-        bool told = faults[i].error ? strstr(text_get(&out), faults[i].error) != NULL
-                                    : out.length == 0;
+        bool told =
+            faults[i].error ? strstr(text_get(&out), faults[i].error) != NULL : out.length == 0;
 
         ok(told, "%s: %s", name_of(faults[i].script), faults[i].error ? faults[i].error : "read");
         if (!told)
@@ -265,11 +264,12 @@ static void test_files(void)
         shell_run(&s, add_command, NULL, &out);
         shell_reader_fini(&s);
     }
-    ok(!strcmp(text_get(&out), "[run][x][z] [run][x] [run][z] "), "files: a script goes on behind them");
+    ok(!strcmp(text_get(&out), "[run][x][z] [run][x] [run][z] "),
+       "files: a script goes on behind them");
     text_clear(&out);
     diag_print(&errors, &out);
     ok(strstr(text_get(&out), "b.sh:2:3: error: expected 'then' here") != NULL,
-       "files: faults are told in the file that has them");
+       "files: errors are reported at the file with the error");
     diag("%s", text_get(&out));
     text_fini(&out);
     diag_fini(&errors);

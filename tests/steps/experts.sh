@@ -246,10 +246,10 @@ while read -r where what setting; do
     says err "--set:2:.*$what" "$setting: where it is written"
 done <<'END'
 hot-rank ranks.do.not.divide moe.ranks=3
-rotating expected.a.part moe.skew=2
+rotating expected.a.fraction moe.skew=2
 empty expected.fewer moe.top_k=8
-uniform in.none moe.every=3
-uniform expected.a.rule.of.params axes={batch: [dp, ep], expert: ep}
+uniform leave.no.layer moe.every=3
+uniform expected.a.rule.in.params axes={batch: [dp, ep], expert: ep}
 END
 shardsim plan -s 'params=[[moe/up/kernel, [null, null, ep]], [moe/down/kernel, [null, ep]], [.*, []]]' \
     -s 'axes={batch: dp}' "$tmp/moe.yaml"
@@ -261,11 +261,32 @@ is 0 "explain: status 0"
 says out 'all-to-all-v over ep for layers/0/moe/dispatch (forward)' "explain: tokens go to experts"
 says out 'all-to-all-v over ep for layers/0/moe/combine (forward)' "explain: and come back"
 tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
-grep -q 'device 0 has [0-9]* of the 40 rows there is room for; receives [0-9]* from device 1' \
+grep -q 'device 0 has [0-9]* of at most 40 rows; receives [0-9]* from device 1' \
     "$tmp/flat"
 ok $? "explain: how many rows come from whom"
 shardsim explain -s mesh.ep=1 "$tmp/moe.yaml" --ops
 says out 'layers/0/moe/dispatch: dispatch (forward)' "explain: rows that stay are not moved"
+
+# ---- rules by shape ----
+cat >"$tmp/auto.yaml" <<'YAML'
+version: 1
+name: auto
+model: {kind: mixtral, d_model: 64, d_ff: 128, layers: 1, heads: 8, kv_heads: 4, vocab: 256, dtype: float32}
+moe: {experts: 8, top_k: 2, routing: uniform}
+batch: {size: 8, seq: 64}
+step: [forward, backward]
+mesh: {dp: 4, fsdp: 2}
+axes: {batch: dp}
+rules: auto
+YAML
+shardsim plan -q --json "$tmp/auto.yaml"
+cp "$tmp/out" "$tmp/by-default"
+shardsim plan -q --json "$tmp/auto.yaml" -s moe.token_groups=4
+cmp -s "$tmp/by-default" "$tmp/out"
+ok $? "rules: auto names no experts: each rank of the batch is a group of tokens"
+shardsim plan -q --json "$tmp/auto.yaml" -s moe.token_groups=1
+! cmp -s "$tmp/by-default" "$tmp/out"
+ok $? "rules: auto: one group of all tokens would be another program"
 
 # ---- the table ----
 python3 "$top_srcdir/bench/experts_table.py" "$shardsim" "$scenarios/routing.yaml" >"$tmp/table"

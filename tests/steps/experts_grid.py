@@ -33,7 +33,7 @@ def weights(kind, experts, ranks):
 
 
 def lengths(weight, choices):
-    """Parts of a line of so many choices, none longer than 1: what is beyond goes to the others."""
+    """Parts of a line of so many choices, none longer than 1: tokens beyond it go to the next experts."""
     n, length = len(weight), [0] * len(weight)
     while True:
         settled = [x == ONE for x in length]
@@ -165,7 +165,7 @@ def check(r, experts, ep):
 
 
 def check_learned(results, experts):
-    """Where a rank has one expert, its rows without a capacity are all that chose it."""
+    """With one expert per rank and no capacity, a rank's rows are all tokens that chose the expert."""
     learned = {r["strategy"]: r["experts"][0] for r in results if r["strategy"].startswith("learned")}
     chosen = learned["learned_0_tokens"]["rows_of_ranks"]["each"]
     room = room_of(BATCH // DP * SEQ, experts, 0.75)

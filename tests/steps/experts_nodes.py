@@ -53,7 +53,7 @@ def draw_limited(tokens, choices, experts, groups, kept, seed):
 
 
 class Layout:
-    """A random layout; sizes of axes that it does not have are 1."""
+    """A random layout; absent axes have size 1."""
 
     def __init__(self, rng):
         self.size = {"dp": rng.choice([1, 2]), "node": rng.choice([1, 2, 2, 4]),

@@ -14,6 +14,11 @@ seed=$((${SHD_TEST_TURN:-0} % 83 * 12))
 python3 "$top_srcdir/tests/steps/experts_nodes.py" "$shardsim" "$tmp" "$seed" "$count" >"$tmp/wrong" 2>&1
 ok $? "$count random layouts of experts, from number $seed on"
 diag <"$tmp/wrong"
+# What follows is planned, by one thread, but for a step of tensor parallelism that other tests run.
+if [ "${SHD_SANITIZER:-}" = thread ]; then
+    done_testing
+    exit 0
+fi
 
 cat >"$tmp/nodes.yaml" <<'YAML'
 version: 1
@@ -34,7 +39,7 @@ YAML
 shardsim plan "$tmp/nodes.yaml"
 is 0 "a plan of a router"
 says out 'uniform routing assumed' "its first lines say what routing it assumes"
-says out 'with room for all tokens at each expert' "and beside its peak is that of any routing"
+says out 'iB if every expert may get all tokens' "and beside its peak is that of any routing"
 shardsim plan --json "$tmp/nodes.yaml"
 mv "$tmp/out" "$tmp/assumed"
 shardsim plan --json -s moe.routing=learned "$tmp/nodes.yaml"
@@ -61,7 +66,7 @@ params: [[.*, []]]
 YAML
 shardsim plan "$tmp/wide.yaml"
 is 0 "a plan whose worst case is too large to be planned"
-says out 'unknown with room for all tokens at each expert' "says that it is not known"
+says out 'unknown if every expert may get all tokens' "says that it is not known"
 shardsim plan --json "$tmp/wide.yaml"
 says out '"worst_routing_peak_bytes": *null' "and is null"
 
@@ -90,7 +95,7 @@ says err 'stored.yaml:8:.*last of the axes' "at the axis of nodes"
 shardsim plan -s 'mesh={pp: 2, node: 8, ep: 8}' -s hardware=h100-sxm -s moe.experts=64 -s batch.size=512 \
     -s 'axes={batch: [node, ep]}' -s moe.node_axis=ep "$tmp/nodes.yaml"
 is 2 "an axis inside the nodes of the cluster: status 2"
-says err "set:6:15: error: devices 0 and 1, neighbours along 'ep', are in one node" "the error says where and what"
+says err "set:6:15: error: devices 0 and 1, neighbours along 'ep', share a node" "the error says where and what"
 shardsim plan -s 'mesh={pp: 2, node: 8, ep: 8}' -s hardware=h100-sxm -s moe.experts=64 -s batch.size=512 "$tmp/nodes.yaml"
 is 0 "an axis between them is planned"
 shardsim plan -s moe.node_axis=tp "$tmp/nodes.yaml"

@@ -83,7 +83,7 @@ ok $? "positions visible to all tokens are not padded"
 for to in jax pytorch; do
     shardsim export --to $to -S gpt2 "$tmp/model.yaml"
     is 2 "export --to $to: not without a word"
-    says err "dimensions are padded, which exported code is not" "export --to $to: why"
+    says err "exported code does not support padded dimensions; expected sizes" "export --to $to: why"
 done
 
 # Reshards between shards that do not divide receive exactly the missing elements.

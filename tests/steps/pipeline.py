@@ -63,7 +63,7 @@ def live_of(answer, stages):
 
 
 def check(answers):
-    """Lines of what is not as the formulas say."""
+    """Errors of schedules against their formulas."""
     wrong, ncompared = [], 0
     for name, v, _, idle, holds, _, live, live_holds, _ in SCHEDULES:
         for p in RANKS:

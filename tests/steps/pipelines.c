@@ -523,8 +523,8 @@ static void test_update_waits(void)
         nwaited += waits_for_send(record, channel);
     }
     ok(nsent > 0 && nwaited == nsent,
-       "update: replay: who receives waits for who sends, %" PRIu32 " of %" PRIu32 " times",
-       nwaited, nsent);
+       "update: replay: receivers wait for senders, %" PRIu32 " of %" PRIu32 " times", nwaited,
+       nsent);
     record_destroy(record);
     variant_fini(&m);
 }
@@ -668,7 +668,7 @@ static void refuse(const char *what, uint32_t layers, uint32_t microbatches, con
 
 static void test_refused(void)
 {
-    refuse("a schedule that there is not", 2, 2,
+    refuse("an unknown schedule", 2, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: 2F2B}\n",
            "there is no schedule '2F2B'");
     refuse("stages without layers", 3, 4,
@@ -681,11 +681,11 @@ static void test_refused(void)
     refuse("a stage before what it reads", 4, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\n"
            "pipeline: {axis: pp, place: [['^layers/0', 1], ['^layers/1', 0]]}\n",
-           "stages follow each other in the order of the model");
+           "stages must follow the order of the model");
     refuse("layers that do not add up", 4, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, layers: [1, 2]}\n",
-           "the model has 4 layers");
-    refuse("a name that there is not", 4, 2,
+           "pipeline.layers has 2 stages with 3 layers in total; expected 2 stages and 4 layers");
+    refuse("an unknown name", 4, 2,
            "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, place: [[lm_head, 1]]}\n",
            "'lm_head' places nothing");
     refuse("more stages than there are numbers", 4, 4,

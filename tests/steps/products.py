@@ -33,7 +33,7 @@ def rounded(x, code):
 
 
 def scale(code, recipe, amax, whole):
-    """What an element is multiplied by, and its code."""
+    """The scale of a block, and the scale's encoding."""
     largest = LARGEST[code]
     if recipe == "mxfp8":
         e = -127 if amax == 0 else math.ceil(math.log2(amax / largest))
@@ -47,7 +47,7 @@ def scale(code, recipe, amax, whole):
 
 
 def coded(x, recipe, block, role, along):
-    """x rounded for a product that sums over dimension `along` (0: rows, 1: columns)."""
+    """x quantized for a matmul that sums over dimension `along` (0: rows, 1: columns)."""
     code = "e2m1" if recipe == "nvfp4" else "e5m2" if role == "gradient" and recipe == "tensorwise" else "e4m3"
     rows, columns = len(x), len(x[0])
     each = {"tensorwise": (rows, columns), "rowwise": (rows, 1) if along == 0 else (1, columns)}.get(recipe)

@@ -360,7 +360,7 @@ shardsim plan --set products.recipe=fp9 "$tmp/mlp.yaml"
 says err "expected one of none, tensorwise, rowwise, blockwise, mxfp8, nvfp4" "a recipe that is none"
 for target in jax pytorch; do
     shardsim export --to $target --set products.recipe=mxfp8 --set products.block=8 "$tmp/decoder.yaml" --strategy dp
-    [ "$status" -ne 0 ] && grep -q 'does not round products so; expected products.recipe none' "$tmp/err"
+    [ "$status" -ne 0 ] && grep -q 'does not support this quantization of matmuls; expected products.recipe none' "$tmp/err"
     ok $? "export to $target refuses"
     diag <"$tmp/err"
 done

@@ -26,7 +26,7 @@
 /* Of all parameters, in both directions: so small that curves are straight, and large against the
  * rounding of parameters to float32 when they are filled. */
 #define MOVE (1.0 / 32768)
-#define MOVE_LESS (1.0 / 262144) /* where a model is so curved that the other is too wide */
+#define MOVE_LESS (1.0 / 262144) /* for models too curved for MOVE */
 #define TOLERANCE 1e-4           /* of the sum of the absolute terms */
 
 static uint64_t state;
@@ -46,7 +46,7 @@ static bool one_in(uint32_t n)
 
 /* ---- options ---- */
 
-/* What an option may be, besides its default; one in `one_in` models has one of these. */
+/* Non-default values of an option; every `one_in`-th model has such a value. */
 struct choice {
     uint32_t one_in;
     const char *texts[TEXTS_MAX];

@@ -40,9 +40,11 @@ def options_of(program):
     """The options of scenarios as {option: kinds of models that have it; None: all}, from `show options`."""
     text = subprocess.run([program, "show", "options"], capture_output=True, text=True, check=True).stdout
     options = {}
+    all_kinds = set(re.findall(r"\w+", re.search(r"^model.kind: one of ([^;]*)", text, re.M).group(1)))
     for option, told in re.findall(r"^([a-z_.]+):((?:.|\n(?=    [^A-Z]))*)", text, re.M):
-        kinds = re.search(r"for\s+models((?:,?\s+\w+\b(?!;? with))+)", told)
-        options[option] = set(re.findall(r"\w+", kinds.group(1))) if kinds else None
+        kinds = re.search(r"(not\s+)?for\s+models((?:,?\s+\w+\b(?!;? with))+)", told)
+        named = set(re.findall(r"\w+", kinds.group(2))) if kinds else None
+        options[option] = all_kinds - named if kinds and kinds.group(1) else named
     return options
 
 

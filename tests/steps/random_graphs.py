@@ -86,7 +86,7 @@ class Graph:
         return self.rng.choice(some[-3:] if self.rng.random() < 0.7 else some)
 
     def add(self, function, text, dims, whole=False, bound=2.0):
-        """A line, and one that takes large values back."""
+        """Add a line, and a second line that bounds large values."""
         name = f"y{len(self.lines)}"
         self.lines.append(f"{name}[{','.join(dims)}] = {text}")
         self.backward &= function not in ODD

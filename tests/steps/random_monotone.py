@@ -40,7 +40,7 @@ def clusters():
 
 
 def pairs():
-    """(One cluster, one that is at least as good): shipped ones, and the same but for a constant."""
+    """Pairs of clusters, the second at least as good: shipped clusters, and a copy with one better constant."""
     shipped, better_constant = [], []
     for name, text in clusters().items():
         for other in re.findall(r"^  - no_slower_than: (\S+)$", text, re.M):
@@ -54,14 +54,14 @@ def pairs():
 
 
 def step_seconds(program, path, scenarios, cluster, tell):
-    """Of each scenario its step on a cluster, as far as it is planned there."""
+    """The step time of each scenario on a cluster, where planning succeeds."""
     answer, good = random_scenarios.plan_good(program, path, [{**s, "hardware": cluster} for s in scenarios], tell)
     plans = random_scenarios.results(answer) if answer else {}
     return {s["name"]: plans[s["name"]]["figures"]["modelled_step_seconds"] for s in good}
 
 
 def forward_of(scenario):
-    """Its forward pass alone, whose kernels take what such took alone."""
+    """The forward pass alone, whose kernels have the times measured alone."""
     learning = ("optimizer", "zero", "types", "recompute", "steps", "offload", "gathered", "accumulate")
     return {**{k: v for k, v in scenario.items() if k not in learning}, "step": ["forward"]}
 

@@ -152,7 +152,7 @@ def of_shared(values):
 
 
 def node_axis(d):
-    """The last axis of the batch, if it has experts: order_axes() puts the outermost one there."""
+    """The last axis of the batch, if it has experts: order_axes() puts the outermost axis last."""
     axes = d.axes("expert")
     return axes[0] if axes else SKIP
 
@@ -274,7 +274,7 @@ PIPELINE = (
 
 
 def recipe_rows(d):
-    """Blocks are as narrow as the widths that axes leave."""
+    """Blocks are at most as wide as a shard."""
     return d.choice([2, 4]) if d.get("products.recipe") in ("blockwise", "mxfp8", "nvfp4") else SKIP
 
 
@@ -329,7 +329,7 @@ def of_cluster(values):
 
 
 def cluster(d):
-    """One that has the rates, and the host, that are asked for."""
+    """A cluster with the requested rates and host."""
     if d.get("products.recipe") == "nvfp4":
         return d.choice(["b200", "gb200-nvl72"])
     if "offload" in d.out or "products" in d.out:
@@ -442,7 +442,7 @@ def uneven(d):
 
 
 def disturb(d):
-    """One spec of any axes, or one value that is no good."""
+    """A spec of random axes, or an invalid value."""
     if d.chance(0.5):
         d.out["params"].insert(0, [d.choice(["(up|q)/kernel", "(down|o)/kernel", "kernel"]), spec(d.rng, d.out["mesh"], 2)])
     else:

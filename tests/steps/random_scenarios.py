@@ -26,7 +26,7 @@ ENOUGH = 4000    # scenarios of which each option is in some that ran
 
 
 def write(path, scenarios):
-    """One line a strategy, behind two that have nothing; YAML reads what JSON writes."""
+    """Write a file with one strategy per line after two header lines, in JSON, which YAML includes."""
     with open(path, "w", encoding="utf-8") as file:
         file.write("version: 1\nstrategies:\n")
         for scenario in scenarios:
@@ -66,7 +66,7 @@ def results(answer):
 
 
 def differences(planned, ran):
-    """What a run has otherwise than its plan.  A router may decide otherwise than is planned."""
+    """Differences between a run and its plan.  A router may decide otherwise than is planned."""
     wrong = []
     verify = ran.get("verify") or {"ok": True}
     # A value that overflows in the unsharded computation too is not ok, but equal.
@@ -95,7 +95,7 @@ def out_of_memory(planned, errors):
 
 
 def plan_good(program, path, scenarios, tell):
-    """Plan what is not refused; the answer, and the scenarios that are in it."""
+    """Plan the scenarios without the refused ones; return the plan and its scenarios."""
     while scenarios:
         write(path, scenarios)
         answer = ask(program, "plan", path)
@@ -146,7 +146,7 @@ def try_file(program, path, made, tell):
 
 
 def try_sweep(program, path, scenario, tell):
-    """Plan and run a file that is one scenario.  It may be refused as those of other files are, at a place."""
+    """Plan and run a file with one scenario.  It may be refused like any scenario, with a place."""
     with open(path, "w", encoding="utf-8") as file:
         json.dump(scenario, file)
     planned, ran = ask(program, "plan", path), ask(program, "run", path)

@@ -70,7 +70,7 @@ def draw_model(d):
 
 
 def program_of(options, rng, name):
-    """A program on its mesh, and on one device."""
+    """A random serving program, sharded and on one device."""
     d = Draw(rng, name + "-one", rng.choice(KINDS), options)
     d.out.update(mesh={"one": 1}, params=[[".*", []]], decode={},
                  batch={"size": rng.choice([1, 3, 4, 8]), "seq": rng.choice([1, 5, 8, 16])},
@@ -149,7 +149,7 @@ def made(path):
 
 
 def run(program, path, strategy):
-    """What a strategy's run says, its tokens, and what it wrote to stderr."""
+    """The report of a strategy's run, its tokens, and its stderr."""
     out = path + ".safetensors"
     answer = ask(program, "run", path, f"--strategy={strategy}", f"--outputs={out}")
     if crashed(answer) or not answer.stdout:
@@ -175,7 +175,7 @@ def parts_of(pair):
 
 
 def wrong_in(program, path, plan, names, pair):
-    """What is wrong with one of a program's strategies, whose plan is given."""
+    """Errors in the run of one strategy, compared with its plan."""
     ran, tokens, said = run(program, path, names[0])
     if not ran:
         return ["no result: " + said]

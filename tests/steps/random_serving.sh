@@ -7,8 +7,10 @@
 . "${0%/*}/../support/tap.sh"
 . "${0%/*}/../support/program.sh"
 
-python3 "$top_srcdir/tests/steps/random_serving.py" "$shardsim" "$tmp" "${SHD_TEST_SEED:-20261127}" \
-    "${SHD_TEST_COUNT:-20}" >"$tmp/wrong" 2>&1
+seed=20261127 count=20
+small_size && seed=$((seed + ${SHD_TEST_TURN:-0} % 4)) count=8
+python3 "$top_srcdir/tests/steps/random_serving.py" "$shardsim" "$tmp" "${SHD_TEST_SEED:-$seed}" \
+    "${SHD_TEST_COUNT:-$count}" >"$tmp/wrong" 2>&1
 ok $? "random steps of serving make the tokens of one device, as planned"
 diag <"$tmp/wrong"
 done_testing

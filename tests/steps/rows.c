@@ -573,7 +573,7 @@ static void test_case(uint64_t seed)
         good = false;
     }
     if (good && !alike_are_alike(step.program)) {
-        diag("ops that are not alike are called so, or the other way round");
+        diag("ops are wrongly classified as equal or unequal");
         good = false;
     }
     good = good && !differs && bytes_are_right(&e, &step) &&

@@ -8,6 +8,8 @@
 . "${0%/*}/../support/tap.sh"
 . "${0%/*}/../support/program.sh"
 
+every=12
+small_size && every=4
 for file in "$scenarios"/*.yaml; do
     # A thousand threads are too many for a sanitizer, and so are sequences of a thousand tokens.
     case ${SHD_TEST_SIZE:-}$file in
@@ -28,11 +30,7 @@ for file in "$scenarios"/*.yaml; do
     ok $? "$name: lines of at most 100 characters"
     grep -q "scenarios/$name" "$top_srcdir/Makefile.am"
     ok $? "$name: is in the release"
-    if small_size; then
-        sampled 2 || continue
-    else
-        sampled 12 || continue
-    fi
+    sampled "$every" || continue
     shardsim plan --json "$file"
     is 0 "$name: planned"
     cp "$tmp/out" "$tmp/plan"

@@ -75,9 +75,9 @@ LAYOUTS = [
     ("tp of one key head", "mqa", {"mesh": {"tp": 4}, "params": QUERIES}),
     ("dp", "gqa", {"mesh": {"dp": 4}, "axes": {"batch": "dp"}}),
     ("dp and tp", "gqa", {"mesh": {"dp": 2, "tp": 2}, "axes": {"batch": "dp"}, "params": HEADS}),
-    ("a cut sequence", "gqa", CUT),
+    ("a sharded sequence", "gqa", CUT),
     ("a striped sequence and tp", "gqa", STRIPED),
-    ("a cut sequence of one key head", "mqa", CUT),
+    ("a sharded sequence of one key head", "mqa", CUT),
     ("a window", "window", {"mesh": {"tp": 2}, "params": HEADS}),
     ("a window over a striped sequence", "window", STRIPED),
     ("a window in pages, behind a prefill elsewhere", "window", {
@@ -92,7 +92,7 @@ LAYOUTS = [
         "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "context": {"axis": "cp"},
         "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
     ("chunks", "chunk", {"mesh": {"tp": 2}, "params": HEADS}),
-    ("chunks over a cut sequence", "chunk", CUT),
+    ("chunks over a sharded sequence", "chunk", CUT),
     ("sinks", "sinks", {"mesh": {"tp": 4}, "params": HEADS}),
     ("sinks over a striped sequence", "sinks", STRIPED),
     ("ep", "experts", EP),
@@ -108,7 +108,7 @@ LAYOUTS = [
         "mesh": {"ep": 2}, "moe": {"redundant": 2}}}),
     ("compressed attention, tp", "mla", {"mesh": {"tp": 2}, "params": [
         ["attn/(q|q_rope)/kernel", [None, "tp"]], ["attn/o/kernel", ["tp"]], [".*", []]]}),
-    ("compressed attention over a cut sequence", "mla", CUT),
+    ("compressed attention over a sharded sequence", "mla", CUT),
     ("paged", "gqa", {"mesh": {"tp": 2}, "params": HEADS, "decode": {"page": 4}, **BOTH}),
     ("pages of a striped sequence", "gqa", {**STRIPED, "decode": {"page": 4}, **BOTH}),
     ("disaggregated", "gqa", {"mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "prefill": {
@@ -133,7 +133,7 @@ LAYOUTS = [
     ("pages of 4 bits, disaggregated", "a cache of int4", {
         "mesh": {"tp": 2, "cp": 2}, **BOTH, "params": HEADS, "decode": {"page": 4},
         "context": {"axis": "cp", "order": "striped"}, "prefill": {"mesh": {"tp": 4, "cp": 1}}}),
-    ("compressed attention, a cut cache of 4 bits", "mla, a cache of mxfp4", CUT),
+    ("compressed attention, a sharded cache of 4 bits", "mla, a cache of mxfp4", CUT),
 ]
 
 
@@ -214,7 +214,7 @@ def bytes_of(strategy, width):
 
 
 def alone(program, path, strategy, name, known):
-    """The tokens of one device; known ones are those of the same program."""
+    """The tokens of one device; known tokens come from the same program."""
     key = json.dumps([name.split("/")[1:], {**strategy, "name": ""}])
     if key not in known:
         known[key] = run(program, path, name)[1]

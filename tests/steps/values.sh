@@ -129,20 +129,20 @@ while IFS='|' read -r file text; do
     says err "$text" "$file: $text"
 done <<'CASES'
 packed.npz|'x' is compressed or encrypted; expected numpy.savez, not numpy.savez_compressed
-columns.npz|'x': it lies in column order; expected row order: numpy.ascontiguousarray
-objects.npz|'x': its type is none of little-endian floats
-keys.npz|'x': its header has other keys than descr, fortran_order and shape
-size.npz|'x': its shape is out of range
+columns.npz|'x': column-major order; expected row-major: numpy.ascontiguousarray
+objects.npz|'x': unsupported type; expected little-endian floats
+keys.npz|'x': unknown header key; expected descr, fortran_order and shape
+size.npz|'x': the shape is out of range
 other.npz|'x': type and shape do not fit its size
 ids.safetensors|s.yaml:8:40: error: element 2 of 'ids' is 16; expected a whole number from 0 to 15
 far.safetensors|element 2 of 'ids' is 4294967296; expected a whole number from 0 to 15
 u32.safetensors|element 2 of 'ids' is 4294967295; expected a whole number from 0 to 15
 floats.safetensors|s.yaml:8:40: error: 'ids' is float32 in the file; expected whole numbers
 shape.safetensors|s.yaml:7:31: error: 'x' is (16, 8) in the file; expected (8, 16), or the same
-behind.safetensors|40 bytes behind the last array, from byte [0-9]* on, belong to no array
+behind.safetensors|40 bytes after the last array, from byte [0-9]* on, belong to no array
 hole.safetensors|12 bytes before 'free', from byte [0-9]* on, belong to no array
 cut.safetensors|'mask' has 8 bytes from byte [0-9]* on, but the file has
-over.safetensors|'x' and 'layers/0/w' lie over each other at byte
+over.safetensors|'x' and 'layers/0/w' overlap at byte
 text.npz|a header of [0-9]* bytes; at most
 empty.npz|the file ends inside its header
 none.npz|cannot be opened
@@ -150,7 +150,7 @@ CASES
 shardsim plan "$tmp/s.yaml" --set 'graph.params.w={dims: [d, h, k], values: layers/0/v}'
 says err "has no array 'layers/0/v'; did you mean 'layers/0/w'?" "the name of an array"
 shardsim plan "$tmp/s.yaml" --set 'graph.inputs.mask={dims: [b], dtype: float32, values: ids}'
-says err "'ids' is int64 in the file; expected floats: 'dtype: int32' is for whole numbers" "its type"
+says err "'ids' is int64 in the file; expected floats: 'dtype: int32' is for integers" "its type"
 shardsim plan "$tmp/s.yaml" --set 'graph.inputs.mask={dims: [b], dtype: int32}' --set 'graph.ops=["y = pick(x, mask, d)"]' \
     --set 'graph.outputs=[y]'
 is 0 "whole numbers need no values"
@@ -199,11 +199,11 @@ shardsim run "$tmp/s.yaml" "--outputs=$tmp/o.safetensors" --set 'constraints=[[y
 right "... from another sharding"
 shardsim run "$tmp/s.yaml" "--outputs=$tmp/none/o.safetensors"
 is 3 "a folder that is not there"
-says err "cannot be written: there is no such folder" "... is found first"
+says err "cannot be written: its folder does not exist" "... is found first"
 sed 's/^constraints.*/strategies: [{name: a}, {name: b, mesh: {dp: 4, tp: 1}}]/' "$tmp/s.yaml" >"$tmp/two.yaml"
 shardsim run "$tmp/two.yaml" "--outputs=$tmp/o.safetensors"
 is 2 "outputs of two strategies"
-says err "is for one strategy, and there are 2; expected --strategy=NAME" "... need one"
+says err "needs one strategy of the 2; expected --strategy=NAME" "... need one"
 shardsim run "$tmp/two.yaml" --strategy=b "--outputs=$tmp/o.safetensors"
 right "... and are those of the one"
 

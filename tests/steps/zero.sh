@@ -136,8 +136,8 @@ says err '3 microbatches do not divide a batch of 16 sequences' "microbatches th
 shardsim plan -S dp -s batch.microbatches=2 -s recompute=full -s 'step=[forward, backward]' \
     -s optimizer.kind=none -s steps=1 -s optimizer.decay=constant "$tmp/mlp.yaml"
 is 2 "microbatches and recompute without an update: status 2"
-says err '2 microbatches for a step without update' "microbatches without an update: said"
-says err 'recompute for a step without update' "recompute without an update: said"
+says err '2 microbatches need an update' "microbatches without an update: said"
+says err 'recompute needs an update' "recompute without an update: said"
 
 # Gathers ahead of their readers move the same bytes and need the memory of as many more layers.
 for prefetch in 0 1 2 3; do
@@ -294,7 +294,7 @@ ok $? "pieces: the elements of a device's piece"
 for target in jax pytorch; do
     shardsim export --to $target -S flat-3 "$tmp/odd.yaml"
     is 2 "pieces: no word for them in $target"
-    says err "no dimension of 'embed/table' divides into 5 shards, and .* expected devices that divide" \
+    says err "no dimension of 'embed/table' is a multiple of 5 shards, and .* expected devices that divide" \
         "pieces: said of $target"
 done
 # In 16 bits with float32 masters; and inside tensor parallelism, a pipeline, a ring, experts,

@@ -16,7 +16,7 @@ masks = [(r"largest error \S+ \(.*?\)", "largest error E"), (r"\b[0-9.]+ [mnu]?s
 
 
 def masked(command, lines):
-    """Times and rounding errors of what is executed differ; what is planned is the same everywhere."""
+    """Times and rounding errors of what is executed differ; planned figures are equal everywhere."""
     out = []
     for line in lines:
         for pattern, by in masks if "shardsim run" in command else []:

@@ -341,7 +341,7 @@ void random_test_padding(struct random_program *(*make)(uint64_t seed), unsigned
     diag("padded graphs: %u, with %u masks; refused: %u", random_seen.padded, random_seen.masks,
          random_seen.not_padded);
     ok(random_seen.padded > 0 && random_seen.masks > 0 && random_seen.not_padded > 0,
-       "occurred: graphs that are padded, with masks, and refused ones");
+       "occurred: padded graphs, masked graphs, and refused graphs");
 }
 
 bool random_test(struct random_program *(*make)(uint64_t seed), unsigned long seed,

@@ -337,8 +337,7 @@ static void add_causal(struct random_program *p)
     uint32_t queries, keys, x = pick_two_dims(p, 2, &queries, &keys);
 
     if (x != GRAPH_NONE && queries != keys)
-        random_keep(p,
-                    graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, keys, -0.75),
+        random_keep(p, graph_causal_mask(p->graph, random_name(p, "mask"), x, queries, keys, -0.75),
                     p->bounds[x] + 1);
 }
 
@@ -415,8 +414,7 @@ static void add_xent(struct random_program *p)
     ids = add_ids(p, dim, dims, rank);
     if (random_chance(&p->random, 50))
         mask = random_positive(p, random_leaf(p, dims, rank));
-    random_keep(p,
-                layer_cross_entropy(p->graph, random_name(p, "xent"), x, dim, ids, mask).loss,
+    random_keep(p, layer_cross_entropy(p->graph, random_name(p, "xent"), x, dim, ids, mask).loss,
                 RANDOM_BOUND);
 }
 
@@ -606,7 +604,7 @@ static void add_shift(struct random_program *p)
                 p->bounds[x]);
 }
 
-/* x with two neighbours as one dimension, or with one dimension as two. */
+/* x with two adjacent dimensions merged, or with a dimension split in two. */
 static void add_reshape(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 2), dims[GRAPH_RANK_MAX], at, rank = 0;
@@ -654,10 +652,10 @@ static void add_concat(struct random_program *p)
         b_dim = dims[at] = other_dim(p, &n, 1 + random_below(&p->random, 12));
     b = fit(p, dims, n.rank);
     size = p->graph->dims[dim].size + p->graph->dims[b_dim].size;
-    random_keep(p,
-                graph_concat(p->graph, random_name(p, "concat"), a, dim, b, b_dim,
-                             other_dim(p, &n, size)),
-                RANDOM_BOUND);
+    random_keep(
+        p,
+        graph_concat(p->graph, random_name(p, "concat"), a, dim, b, b_dim, other_dim(p, &n, size)),
+        RANDOM_BOUND);
 }
 
 static void add_transpose(struct random_program *p)
@@ -681,9 +679,8 @@ static uint32_t small_leaf(struct random_program *p, const uint32_t *dims, uint3
 {
     uint32_t w = random_leaf(p, dims, rank);
 
-    return random_keep(p,
-                       graph_map(p->graph, random_name(p, "small"), KERN_SCALE, w, GRAPH_NONE, 0.2),
-                       1);
+    return random_keep(
+        p, graph_map(p->graph, random_name(p, "small"), KERN_SCALE, w, GRAPH_NONE, 0.2), 1);
 }
 
 /* A norm now and then, of either kind, with a scale and a bias or without. */
@@ -766,7 +763,7 @@ static struct kern_routing_spec random_routing(struct random_program *p, int64_t
         .seed = (uint32_t)random_next(&p->random)};
 }
 
-/* The same routing, or one to copies; half of them are. */
+/* The given routing, or with probability 1/2 a routing to expert copies. */
 static const struct kern_routing *random_copies(struct random_program *p,
                                                 const struct kern_routing *r,
                                                 const struct kern_routing_spec *spec)
@@ -901,9 +898,9 @@ static void add_dims(struct random_program *p)
         const char *name;
         int64_t sizes[4];
     } dims[NDIMS] = {
-        {"batch", {1, 2, 3, 4}},      {"seq", {4, 6, 8, 12}},   {"keys", {4, 6, 8, 12}},
-        {"heads", {4, 6, 8, 12}},     {"kv_heads", {1, 2, 4, 2}}, {"head_dim", {2, 4, 6, 8}},
-        {"embed", {4, 6, 8, 12}},     {"classes", {4, 6, 8, 12}},
+        {"batch", {1, 2, 3, 4}},  {"seq", {4, 6, 8, 12}},     {"keys", {4, 6, 8, 12}},
+        {"heads", {4, 6, 8, 12}}, {"kv_heads", {1, 2, 4, 2}}, {"head_dim", {2, 4, 6, 8}},
+        {"embed", {4, 6, 8, 12}}, {"classes", {4, 6, 8, 12}},
     };
     int64_t heads = 0;
 

@@ -216,8 +216,8 @@ static void try_sizes(struct findings *f, const struct timetable_schedule *sched
 
 static void test_schedule(const struct timetable_schedule *schedule)
 {
-    const unsigned shown = TIMETABLE_SPLITS | TIMETABLE_OVERLAPS | TIMETABLE_V_SHAPED |
-                           TIMETABLE_ANY_STAGES;
+    const unsigned shown =
+        TIMETABLE_SPLITS | TIMETABLE_OVERLAPS | TIMETABLE_V_SHAPED | TIMETABLE_ANY_STAGES;
     struct findings f = {0};
     struct timetable_sizes s;
     const char *name = schedule->name;
@@ -235,8 +235,7 @@ static void test_schedule(const struct timetable_schedule *schedule)
     ok(f.stuck == 0, "%s: finishes", name);
     ok(f.mistimed == 0, "%s: no action begins early or late", name);
     ok(f.wrong_ahead == 0, "%s: forwards before the first backward, and of the last stage", name);
-    if (!ok((schedule->flags & shown) == f.flags,
-            "%s: the flags are those that its timetables show", name))
+    if (!ok((schedule->flags & shown) == f.flags, "%s: the flags agree with its timetables", name))
         diag("flags %#x, shown %#x", schedule->flags & shown, f.flags);
     ok(f.nformula > 50 && f.wrong_bubble == 0, "%s: bubble is %s, %u times", name,
        schedule->bubble.formula, f.nformula);
@@ -457,11 +456,11 @@ static const struct {
     {"no ranks", "GPipe", {0, 1, 1}, SHD_EINVAL, "at least one"},
     {"no stages", "LoopedBFS", {1, 0, 1}, SHD_EINVAL, "at least one"},
     {"no microbatches", "1F1B", {1, 1, 0}, SHD_EINVAL, "at least one"},
-    {"two stages", "GPipe", {2, 2, 4}, SHD_EINVAL, "GPipe takes 1 stage a rank, not 2"},
-    {"two stages", "1F1B", {2, 2, 4}, SHD_EINVAL, "1F1B takes 1 stage a rank, not 2"},
-    {"two stages", "ZBH1", {2, 2, 4}, SHD_EINVAL, "ZBH1 takes 1 stage a rank, not 2"},
-    {"one stage", "ZBVZeroBubble", {2, 1, 4}, SHD_EINVAL, "takes 2 stages a rank, not 1"},
-    {"three stages", "DualPipeV", {2, 3, 4}, SHD_EINVAL, "takes 2 stages a rank, not 3"},
+    {"two stages", "GPipe", {2, 2, 4}, SHD_EINVAL, "GPipe takes 1 stage per rank, not 2"},
+    {"two stages", "1F1B", {2, 2, 4}, SHD_EINVAL, "1F1B takes 1 stage per rank, not 2"},
+    {"two stages", "ZBH1", {2, 2, 4}, SHD_EINVAL, "ZBH1 takes 1 stage per rank, not 2"},
+    {"one stage", "ZBVZeroBubble", {2, 1, 4}, SHD_EINVAL, "takes 2 stages per rank, not 1"},
+    {"three stages", "DualPipeV", {2, 3, 4}, SHD_EINVAL, "takes 2 stages per rank, not 3"},
     {"too few microbatches", "DualPipeV", {4, 2, 7}, SHD_EINVAL, "stages, 8, not 7"},
     {"rounds", "Interleaved1F1B", {4, 2, 9}, SHD_EINDIVISIBLE, "nearest that do are 8 and 10"},
     {"rounds",
@@ -549,7 +548,7 @@ static void test_systems(void)
            timetable_made_for(megatron, 2) == &timetable_interleaved_1f1b &&
            timetable_made_for(megatron, 7) == &timetable_interleaved_1f1b &&
            !timetable_made_for(TIMETABLE_FILLED, 1) && !timetable_made_for(megatron, 0),
-       "systems: the first that is made for so many stages");
+       "systems: the first schedule for a number of stages");
     timetable_names(&list, TIMETABLE_SPLITS | TIMETABLE_USUAL, 0, " or ");
     text_add(&list, "; ");
     timetable_names(&list, TIMETABLE_V_SHAPED | TIMETABLE_USUAL, 0, " or ");
@@ -634,7 +633,7 @@ static void test_long_circle(void)
     for (uint32_t r = 0; r < t->nranks; r++)
         swap(t, t->first[r], t->first[r] + 1);
     ok(timetable_walk(&walk, t, &unit, &err) == SHD_ESTUCK &&
-           strstr(err.text, "a circle of 1000 ranks"),
+           strstr(err.text, "a cycle of 1000 ranks"),
        "circle: of 1,000 ranks, told in short");
     diag("%s", err.text);
     timetable_destroy(t);

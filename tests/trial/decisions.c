@@ -134,7 +134,7 @@ static void check(enum shd_dtype dtype, int nprograms)
         graph_destroy(g);
     }
     shd_mesh_destroy(mesh);
-    ok(alarms == 0, "%s: %d of %d programs called wrong, the reference deciding alike",
+    ok(alarms == 0, "%s: %d of %d right programs called wrong, with the reference's decisions",
        shd_dtype_name(dtype), alarms, nprograms);
     ok(seen == nprograms, "%s: a wrong decision seen in %d of %d", shd_dtype_name(dtype), seen,
        nprograms);

@@ -103,7 +103,7 @@ says err 'would fit with -s ' "compare: what would make the smallest fit, where 
 } >"$tmp/many.yaml"
 shardsim plan --json -s model.layers=1 -s limits.memory=1000 "$tmp/many.yaml"
 is 1 "ten strategies: status 1"
-says err 'of the first 8 strategies only' "ten strategies: of how many it is looked for"
+says err 'searched for the first 8 strategies only' "ten strategies: of how many it is looked for"
 holds "ten strategies: of those" <<'PY'
 assert ["would_fit" in s["memory"] for s in r] == [True] * 8 + [False] * 2
 PY

@@ -103,7 +103,7 @@ int main(void)
     ok(record_received(once.record) > 0 && same(once.record, often.record),
        "bytes, flops and memory of four steps are those of one");
     ok(record_verified_ok(often.record) && same_errors(once.record, often.record),
-       "the last one's results are the first one's");
+       "the last step's results equal the first step's");
     ok(once.record->repeats == 1 && once.record->step_ns == once.record->first_step_ns &&
            once.record->step_ns == once.record->fastest_step_ns && once.record->step_ns > 0,
        "one step is the first and the fastest");

@@ -172,8 +172,8 @@ static void test_largest(void)
         look("all", l, 0, 1 << 20, straight ? 4 : 22, false);
         look("more than all", l, 0, 1 << 21, straight ? 4 : 22, false);
         look("from a value that fits", l, 700, 1000, straight ? 4 : 12, false);
-        look("from a value that does not", l, 5000, 1000, straight ? 4 : 14, false);
-        look("from one that does not, to none", l, 5000, 0, straight ? 4 : 14, false);
+        look("from a value that does not fit", l, 5000, 1000, straight ? 4 : 14, false);
+        look("from a value that does not fit fit, to 0", l, 5000, 0, straight ? 4 : 14, false);
         look("too large values are refused", l, 700, 1000, 40, true);
     }
     l = (struct largest){.most = 100, .tries = 60};
@@ -190,7 +190,7 @@ static void test_largest(void)
        "no more tries than were asked for");
     l = (struct largest){.most = 0, .fits = 4, .fails = 8};
     largest_tell(&l, 16, -1);
-    ok(l.fits == 16 && l.fails == 0, "what fits above what did not replaces both");
+    ok(l.fits == 16 && l.fails == 0, "a fitting value above a failed value replaces both");
 }
 
 int main(void)

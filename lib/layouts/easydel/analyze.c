@@ -29,7 +29,7 @@ static int find_entry(size_t *axis, const struct shd_spec *spec, size_t entry,
         return shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis '%.100s'",
                              shd_spec_axis(spec, entry, 0));
     if (shd_spec_naxes(spec, entry) > 1)
-        return shd_error_set(err, SHD_ENOAXIS, "entry %zu of a spec is %zu axes instead of one",
+        return shd_error_set(err, SHD_ENOAXIS, "entry %zu of a spec has %zu axes; expected one",
                              entry, shd_spec_naxes(spec, entry));
     *axis = (size_t)found;
     return SHD_OK;

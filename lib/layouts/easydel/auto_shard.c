@@ -182,7 +182,7 @@ static int take_pair(struct walk *walk, const char *const *pair, struct shd_erro
     if (strcmp(pair[0], "fsdp") != 0 || strcmp(pair[1], "sp") != 0)
         return SHD_OK;
     if (is_free(walk, 0) && walk->rank < 2)
-        return shd_error_set(err, SHD_ERANGE, "(fsdp, sp) needs two dimensions, there is one");
+        return shd_error_set(err, SHD_ERANGE, "(fsdp, sp) needs two dimensions, not one");
     if (is_free(walk, 0) && is_free(walk, 1))
         give_pair(walk, pair);
     else if (is_free(walk, 0))

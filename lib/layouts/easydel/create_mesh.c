@@ -88,7 +88,7 @@ int shd_host_mesh_shape(int32_t *out, const int32_t *dims, size_t ndims, int32_t
     }
     if (ndevices < 1 || nprocesses < 1 || whole != (int64_t)ndevices * nprocesses)
         return shd_error_set(err, SHD_EINVAL,
-                             "the mesh has not the size of %d processes with %d devices each",
+                             "the mesh's size differs from %d processes with %d devices each",
                              (int)nprocesses, (int)ndevices);
     for (size_t d = 0; d < ndims; d++) {
         int32_t size = dims[d];
@@ -161,7 +161,7 @@ static int plan_slices(struct plan *plan, const struct shd_cluster *cluster, int
         return shd_error_set(err, SHD_EINVAL, "no dimension of the mesh divides by %d slices",
                              (int)nslices);
     if (cluster->nslices != nslices)
-        return shd_error_set(err, SHD_EINVAL, "there are to be %d slices, but devices are in %d",
+        return shd_error_set(err, SHD_EINVAL, "%d slices are requested, but devices are in %d",
                              (int)nslices, (int)cluster->nslices);
     for (size_t d = 0; d < ndims; d++) {
         plan->ici[d] = d == cut ? whole[d] / nslices : whole[d];
@@ -258,7 +258,7 @@ static int check_cluster(const struct shd_cluster *cluster, struct shd_error *er
 
     if (cluster->ndevices < 1 || cluster->nprocesses < 1 || nslices < 1 ||
         cluster->nslices_asked < 0)
-        return shd_error_set(err, SHD_EINVAL, "%d devices of %d processes in %d slices",
+        return shd_error_set(err, SHD_EINVAL, "invalid: %d devices, %d processes, %d slices",
                              (int)cluster->ndevices, (int)cluster->nprocesses,
                              (int)cluster->nslices);
     if (cluster->ndevices % cluster->nprocesses != 0 || cluster->ndevices % nslices != 0)

@@ -76,7 +76,7 @@ static int parse_named(int64_t *dim, const char **name, const char *piece, size_
         return shd_error_set(err, SHD_EINVAL, "'%.*s' is not of the form name:size", shown, piece);
     *name = find_name(names, nnames, piece, (size_t)(colon - piece));
     if (!*name)
-        return shd_error_set(err, SHD_EINVAL, "'%.*s' has a name that is not asked for", shown,
+        return shd_error_set(err, SHD_EINVAL, "'%.*s' names an axis that is not requested", shown,
                              piece);
     return parse_int(dim, colon + 1, length - (size_t)(colon + 1 - piece), err);
 }

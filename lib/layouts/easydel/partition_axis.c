@@ -143,7 +143,7 @@ static int resolve(struct shd_partition_axis *axis, enum shd_axis_field field,
     if (axis->values[field].kind != SHD_AXIS_IS_DEFAULT)
         return SHD_OK;
     if (fallback == NO_DEFAULT)
-        return shd_error_set(err, SHD_EINVAL, "'%s' has no default to be left at",
+        return shd_error_set(err, SHD_EINVAL, "'%s' has no default; expected a value",
                              fields[field].name);
     if (fallback == BATCH_DEFAULT)
         axis->values[field] =

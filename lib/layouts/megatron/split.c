@@ -40,7 +40,7 @@ int shd_vocab_range(int64_t *start, int64_t *stop, int64_t vocab_size, int64_t r
     if (status)
         return status;
     if (strict && (vocab_size < 0 || world_size < 1 || rank < 0 || rank >= world_size))
-        return shd_error_set(err, SHD_EINVAL, "a vocabulary of %lld for rank %lld of %lld",
+        return shd_error_set(err, SHD_EINVAL, "vocabulary %lld, rank %lld of %lld: invalid",
                              (long long)vocab_size, (long long)rank, (long long)world_size);
     if (__builtin_mul_overflow(rank, width, &first) || __builtin_add_overflow(first, width, &end))
         return shd_error_set(err, SHD_ERANGE, "the range of rank %lld does not fit",
@@ -108,7 +108,7 @@ int shd_split_last_dim(struct shd_split *out, const int64_t *shape, size_t rank,
     if (status)
         return status;
     if (split.width < 0)
-        return shd_error_set(err, SHD_EINVAL, "chunks of %lld elements", (long long)split.width);
+        return shd_error_set(err, SHD_EINVAL, "chunks have %lld elements", (long long)split.width);
     split.nchunks = split.width == 0 ? 1 : nchunks;
     for (size_t d = 0; d < rank; d++)
         split.shape[d] = shape[d];

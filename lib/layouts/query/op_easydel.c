@@ -42,8 +42,8 @@ static int answer_get_partitions(const json_t *in, struct json_out *out, struct 
 const struct query_op query_easydel_ops[] = {
     {.name = "easydel.get_partitions",
      .answer = answer_get_partitions,
-     .about = "The specs of attention's arrays as EasyDeL's get_partitions has them, over the axes "
-              "dp, fsdp, tp and sp.",
+     .about = "The specs of attention's arrays, as EasyDeL's get_partitions returns them, over the "
+              "axes dp, fsdp, tp and sp.",
      .in = QUERY_FIELDS({"jax_attn_format", "boolean", "true",
                          "Dimensions are [batch, heads, sequence, head_dim]; else [batch, "
                          "sequence, heads, head_dim]."},

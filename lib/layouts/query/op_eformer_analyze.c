@@ -224,30 +224,30 @@ static int answer_analyze(const json_t *in, struct json_out *out, struct shd_err
 const struct query_op query_eformer_analyze_ops[] = {
     {.name = "eformer.analyze_sharding_strategy",
      .answer = answer_analyze,
-     .about = "What a sharding of a tree of arrays costs in memory and bytes, beside the totals "
-              "that eformer's function of this name returns.",
+     .about = "Memory and gathered bytes of a sharded tree of arrays, and the totals that "
+              "eformer's function of the same name returns.",
      .in = QUERY_FIELDS(
          {"tree", "tree", NULL,
           "Leaves are {\"shape\": shape, \"dtype\": dtype}; the dtype is float32 if not given."},
          {"specs", "tree", NULL, "A spec for each leaf, under the same keys."},
          {"mesh", "mesh", NULL, "Axes of the device mesh."},
          {"strict", "boolean", "false",
-          "Give an error where a spec cannot be bound to its array, and leave out what the "
-          "original returns."}),
+          "Return an error where a spec cannot be bound to its array, and omit the result of "
+          "eformer's function."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"analysis", "object", NULL,
-          "What the original returns: total_parameters and sharded_parameters in elements; the "
-          "rest of it is never filled."},
+          "The result of eformer's function: total_parameters and sharded_parameters in elements; "
+          "eformer leaves its other fields empty."},
          {"leaf_sharded_bytes", "object", NULL,
           "For each leaf the bytes of a shard, by division that rounds down at each axis."},
          {"strategy", "object", NULL,
-          "What the original promises: total_bytes; memory_per_device, bytes of the fullest "
-          "device; balance_score, mean over maximum of the devices' bytes; gather_bytes, received "
-          "by a device that gathers each array once; sync_bytes, received by a device that "
-          "all-reduces gradients of replicas; uneven_parameters, arrays that do not divide; "
-          "partition_stats for each leaf. If the specs cannot be bound: only impossible, the "
-          "reason."}),
+          "The figures that eformer documents but does not compute: total_bytes; "
+          "memory_per_device, bytes of the fullest device; balance_score, mean over maximum of the "
+          "devices' bytes; gather_bytes, received by a device that gathers each array once; "
+          "sync_bytes, received by a device that all-reduces gradients of replicas; "
+          "uneven_parameters, arrays that do not divide; partition_stats for each leaf. If the "
+          "specs cannot be bound: only impossible, the reason."}),
      .errors = "no-mesh, duplicate-axis, axis-not-in-mesh, spec-too-long, indivisible, not-found",
      .question = "{'tree': {'w': {'shape': [8, 4], 'dtype': 'float32'}}, 'specs': {'w': ['dp', "
                  "null]}, 'mesh': [['dp', 2], ['tp', 2]]}",

@@ -294,10 +294,10 @@ const struct query_op query_eformer_auto_ops[] = {
                       {"tree", "tree", NULL, "Leaves are shapes."},
                       {"min_shard_size", "whole number of 64 bits", "1024",
                        "Read and checked as for eformer.auto_shard_pytree; has no effect here."},
-                      {"strict", "boolean", "false", "Read as there; has no effect here."}),
+                      {"strict", "boolean", "false", "Has no effect here."}),
      .gives = "list of objects",
      .out = QUERY_FIELDS({"shape", "shape", NULL, "One of the shapes."},
-                         {"methods", "list", NULL, "Lists of axes to try on it, in this order."}),
+                         {"methods", "list", NULL, "Lists of axes to try on the shape, in order."}),
      .errors = "duplicate-axis",
      .question =
          "{'mesh': [['fsdp', 4], ['tp', 2]], 'tree': {'a': {'w': [64, 32]}, 'b': {'w': [64, 32]}}}",
@@ -307,16 +307,16 @@ const struct query_op query_eformer_auto_ops[] = {
      .about = "A spec for every array of a tree, from shapes alone.",
      .in = QUERY_FIELDS(
          {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},
-         {"tree", "tree", NULL, "Leaves are shapes; what is none is given back unchanged."},
+         {"tree", "tree", NULL, "Leaves are shapes; other leaves are returned unchanged."},
          {"min_shard_size", "whole number of 64 bits", "1024",
           "Elements that a dimension needs to be sharded."},
          {"strict", "boolean", "false",
-          "Shard by a pair of axes only what divides by each, and use no axis twice."}),
+          "Shard a dimension by two axes only if both divide it; use no axis twice."}),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS(
          {"spec", "spec", NULL, "How the leaf is sharded."},
          {"shard_shape", "shape", NULL, "What a device holds of it."},
-         {"unchanged", "anything", NULL, "Instead of these: a leaf that is no shape."}),
+         {"unchanged", "anything", NULL, "Instead of these two: a leaf that is not a shape."}),
      .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
      .question =
          "{'mesh': [['fsdp', 4], ['tp', 2]], 'tree': {'mlp': {'up': [2048, 8192]}, 'step': 7}}",
@@ -349,8 +349,8 @@ const struct query_op query_eformer_auto_ops[] = {
      .reply = "'out':[['tp'],['fsdp']]"},
     {.name = "tree.auto",
      .answer = answer_params,
-     .about = "The distinct shapes of parameters, the axes suggested for each, and the spec that "
-              "comes of it, as eformer.auto_shard_pytree.",
+     .about = "The distinct shapes of parameters, the axes suggested for each, and the resulting "
+              "spec, as eformer.auto_shard_pytree.",
      .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
                         {"dtype", "dtype", "\"float32\"", "Of all parameters."},
                         {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},

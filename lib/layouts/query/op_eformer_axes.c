@@ -73,7 +73,7 @@ static int write_indexes(struct json_out *out, const struct shd_mesh *mesh,
     int status = SHD_OK;
 
     if (shd_mesh_size(mesh) > DEVICES_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "the indexes of %d devices are not listed",
+        return shd_error_set(err, SHD_EUNSUPPORTED, "%d devices are too many to list",
                              (int)shd_mesh_size(mesh));
     json_out_begin_array(out);
     for (int32_t p = 0; status == SHD_OK && p < shd_mesh_size(mesh); p++) {
@@ -332,7 +332,7 @@ const struct query_op query_eformer_axes_ops[] = {
      .reply = "'out':['dp','tp']"},
     {.name = "eformer.get_mesh_axis_size",
      .answer = answer_size,
-     .about = "The same as eformer.get_axes_size_in_mesh.",
+     .about = "Equal to eformer.get_axes_size_in_mesh.",
      .in = QUERY_FIELDS(AXES_FIELDS, CONTEXT_FIELDS),
      .gives = "whole number",
      .errors = "no-mesh, duplicate-axis, axis-not-in-mesh",
@@ -344,8 +344,8 @@ const struct query_op query_eformer_axes_ops[] = {
          "The names of axes in a spec or in any nesting of lists and objects, sorted, each once.",
      .in = QUERY_FIELDS({"value", "anything", NULL, "A spec, a list or an object."},
                         {"kind", "text", "\"spec\"",
-                         "What the value is: spec or dict, where an empty name is none; anything "
-                         "else takes names as they are."}),
+                         "The kind of value: with spec or dict, empty names are ignored; with any "
+                         "other word they count."}),
      .gives = "names",
      .question = "{'value': ['tp', null, ['fsdp', 'dp']]}",
      .reply = "'out':['dp','fsdp','tp']"},
@@ -361,7 +361,7 @@ const struct query_op query_eformer_axes_ops[] = {
      .answer = answer_names_in_mesh,
      .about = "Whether all names are axes of the mesh in context.",
      .in = QUERY_FIELDS({"names", "names", NULL, "At most 64 names."},
-                        {"mesh", "mesh", "none", "The mesh in context, if there is one."}),
+                        {"mesh", "mesh", "none", "The mesh in context; optional."}),
      .gives = "boolean",
      .errors = "duplicate-axis",
      .question = "{'names': ['dp', 'ep'], 'mesh': [['dp', 2], ['tp', 2]]}",
@@ -375,9 +375,9 @@ const struct query_op query_eformer_axes_ops[] = {
          {"kind", "text", "\"spec\"", "spec, or named: the constraint is a NamedSharding."},
          {"sharding_mesh", "mesh", "none", "The mesh of a NamedSharding."},
          {"array", "text", "\"jax\"",
-          "What is constrained: jax, a device array; anything else is left as it is."},
+          "The kind of value: jax, a device array; other values are left unchanged."},
          {"strict", "boolean", "false",
-          "The NamedSharding's own mesh counts, and an axis that is not in it is an error."}),
+          "Use the NamedSharding's own mesh; an axis outside that mesh is an error."}),
      .gives = "object",
      .out = QUERY_FIELDS({"applied", "boolean", NULL, "Whether the constraint has an effect."},
                          {"spec", "spec or null", NULL, "The spec; null where it has none."}),

@@ -192,7 +192,7 @@ static int answer_specs(const json_t *in, struct json_out *out, struct shd_error
 const struct query_op query_eformer_extract_ops[] = {
     {.name = "eformer.extract_sharding_structure",
      .answer = answer_structure,
-     .about = "The spec of each device array of a tree of values, null for what has none.",
+     .about = "The spec of each device array of a tree of values, null for other values.",
      .in = QUERY_FIELDS(LEAVES_FIELD, UNUSED_MESH_FIELD),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS(
@@ -227,7 +227,7 @@ const struct query_op query_eformer_extract_ops[] = {
      .reply = "'out':{'n':[],'w':['tp',null]}"},
     {.name = "eformer.get_shardings_with_structure",
      .answer = answer_structure,
-     .about = "The same as eformer.extract_sharding_structure.",
+     .about = "Equal to eformer.extract_sharding_structure.",
      .in = QUERY_FIELDS(LEAVES_FIELD, UNUSED_MESH_FIELD),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS({"", "spec or null", NULL, "Only of jax_named."}),

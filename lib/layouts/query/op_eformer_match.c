@@ -251,29 +251,29 @@ static int answer_pattern(const json_t *in, struct json_out *out, struct shd_err
 #define RULES_FIELD                                                                           \
     {                                                                                         \
         "rules", "rules", NULL,                                                               \
-            "Regular expressions with a spec each; the first that is found in a name counts." \
+            "Regular expressions, each with a spec; the first that matches in a name counts." \
     }
 
-#define MATCH_FIELDS                                                                              \
-    {"min_sharding_size", "whole number of 64 bits", "16384",                                     \
-     "Arrays of fewer elements are replicated."},                                                 \
-    {                                                                                             \
-        "strict", "boolean", "false",                                                             \
-            "A spec with more entries than the array has dimensions is an error, and is not cut." \
+#define MATCH_FIELDS                                                                      \
+    {"min_sharding_size", "whole number of 64 bits", "16384",                             \
+     "Arrays of fewer elements are replicated."},                                         \
+    {                                                                                     \
+        "strict", "boolean", "false",                                                     \
+            "A spec with more entries than dimensions is an error, and is not truncated." \
     }
 
 const struct query_op query_eformer_match_ops[] = {
     {.name = "eformer.create_pattern_based_partition_spec",
      .answer = answer_pattern,
-     .about = "Specs of names by one line of text, such as 'attention|mlp->data,hidden->model.sp': "
-              "rules between commas, regular expressions between bars, then an axis a dimension "
-              "between points.",
+     .about = "Specs of names by rules in one line of text, such as "
+              "'attention|mlp->data,hidden->model.sp': commas separate rules, bars separate "
+              "regular expressions, and dots separate the axes of successive dimensions.",
      .in = QUERY_FIELDS(
          {"pattern", "text", "\"\"", "The line."},
          {"names", "names", "[]", "Names to find specs for."},
-         {"default_spec", "spec", "[]", "The spec of a name that no expression is found in."},
+         {"default_spec", "spec", "[]", "The spec of a name that no expression matches."},
          {"mesh", "mesh", "none", "The mesh in context; it is needed, and used only if strict."},
-         {"mesh_given", "boolean", "true", "Without 'mesh': whether there is a mesh all the same."},
+         {"mesh_given", "boolean", "true", "Without 'mesh': whether a mesh exists anyway."},
          {"strict", "boolean", "false",
           "An expression that does not compile, a part without arrow, or an axis that is not in "
           "the mesh is an error."}),
@@ -289,12 +289,11 @@ const struct query_op query_eformer_match_ops[] = {
      .answer = answer_match,
      .about = "The spec of every array of a tree by rules on its path. Every array of rank 1 or "
               "more must match a rule; scalars are replicated.",
-     .in = QUERY_FIELDS(
-         RULES_FIELD,
-         {"tree", "tree", NULL,
-          "Leaves are {\"$shape\": shape} or {\"$scalar\": number}; {\"$list\": [...]} is a list; "
-          "null stays null."},
-         MATCH_FIELDS),
+     .in = QUERY_FIELDS(RULES_FIELD,
+                        {"tree", "tree", NULL,
+                         "Leaves are {\"$shape\": shape} or {\"$scalar\": number}; {\"$list\": "
+                         "[...]} is a list; null stays null."},
+                        MATCH_FIELDS),
      .gives = "object, by path",
      .out = QUERY_FIELDS(
          {"", "spec or null", NULL, "The leaf's spec; keys of a path are joined with '/'."}),

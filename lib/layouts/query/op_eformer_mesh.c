@@ -172,7 +172,7 @@ static int answer_host_shape(const json_t *in, struct json_out *out, struct shd_
         {"num_slices", "whole number or null", "0", "Slices that devices know of; 0: none."},   \
     {                                                                                           \
         "megascale_num_slices_env", "whole number or null", "0",                                \
-            "What MEGASCALE_NUM_SLICES says; 0: not set."                                       \
+            "The value of MEGASCALE_NUM_SLICES; 0: not set."                                    \
     }
 
 const struct query_op query_eformer_mesh_ops[] = {

@@ -118,7 +118,7 @@ static int read_mode(enum shd_axis_mode *out, const json_t *in, struct shd_error
         return status;
     *out = !strcmp(mode, "generation") ? SHD_MODE_GENERATION : SHD_MODE_TRAINING;
     if (*out == SHD_MODE_TRAINING && strcmp(mode, "training") != 0)
-        return shd_error_set(err, SHD_EINVAL, "'mode' is training or generation, not '%.60s'",
+        return shd_error_set(err, SHD_EINVAL, "'mode' is '%.60s'; expected training or generation",
                              mode);
     return SHD_OK;
 }

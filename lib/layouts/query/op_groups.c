@@ -44,8 +44,8 @@ static int read_process(struct shd_parallel *out, const json_t *in, struct shd_e
     if (status != SHD_OK)
         return status;
     if (world < 0 || world > INT32_MAX || rank < 0 || rank > INT32_MAX)
-        return shd_error_set(err, SHD_EINVAL, "rank %lld of a world of %lld", (long long)rank,
-                             (long long)world);
+        return shd_error_set(err, SHD_EINVAL, "rank %lld is not in a world of %lld",
+                             (long long)rank, (long long)world);
     shd_parallel_init(out, (int32_t)world, (int32_t)rank, !strcmp(version, "head"));
     return SHD_OK;
 }
@@ -240,7 +240,7 @@ static int check_op(const json_t *op, struct shd_error *err)
         if (!json_is_integer(size))
             return shd_error_set(err, SHD_ETYPE, "'init' takes whole numbers");
         if (json_integer_value(size) < INT32_MIN || json_integer_value(size) > INT32_MAX)
-            return shd_error_set(err, SHD_ERANGE, "'init' of %lld ranks",
+            return shd_error_set(err, SHD_ERANGE, "'init' has %lld ranks",
                                  (long long)json_integer_value(size));
     }
     return SHD_OK;
@@ -344,14 +344,13 @@ static int answer_sequence(const json_t *in, struct json_out *out, struct shd_er
         "context_parallel_size", "whole number", "1", "Ranks of a context group."      \
     }
 
-#define GROUPS_FIELDS                                                                            \
-    {"KIND_size", "whole number", NULL, "Ranks of a group; kinds are dp, tp, pp and cp."},       \
-        {"KIND_groups", "list of lists", NULL, "Ranks of each group."},                          \
-    {                                                                                            \
-        "ranks", "list of objects", NULL,                                                        \
-            "What each rank sees (of more than 16 only six are listed): rank, initialized, and " \
-            "for each kind the ranks of its group, its rank there and world_size; of tp also "   \
-            "src_rank."                                                                          \
+#define GROUPS_FIELDS                                                                           \
+    {"KIND_size", "whole number", NULL, "Ranks of a group; kinds are dp, tp, pp and cp."},      \
+        {"KIND_groups", "list of lists", NULL, "Ranks of each group."},                         \
+    {                                                                                           \
+        "ranks", "list of objects", NULL,                                                       \
+            "The groups of each rank (of over 16 only six are listed): rank, initialized, and " \
+            "for each kind the ranks, its rank there and world_size; for tp also src_rank."     \
     }
 
 const struct query_op query_groups_ops[] = {
@@ -369,8 +368,8 @@ const struct query_op query_groups_ops[] = {
               "2},...},...]}"},
     {.name = "ezpz.initialize_without_dist",
      .answer = answer_initialize,
-     .about = "The same as ezpz.initialize_tensor_parallel, asked without a world: an error unless "
-              "world_size is given.",
+     .about = "As ezpz.initialize_tensor_parallel, but without a world: an error unless world_size "
+              "is given.",
      .in = QUERY_FIELDS(PROCESS_FIELDS, SIZES_FIELDS),
      .gives = "as ezpz.initialize_tensor_parallel",
      .errors = "indivisible",
@@ -378,14 +377,14 @@ const struct query_op query_groups_ops[] = {
      .reply = "'err':{'kind':'invalid','message':'the world of processes is not initialized'}"},
     {.name = "ezpz.sequence",
      .answer = answer_sequence,
-     .about = "Calls of one process, one after the other; where one fails, its error is its "
-              "answer, and the next is called.",
+     .about = "Calls of a single process, in order; a failed call answers with its error, and the "
+              "next call follows.",
      .in = QUERY_FIELDS(PROCESS_FIELDS, {"ops", "list of lists", "[]",
                                          "[\"init\", tensor, pipeline, context], [\"destroy\"], or "
                                          "[getter] as in ezpz.uninitialised_getter."}),
      .gives = "list of objects",
      .out = QUERY_FIELDS(
-         {"out", "anything", NULL, "What the call returns; null of init and destroy."},
+         {"out", "anything", NULL, "The result of the call; null for init and destroy."},
          {"err", "object", NULL, "Or 'kind', the name of Python's exception, and 'message'."}),
      .question = "{'world_size': 4, 'rank': 3, 'ops': [['init', 2], ['get_tensor_parallel_rank'], "
                  "['get_data_parallel_group'], ['destroy'], ['get_data_parallel_rank']]}",

@@ -228,7 +228,7 @@ const struct query_op query_rank_order_ops[] = {
          {"dp", "whole number", "1", "Ranks of data parallelism."},
          {"pp", "whole number", "1", "Ranks of pipeline parallelism."},
          {"rank_offset", "whole number", "0", "Added to each rank."},
-         {"tokens", "names", "none", "Kinds to give the groups of, several joined as 'tp-pp'."}),
+         {"tokens", "names", "none", "Kinds of groups to return; 'tp-pp' joins two kinds."}),
      .gives = "object",
      .out = QUERY_FIELDS({"world_size", "whole number", NULL, "Ranks."},
                          {"groups", "object", NULL, "For each token the ranks of each group."}),

@@ -94,7 +94,7 @@ static int answer_spec(const json_t *in, const struct shd_mesh *mesh, const stru
     if (status == SHD_OK)
         status = shd_sharding_check(&s, shape, err);
     if (status == SHD_OK && shd_mesh_size(mesh) > DEVICES_MAX)
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "the slices of %d devices are not listed",
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "%d devices are too many to list",
                                (int)shd_mesh_size(mesh));
     return status == SHD_OK ? write_shards(out, &s, shape, spec, err) : status;
 }
@@ -126,9 +126,9 @@ const struct query_op query_sharding_ops[] = {
          {"shard_shape", "shape", NULL, "Extents of each shard."},
          {"slices", "list of lists", NULL, "For each device and dimension [start, stop)."},
          {"is_fully_replicated", "boolean", NULL, "Whether every device has all of it."},
-         {"replica_groups", "list of lists", NULL, "Groups of devices that hold the same shard."},
+         {"replica_groups", "list of lists", NULL, "Groups of devices with equal shards."},
          {"num_replica_groups", "whole number", NULL, "How many such groups there are."},
-         {"replica_ids", "list of whole numbers", NULL, "For each device its number in its group."},
+         {"replica_ids", "list of whole numbers", NULL, "Each device's index in the group."},
          {"num_devices", "whole number", NULL, "Devices of the mesh."},
          {"canonical_spec", "spec", NULL,
           "The spec as JAX prints it: one axis for a list of one, null for an empty list."}),

@@ -209,7 +209,7 @@ const struct query_op query_split_ops[] = {
                       {"element_offsets", "list of whole numbers", NULL,
                        "Where a chunk begins in its storage, in elements."},
                       {"strides", "list of lists", NULL,
-                       "Elements of the storage from one to the next along each dimension."},
+                       "Elements of storage from one index to the next along each dimension."},
                       {"is_contiguous", "list of booleans", NULL, "Whether a chunk has no gaps."},
                       {"first_elements", "list of whole numbers", NULL,
                        "The first element of a chunk; null if it is empty."},

@@ -414,7 +414,7 @@ const struct query_op query_t5x_ops[] = {
      .reply = "'out':['data',null,'model']"},
     {.name = "t5x.partitioner_init",
      .answer = answer_init,
-     .about = "What a PjitPartitioner has after it is made.",
+     .about = "The fields of a new PjitPartitioner.",
      .in = QUERY_FIELDS(
          {"num_partitions", "whole number", "0",
           "Devices of a model-parallel submesh; or model_parallel_submesh."},
@@ -457,10 +457,10 @@ const struct query_op query_t5x_ops[] = {
     {.name = "tree.mesh_axes",
      .answer = answer_params,
      .about = "The spec of every parameter of a list, from logical axes and the standard rules.",
-     .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
-                        {"logical_axes", "object", "{}", "Logical axes by name."},
-                        {"dtype", "dtype", "none", "Of all parameters; has no effect."},
-                        DIMS_FIELDS),
+     .in =
+         QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
+                      {"logical_axes", "object", "{}", "Logical axes by name."},
+                      {"dtype", "dtype", "none", "Of all parameters; has no effect."}, DIMS_FIELDS),
      .gives = "object",
      .out = QUERY_FIELDS({"specs", "object", NULL, "The spec of each parameter."}),
      .errors = "duplicate-axis",

@@ -322,14 +322,14 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
         "host_index", "whole number or null", "process_index", "The host whose view is asked for." \
     }
 
-#define DATA_FIELDS                                                                   \
-    HOST_FIELDS,                                                                      \
-        {"logical_axis_rules", "logical rules or text", "\"default\"",                \
-         "Rules, of which those of batch count; a text or null: the standard ones."}, \
-        {"ici_and_dcn_given", "boolean", "false",                                     \
-         "The mesh is hybrid: data is over replica and data."},                       \
-    {                                                                                 \
-        "strict", "boolean", "false", "A negative batch is an error."                 \
+#define DATA_FIELDS                                                                     \
+    HOST_FIELDS,                                                                        \
+        {"logical_axis_rules", "logical rules or text", "\"default\"",                  \
+         "Rules; only the rules of batch matter; a text or null: the standard rules."}, \
+        {"ici_and_dcn_given", "boolean", "false",                                       \
+         "The mesh is hybrid: data is over replica and data."},                         \
+    {                                                                                   \
+        "strict", "boolean", "false", "A negative batch is an error."                   \
     }
 
 #define DATA_BATCH_FIELD                                     \
@@ -354,7 +354,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .reply = "'out':2"},
     {.name = "t5x.data_shard_id",
      .answer = answer_data_shard_id,
-     .about = "Which shard of the data is the host's.",
+     .about = "The host's shard of the data.",
      .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
@@ -362,7 +362,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .reply = "'out':1"},
     {.name = "t5x.data_shards",
      .answer = answer_shards,
-     .about = "The shards that hosts cut the data into.",
+     .about = "The number of data shards, over all hosts.",
      .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
@@ -370,20 +370,20 @@ const struct query_op query_t5x_chunk_ops[] = {
      .reply = "'out':2"},
     {.name = "t5x.get_data_layout",
      .answer = answer_layout,
-     .about = "How a batch is divided over hosts.",
+     .about = "How a batch is split over hosts.",
      .in = QUERY_FIELDS(DATA_FIELDS, {"batch_size", "whole number or null", "null",
-                                      "Of all hosts; null: data_mesh_size."}),
+                                      "Sequences of all hosts; null: data_mesh_size."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"batch_size", "whole number or null", NULL, "Of all hosts."},
          {"shard_id", "whole number", NULL, "The host's shard."},
          {"num_shards", "whole number", NULL, "Shards."},
          {"is_first_host_in_replica_set", "boolean", NULL,
-          "Whether no host before it has the same shard."},
+          "Whether this is the first host with the shard."},
          {"data_mesh_size", "whole number or null", NULL,
           "The answer of t5x.data_mesh_size; null if it is an error."},
-         {"data_shards", "whole number or null", NULL, "That of t5x.data_shards."},
-         {"data_shard_id", "whole number or null", NULL, "That of t5x.data_shard_id."}),
+         {"data_shards", "whole number or null", NULL, "The answer of t5x.data_shards."},
+         {"data_shard_id", "whole number or null", NULL, "The answer of t5x.data_shard_id."}),
      .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
      .question = HOST_QUESTION ", 'batch_size': 8}",
      .reply = "'out':{'batch_size':8,'shard_id':1,'num_shards':2,'is_first_host_in_replica_set':"
@@ -404,7 +404,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .reply = "'out':{'slice':[[4,8],null],'replica_id':0}"},
     {.name = "t5x.get_replica_id",
      .answer = answer_replica_id,
-     .about = "Which replica a host has of an array that is sharded along axes.",
+     .about = "The replica that a host holds of an array that is sharded along axes.",
      .in = QUERY_FIELDS(HOST_FIELDS, {"axes", "name or names", NULL, "The axes."}),
      .gives = "whole number",
      .errors = "duplicate-axis",
@@ -420,7 +420,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .reply = "'out':1"},
     {.name = "t5x.local_chunker",
      .answer = answer_chunker,
-     .about = "Into how many chunks hosts cut each axis of a mesh, and which of them a host has.",
+     .about = "The number of chunks of each mesh axis over hosts, and the chunk of one host.",
      .in = QUERY_FIELDS(HOST_FIELDS),
      .gives = "object",
      .out = QUERY_FIELDS({"num_chunks", "object", NULL, "Chunks along each axis."},

@@ -28,7 +28,7 @@ static int read_device(struct shd_topology_device *out, const json_t *in, struct
         return shd_error_set(err, SHD_ETYPE, "'device' must be an object");
     status = read_ints(&coords, &n, device, "coords", err);
     if (status == SHD_OK && n > SHD_DEVICE_COORDS_MAX)
-        status = shd_error_set(err, SHD_ERANGE, "a device of %zu coordinates", n);
+        status = shd_error_set(err, SHD_ERANGE, "a device has %zu coordinates", n);
     if (status == SHD_OK)
         status = read_int(&out->core, device, "core_on_chip", 0, err);
     if (status == SHD_OK)
@@ -80,7 +80,7 @@ static int answer_coords(const json_t *in, struct json_out *out, struct shd_erro
 static int check_size(const struct shd_topology *topology, struct shd_error *err)
 {
     if (topology->ndevices > DEVICES_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "a mesh of %d devices is not listed",
+        return shd_error_set(err, SHD_EUNSUPPORTED, "a mesh of %d devices is too large to list",
                              (int)topology->ndevices);
     return SHD_OK;
 }
@@ -229,12 +229,12 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
     return answer_default(in, read_hosts, 1, out, err);
 }
 
-#define TOPOLOGY_FIELDS                                                                            \
-    {"topology", "object", NULL, "The chips."},                                                    \
-        {"topology.kind", "text", "\"\"", "As JAX names it, 'TPU v4'."},                           \
-        {"topology.bounds", "list of whole numbers", NULL, "[x, y, z, cores]."},                   \
-    {                                                                                              \
-        "topology.host_layout", "list of whole numbers", NULL, "The box of one host, likewise."    \
+#define TOPOLOGY_FIELDS                                                                         \
+    {"topology", "object", NULL, "The chips."},                                                 \
+        {"topology.kind", "text", "\"\"", "JAX's device kind: 'TPU v4'."},                      \
+        {"topology.bounds", "list of whole numbers", NULL, "[x, y, z, cores]."},                \
+    {                                                                                           \
+        "topology.host_layout", "list of whole numbers", NULL, "The box of one host, likewise." \
     }
 
 #define DEVICE_FIELDS                                                                            \
@@ -246,24 +246,23 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
         "device.id", "whole number", "0", "Of a device."                                         \
     }
 
-#define HOSTS_FIELDS                                                          \
-    {"platform", "text", "\"cpu\"", "cpu, gpu or tpu."},                      \
-        {"process_count", "whole number", "1", "Processes."},                 \
-        {"local_device_count", "whole number", "1", "Devices of a process."}, \
-    {                                                                         \
-        "num_slices", "whole number or null", "0",                            \
-            "Slices that processes are split over; 0: devices know no slice." \
+#define HOSTS_FIELDS                                                                \
+    {"platform", "text", "\"cpu\"", "cpu, gpu or tpu."},                            \
+        {"process_count", "whole number", "1", "Processes."},                       \
+        {"local_device_count", "whole number", "1", "Devices of a process."},       \
+    {                                                                               \
+        "num_slices", "whole number or null", "0",                                  \
+            "Slices that processes are split over; 0: devices have no slice index." \
     }
 
-#define SUBMESH_FIELDS                                                               \
-    {"model_parallel_submesh", "list of whole numbers", NULL,                        \
-     "Extents of the submesh that holds one copy of the model."},                    \
-        {"tile_by_host_if_needed", "boolean", "true",                                \
-         "Keep the devices of a host one box of the mesh."},                         \
-        {"local_process", "whole number", "0", "Whose devices are the local ones."}, \
-    {                                                                                \
-        "strict", "boolean", "false",                                                \
-            "The extents of a host are what they are, whichever process asks."       \
+#define SUBMESH_FIELDS                                                                        \
+    {"model_parallel_submesh", "list of whole numbers", NULL,                                 \
+     "Extents of the submesh that holds one copy of the model."},                             \
+        {"tile_by_host_if_needed", "boolean", "true",                                         \
+         "Keep the devices of a host together in one box of the mesh."},                      \
+        {"local_process", "whole number", "0", "Whose devices are the local ones."},          \
+    {                                                                                         \
+        "strict", "boolean", "false", "The extents of a host are the same for every process." \
     }
 
 #define COORDS_FIELD                                                                     \
@@ -283,7 +282,7 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
 const struct query_op query_t5x_mesh_ops[] = {
     {.name = "t5x.bounds_from_last_device",
      .answer = answer_bounds,
-     .about = "The extents of the hardware of which a device is the far corner.",
+     .about = "The extents of the hardware, from its last device (the far corner).",
      .in = QUERY_FIELDS(DEVICE_FIELDS, {"process_count", "whole number", "1", "Processes."},
                         {"local_device_count", "whole number", "1", "Devices of a process."}),
      .gives = "list of whole numbers",
@@ -333,7 +332,8 @@ const struct query_op query_t5x_mesh_ops[] = {
               "[0,0,0,0],[0,1,0,0],[1,0,0,0],[1,1,0,0]]}"},
     {.name = "t5x.get_coords",
      .answer = answer_coords,
-     .about = "The coordinates and core of a device; or its process and its number there.",
+     .about = "The coordinates and core of a device; without coordinates, the process and the "
+              "device's number in the process.",
      .in = QUERY_FIELDS(DEVICE_FIELDS,
                         {"local_device_count", "whole number", "1", "Devices of a process."}),
      .gives = "list of whole numbers",

@@ -104,7 +104,7 @@ void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t
 int check_ranks_listed(int32_t nranks, struct shd_error *err)
 {
     if (nranks > RANKS_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
+        return shd_error_set(err, SHD_EUNSUPPORTED, "groups of %d ranks are too many to list",
                              (int)nranks);
     return SHD_OK;
 }

@@ -348,7 +348,7 @@ int shd_data_layout_init(struct shd_data_layout *out, const struct shd_chunker *
     int64_t mesh_size;
 
     if (strict && batch_size < 0)
-        return shd_error_set(err, SHD_EINVAL, "a batch of %lld", (long long)batch_size);
+        return shd_error_set(err, SHD_EINVAL, "a batch has %lld sequences", (long long)batch_size);
     if (data_axes->naxes == 0) {
         *out = layout;
         return SHD_OK;

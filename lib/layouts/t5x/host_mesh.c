@@ -52,7 +52,7 @@ static int check_granules(const struct shd_topology *topology, int32_t ngranules
                              (int)(topology->ndevices / ngranules));
     if (topology->ndims != 2)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "hybrid meshes of chips, whose links decide their order");
+                             "hybrid meshes of chips with coordinates are not supported");
     return SHD_OK;
 }
 
@@ -137,9 +137,9 @@ int shd_gpu_mesh_create(struct shd_mesh **out, const struct shd_topology *topolo
     int64_t inside = num_partitions < nlocal ? num_partitions : nlocal;
 
     if (nlocal < 1)
-        return shd_error_set(err, SHD_EINVAL, "a topology without devices");
+        return shd_error_set(err, SHD_EINVAL, "the topology has no devices");
     if (num_partitions < 1)
-        return shd_error_set(err, SHD_EINVAL, "a mesh of %lld partitions",
+        return shd_error_set(err, SHD_EINVAL, "a mesh has %lld partitions",
                              (long long)num_partitions);
     if (nlocal % inside != 0 || num_partitions % inside != 0)
         return shd_error_set(err, SHD_EINDIVISIBLE,

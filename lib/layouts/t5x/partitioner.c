@@ -36,7 +36,7 @@ static int check_request(const struct shd_partitioner_opts *opts, struct shd_err
         return SHD_OK;
     if (mesh->num_partitions != 0 && mesh->nsubmesh > 0)
         return shd_error_set(err, SHD_EINVAL,
-                             "both %lld partitions and a submesh are given, which excludes them",
+                             "both %lld partitions and a submesh are given; expected only one",
                              (long long)mesh->num_partitions);
     if (mesh->nsubmesh > 0 && mesh->nsubmesh != 4)
         return shd_error_set(err, SHD_EINVAL, "the submesh has %zu extents, not 4", mesh->nsubmesh);

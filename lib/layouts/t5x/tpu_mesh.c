@@ -207,7 +207,7 @@ static int check_submesh(const struct grid *grid, const int64_t *submesh, size_t
     if (status)
         return status;
     if (nsubmesh < grid->ndims || (grid->ndims == 4 && nsubmesh != 4))
-        return shd_error_set(err, SHD_EINVAL, "a submesh of %zu extents for hardware of %zu",
+        return shd_error_set(err, SHD_EINVAL, "the submesh has %zu extents, the hardware %zu",
                              nsubmesh, grid->ndims);
     for (size_t d = 0; d < grid->ndims; d++) {
         if (submesh[d] < 1)

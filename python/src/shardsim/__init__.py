@@ -1,4 +1,4 @@
-"""Lay a model out over virtual devices, and see what is communicated, what fits, and whether it is right."""
+"""Shard a model over virtual devices: see the communication, the memory, and whether results are right."""
 
 # SPDX-License-Identifier: Apache-2.0
 from importlib import import_module
@@ -65,7 +65,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs a framework is loaded when it is asked for."""
+    """Modules that need a framework are imported on first use."""
     rules = dict.fromkeys(("layout_of_dtensors", "rules_of_tp_plan"), "torch_rules")
     found = {"from_jax": "jax", "from_torch": "torch", **rules}.get(name)
     if found is not None:

@@ -51,7 +51,7 @@ def plan(
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> Results:
-    """The same on paper: bytes, flops, memory, and the time on a cluster that the scenario names."""
+    """Plan without executing: bytes, flops, memory, and the time on the scenario's cluster."""
     return _one("plan", scenario, strategy, set, options)
 
 
@@ -61,11 +61,11 @@ def compare(
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> Comparison:
-    """Strategies of one scenario or several side by side; of texts and mappings one at most."""
+    """Compare the strategies of one or several scenarios; at most one may be a text or a mapping."""
     sources, set_ = [Source(s) for s in scenarios], settings(set, options)
     texts = [s.stdin for s in sources if s.stdin is not None]
     if len(texts) > 1:
-        raise ValueError("of several scenarios one at most can be a text or a mapping; write the others to files")
+        raise ValueError("at most one of several scenarios can be a text or a mapping; write the rest to files")
     stdin = texts[0] if texts else None
     planned = [] if execute else ["--plan"]
     paths = [s.path for s in sources]
@@ -85,7 +85,7 @@ def search(
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> Found:
-    """The layouts with the shortest step; `ranges` keeps choices to values, {"tp": "1..8"}."""
+    """The layouts with the shortest step; `ranges` restricts choices, {"tp": "1..8"}."""
     source = Source(scenario)
     arguments: List[str] = ["search", "--json", "--quiet", f"--top={top}", *settings(set, options)]
     for name, value in (("strategy", strategy), ("devices", devices), ("plans", plans)):
@@ -107,7 +107,7 @@ def explain(
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> str:
-    """What a step does between its collectives, and why each of them is there; one op in full."""
+    """Explain a step: its computation between collectives, and the reason of each collective; or one op in full."""
     source = Source(scenario)
     chosen = [] if strategy is None else [f"--strategy={strategy}"]
     chosen += [] if op is None else [f"--op={op}"]
@@ -127,7 +127,7 @@ def report(
     set: Optional[Mapping[str, Any]] = None,
     **options: Any,
 ) -> str:
-    """Strategies as one HTML page that needs no network."""
+    """Write strategies as a self-contained HTML page."""
     source = Source(scenario)
     chosen = [] if strategy is None else [f"--strategy={strategy}"]
     planned = [] if execute else ["--plan"]
@@ -135,7 +135,7 @@ def report(
 
 
 def check(path: "str | os.PathLike[str]", *, update: bool = False, execute: bool = True) -> Tuple[bool, str]:
-    """Whether all scenarios of a folder, or one file, are as in their baselines; and the TAP that says why not."""
+    """Compare the scenarios of a folder or a file with their baselines: whether all match, and the TAP output."""
     options = ["--update"] if update else []
     options += [] if execute else ["--plan"]
     text = call(["check", "--quiet", *options, "--", os.fspath(path)])

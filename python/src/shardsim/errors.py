@@ -1,10 +1,10 @@
-"""What can go wrong, as exceptions that have the program's own message."""
+"""Exceptions with the program's own message."""
 
 # SPDX-License-Identifier: Apache-2.0
 
 
 class ShardsimError(Exception):
-    """Any failure; str() is what the program says."""
+    """Any failure; str() is the program's message."""
 
 
 class InputError(ShardsimError):
@@ -12,11 +12,11 @@ class InputError(ShardsimError):
 
 
 class CannotRun(ShardsimError):
-    """It could not run here: no program, no memory, no threads, or interrupted."""
+    """The program could not run: not found, no memory, no threads, or interrupted."""
 
 
 class QueryError(ShardsimError):
-    """A question of a session was refused; `kind` says how, for programs."""
+    """A question of a session was refused; `kind` is the kind of error, for programs."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

@@ -14,7 +14,7 @@ from .program import call
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing of the program; a notebook shows it."""
+    """An SVG drawing, shown by a notebook."""
 
     svg: str = field(repr=False)
 
@@ -36,7 +36,7 @@ def draw(what: str, arguments: Sequence[str], stdin: Optional[str]) -> Picture:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the columns in which any row has something."""
+    """An HTML table of the columns that have a value in some row."""
     columns = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(

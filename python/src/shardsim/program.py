@@ -25,7 +25,7 @@ INSIDE = os.path.join(os.path.dirname(__file__), "bin", "shardsim")
 
 
 def find() -> str:
-    """The program that SHARDSIM names, else the package's own, else `shardsim` on PATH."""
+    """The program in the variable SHARDSIM, else the package's own, else `shardsim` on PATH."""
     named = os.environ.get("SHARDSIM") or (INSIDE if os.path.exists(INSIDE) else "shardsim")
     path = shutil.which(named)
     if path is None:
@@ -36,7 +36,7 @@ def find() -> str:
 
 
 def environment() -> Dict[str, str]:
-    """The caller's, without what would colour messages."""
+    """The caller's environment without variables that colour messages."""
     return {**os.environ, "NO_COLOR": "1"}
 
 
@@ -60,7 +60,7 @@ class Source:
 
 
 def settings(values: Optional[Mapping[str, Any]], options: Mapping[str, Any]) -> List[str]:
-    """--set for each; `mesh__tp=4` is `mesh.tp`, as a keyword has no dots."""
+    """--set for each; `mesh__tp=4` means `mesh.tp`: keywords have no dots."""
     merged = {**(values or {}), **{name.replace("__", "."): v for name, v in options.items()}}
     return [
         f"--set={name}={value if isinstance(value, str) else json.dumps(value)}"
@@ -91,5 +91,5 @@ def main() -> None:
     """The command `shardsim` that comes with the package: its program, by its own path."""
     path = find()
     if os.path.realpath(path) == os.path.realpath(sys.argv[0]):
-        raise SystemExit("shardsim: this package came without its program; set SHARDSIM to its path")
+        raise SystemExit("shardsim: this package does not contain the program; set SHARDSIM to its path")
     os.execv(path, [path, *sys.argv[1:]])

@@ -25,7 +25,7 @@ SHOWN = ("received_bytes", "peak_memory_bytes_most", "modelled_step_seconds", "r
 
 @dataclass(frozen=True)
 class DeviceClass:
-    """Devices that have the same figure: how many, the first one's id, and the figure."""
+    """Devices with the same figure: their number, the first id, and the figure."""
 
     devices: int
     first: int
@@ -34,7 +34,7 @@ class DeviceClass:
 
 @dataclass(frozen=True)
 class PerDevice:
-    """A figure of each device, in classes; of few devices each is a class of its own."""
+    """A figure per device, in classes of equal devices; with few devices one class per device."""
 
     classes: Tuple[DeviceClass, ...]
 
@@ -62,7 +62,7 @@ class PerDevice:
 
 @dataclass(frozen=True)
 class Collective:
-    """A row of the table of collectives; `received_bytes` are of all devices and all `count`."""
+    """A row of the table of collectives; `received_bytes` sums all devices and all `count` runs."""
 
     op: str
     axes: Tuple[str, ...]
@@ -89,7 +89,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class Received:
-    """Bytes that come to devices from other ones."""
+    """Bytes received from other devices."""
 
     total: int
     per_device: PerDevice
@@ -100,7 +100,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Balance:
-    """Mean over most of the devices: 1 is even."""
+    """Mean / maximum over devices: 1 is even."""
 
     mean: float
     max: float
@@ -110,7 +110,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Memory:
-    """Peak memory of each device; `by_kind` is of the device that has most."""
+    """Peak memory of each device; `by_kind` is for the device with the highest peak."""
 
     peak_bytes: PerDevice
     limit_bytes: Optional[int]
@@ -133,7 +133,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Verify:
-    """The step beside the unsharded computation; errors as parts of their bounds."""
+    """The step compared with the unsharded computation; errors as fractions of their bounds."""
 
     ok: bool
     outputs: Mapping[str, float]
@@ -172,22 +172,22 @@ class Result:
 
     @property
     def peak_bytes(self) -> int:
-        """The peak of memory of the device that has the highest."""
+        """The highest peak memory of any device."""
         return int(self.memory.peak_bytes.most)
 
     @property
     def mfu(self) -> Optional[float]:
-        """Flops of the model beside what the cluster could do, 0 to 1; None: there are no modelled times."""
+        """Model flops utilization (MFU), 0 to 1; None: there are no modelled times."""
         return self.times.mfu
 
     @property
     def bubble(self) -> Optional[float]:
-        """The part of the step that ranks of the pipeline are idle, on average; None: no pipeline."""
+        """Pipeline bubble: the mean fraction of the step in which a rank is idle; None: no pipeline."""
         pipeline = self.raw.get("pipeline")
         return None if pipeline is None else float(pipeline["bubble"])
 
     def row(self) -> Mapping[str, Any]:
-        """The figures that one compares strategies by, for a table that fits a page."""
+        """The main figures, for a table that fits a page."""
         return self._row({name: self.figures.get(name) for name in SHOWN})
 
     def frame_row(self) -> Mapping[str, Any]:
@@ -206,7 +206,7 @@ class Result:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """The collectives, a row each."""
+        """The collectives, one row each."""
         import pandas
 
         names = list(Collective.__dataclass_fields__)
@@ -227,13 +227,13 @@ class Result:
         return numpy.array(rows, dtype=object if wide else numpy.int64)
 
     def picture(self, what: str = "matrix") -> Picture:
-        """What `shardsim show WHAT` draws of this strategy: matrix, memory, tree or timetable."""
+        """The drawing of `shardsim show WHAT` for this strategy: matrix, memory, tree or timetable."""
         return draw(what, *self._chosen())
 
     def _chosen(self) -> Tuple[Sequence[str], Optional[str]]:
         """The arguments that name this strategy to the program, and its standard input."""
         if self._source is None:
-            raise ValueError("this is of a comparison of several scenarios; ask a result of plan() or run()")
+            raise ValueError("a comparison of several scenarios has no such drawing; use a result of plan() or run()")
         strategy = [] if self.strategy == "default" else [f"--strategy={self.strategy}"]
         return [*strategy, *self._settings, "--", self._source.path], self._source.stdin
 
@@ -293,18 +293,18 @@ class Results(Sequence[Result]):
                 if result.strategy == key:
                     return result
             names = ", ".join(result.strategy for result in self._results)
-            raise KeyError(f"there is no strategy {key!r}; there are {names}")
+            raise KeyError(f"unknown strategy {key!r}; there are {names}")
         return self._results[key]
 
     @property
     def only(self) -> Result:
-        """The one result that there is."""
+        """The only result; an error if there are several."""
         if len(self._results) != 1:
             raise ValueError(f"there are {len(self._results)} strategies; choose one, with strategy= or by [name]")
         return self._results[0]
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row a strategy."""
+        """One row per strategy."""
         import pandas
 
         return pandas.DataFrame([result.frame_row() for result in self._results])
@@ -315,14 +315,14 @@ class Results(Sequence[Result]):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Strategies side by side; `verdict` is the program's sentence, empty where there is none."""
+    """A comparison of strategies; `verdict` is the program's sentence, or empty."""
 
     results: Results
     verdict: str
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row a strategy."""
+        """One row per strategy."""
         return self.results.to_frame()
 
     def _repr_html_(self) -> str:
@@ -331,7 +331,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that a search found: its choices, and what was planned of it."""
+    """A layout found by a search: its choices and its planned figures."""
 
     choices: Mapping[str, Any]
     step_seconds: float
@@ -341,7 +341,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, best first; no other layout takes less than `proven_seconds`."""
+    """The layouts found, best first; no other layout is faster than `proven_seconds`."""
 
     layouts: Tuple[Layout, ...]
     proven_seconds: Optional[float]
@@ -349,7 +349,7 @@ class Found:
 
     @property
     def best(self) -> Layout:
-        """The best that was planned; the best of all if `proven`."""
+        """The best planned layout; the best of all if `proven`."""
         return self.layouts[0]
 
     @property

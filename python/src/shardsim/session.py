@@ -47,7 +47,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the process.  Closing twice is fine."""
+        """End the process.  May be closed twice."""
         process, self._process = self._process, None
         if process is not None:
             try:
@@ -63,7 +63,7 @@ class Session:
         """The answer to a question; QueryError if it is refused."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
-            raise CannotRun("the session is not open; use it as `with Session() as session:`")
+            raise CannotRun("the session is closed; open a session by `with Session() as session:`")
         self._asked += 1
         try:
             process.stdin.write(json.dumps({"id": self._asked, "op": op, "in": inputs}) + "\n")

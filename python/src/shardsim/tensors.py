@@ -1,4 +1,4 @@
-"""Arrays in a file: .safetensors, as the program reads and writes them."""
+"""Read and write the program's .safetensors files."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMES = {name: code for code, name in TYPES.items()}
 
 
 def write_tensors(path: "str | os.PathLike[str]", arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays one behind the other."""
+    """Write arrays to a file."""
     header: Dict[str, object] = {}
     blobs: List[bytes] = []
     at = 0

@@ -171,7 +171,7 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name, 
 
     if (!algo || coll_serves(algo, ndevices))
         return algo;
-    cmd_error("%s/%s does not serve groups of %" PRIu32 " devices; it is for %s",
+    cmd_error("%s/%s does not support groups of %" PRIu32 " devices; it is for %s",
               coll_kind_name(algo->kind), algo->name, ndevices,
               algo->limits == COLL_POW2 ? "powers of two" : "pairs");
     return NULL;
@@ -205,7 +205,7 @@ int bench_run(struct bench *o)
     int exit;
 
     if (!step_sizes(o)) {
-        cmd_error("no sizes, or more than %d, from --min-bytes to --max-bytes", BENCH_SIZES_MAX);
+        cmd_error("expected 1 to %d sizes from --min-bytes to --max-bytes", BENCH_SIZES_MAX);
         return CMD_USAGE;
     }
     if (o->form == BENCH_JSON) {

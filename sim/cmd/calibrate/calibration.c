@@ -59,8 +59,8 @@ static void add_constants(struct text *out, const struct constants *constants)
         table_add(&table, "%s", text_get(&start));
         table_add(&table, "%s", text_get(&value));
         table_add(&table, "%s",
-                  c->value <= c->least  ? "as small as it may be"
-                  : c->value >= c->most ? "as large as it may be"
+                  c->value <= c->least  ? "at its lower limit"
+                  : c->value >= c->most ? "at its upper limit"
                                         : "");
         text_fini(&start);
         text_fini(&value);
@@ -90,8 +90,7 @@ static void read_samples(struct samples *samples, const struct calibration *o,
                                   .rows = o->rows};
 
         if (steps_read(samples, &file, diag) == SHD_OK && file.left_out > 0)
-            cmd_note("%zu rows of %s are left out: of another cluster than %s, or without "
-                     "step_seconds",
+            cmd_note("%zu rows of %s are skipped: another cluster than %s, or no step_seconds",
                      file.left_out, file.path, hardware->name);
     }
     for (size_t i = 0; i < o->ncollectives; i++)
@@ -99,7 +98,7 @@ static void read_samples(struct samples *samples, const struct calibration *o,
             return;
     if (diag->nerrors == 0 && !diag->no_memory && samples->n == 0)
         diag_error(diag, (struct place){.file = NULL},
-                   "no measurement is of %s; expected rows with in.hardware '%s'", hardware->name,
+                   "no measurement of %s; expected rows with in.hardware '%s'", hardware->name,
                    hardware->name);
 }
 
@@ -194,7 +193,7 @@ static int make_room(struct kernel_models *models, const struct kernel_tables *t
     return SHD_OK;
 }
 
-/* Copies first, as other rows have such in them. */
+/* Fit copy kernels first: models of the other kernels contain copies. */
 static int fit_models(struct kernel_models *models, struct kernel_tables *tables,
                       const char *folder, struct diag *diag, struct shd_error *err)
 {
@@ -211,7 +210,7 @@ static int fit_models(struct kernel_models *models, struct kernel_tables *tables
         status = make_room(models, tables, err);
     if (status == SHD_OK && tables->files == 0)
         diag_error(diag, (struct place){folder, 1, 1},
-                   "no table of %s; expected files such as %s-gemm.csv.gz", tables->hardware->name,
+                   "no table of %s; expected files, e.g. %s-gemm.csv.gz", tables->hardware->name,
                    tables->hardware->name);
     else if (status == SHD_OK)
         status = fit_tables(models, tables, false, err);
@@ -234,7 +233,9 @@ static int calibrate_kernels(const struct calibration *o, const struct hardware 
         kernel_write(&file, text_get(text), &models);
         add_models(&lines, &models);
         if (tables.left_out > 0)
-            text_addf(&lines, "\n%zu rows are of kernels or types that no model is of\n",
+            text_addf(&lines,
+                      "\n"
+                      "%zu rows are skipped: no model for their kernel or type\n",
                       tables.left_out);
         exit = put(o, &file, &lines);
     } else if (diag->nerrors == 0 && !diag->no_memory) {

@@ -19,7 +19,7 @@ struct calibration {
     size_t nsteps, ncollectives;
     size_t rows;
     int folds;
-    bool force; /* replace a file that is there */
+    bool force; /* overwrite an existing file */
 };
 
 /* Fit, and print the cluster's file and how far off its times are; returns the exit status. */

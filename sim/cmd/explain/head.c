@@ -19,15 +19,14 @@ static void put(const struct lesson *l, struct text *out, struct text *sentence,
 static void add_rounds(const struct program *program, struct text *t)
 {
     if (program->nstages > 1)
-        text_addf(
-            t,
-            "%u stages on %u ranks, %u microbatches; 'shardsim show timetable' draws which of "
-            "them a rank does when. Bytes below are those of all microbatches.",
-            program->nstages, program->nranks, program->microbatches);
+        text_addf(t,
+                  "%u stages on %u ranks, %u microbatches; 'shardsim show timetable' draws their "
+                  "schedule. Bytes below are of all microbatches.",
+                  program->nstages, program->nranks, program->microbatches);
     else if (program->microbatches > 1)
         text_addf(t,
-                  "Ops %u to %u are done for each of %u microbatches, on data of its own; their "
-                  "bytes below are those of all.",
+                  "Ops %u to %u run once for each of %u microbatches; their bytes below are of all "
+                  "microbatches.",
                   program->first_op + 1, program->update_op, program->microbatches);
 }
 
@@ -47,7 +46,7 @@ void head_add(const struct lesson *l, struct text *out)
     text_addf(&t, ": %s", l->what);
     put(l, out, &t, 2);
     shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
-    text_addf(&t, "mesh %s, %d device%s; %u ops, %u of them communicate: %s received in total.",
+    text_addf(&t, "mesh %s, %d device%s; %u ops, of which %u communicate: %s received in total.",
               mesh[0] ? mesh : "of no axes", ndevices, ndevices == 1 ? "" : "s", program->nops, n,
               units_print_bytes(record_received(l->record)).text);
     put(l, out, &t, 2);
@@ -64,12 +63,13 @@ void head_add_placement(const struct lesson *l, struct text *out)
     struct text t = TEXT_INIT;
 
     text_add(&t, l->placement == PARTITION_SEARCH
-                     ? "Placed by search: ops are sharded for the fewest bytes."
-                     : "Placed by following the axes: an op is sharded over the axes that its "
-                       "operands, or what is asked of its result, bring.");
+                     ? "placement: search. Ops are sharded to minimize the bytes of collectives."
+                     : "placement: follow. An op is sharded over the axes of its operands' "
+                       "shardings and of the sharding required of its result.");
     put(l, out, &t, 0);
-    text_addf(&t, "[{%s}, {}] says: dimension 0 is sharded over axis %s, dimension 1 is not.", axis,
-              axis);
+    text_addf(&t,
+              "[{%s}, {}] means: dimension 0 is sharded over axis %s, dimension 1 is not sharded.",
+              axis, axis);
     put(l, out, &t, 0);
     text_fini(&t);
 }

@@ -309,7 +309,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     uint128 received = record_received_in(l->record, i, l->position);
 
     if (!program_communicates(op)) {
-        tell(l, out, "moves", "nothing: each device has what it needs");
+        tell(l, out, "moves", "nothing: each device already has its operands");
     } else {
         tell(l, out, "moves", "%s in total, %s of them to device %d",
              units_print_bytes(record_op_received(l->record, i)).text,
@@ -360,15 +360,16 @@ static void tell_cause(const struct lesson *l, struct text *out, const char *tit
         const char *before, *after; /* text before and after the name of the array that brings
                                        the axis, if any */
     } causes[] = {
-        [CLAIM_KEPT] = {"the weight ", " is kept so, and nothing else brings it"},
-        [CLAIM_QUEUES] = {"", " is sharded so"},
-        [CLAIM_MAP_WEIGHT] = {"", " is sharded so"},
-        [CLAIM_FORWARD] = {"", ", whose gradient this makes, is sharded so"},
-        [CLAIM_ASKED] = {"", "its result is asked for so"},
-        [CLAIM_DATA] = {"", " is sharded so"},
-        [CLAIM_WEIGHT] = {"the weight ", " is sharded so"},
-        [CLAIM_BATCH] = {"", " is sharded so, with the batch"},
-        [CLAIM_AGREED] = {"", " is sharded so, and its result is asked for so"},
+        [CLAIM_KEPT] = {"the weight ",
+                        " is stored with that sharding, and no other operand has the axis"},
+        [CLAIM_QUEUES] = {"", " has that sharding"},
+        [CLAIM_MAP_WEIGHT] = {"", " has that sharding"},
+        [CLAIM_FORWARD] = {"", ", the forward array of this gradient, has that sharding"},
+        [CLAIM_ASKED] = {"", "the result must have that sharding"},
+        [CLAIM_DATA] = {"", " has that sharding"},
+        [CLAIM_WEIGHT] = {"the weight ", " has that sharding"},
+        [CLAIM_BATCH] = {"", " has that sharding, from the batch"},
+        [CLAIM_AGREED] = {"", " has that sharding, and the result must have it, too"},
     };
 
     tell(l, out, title, "%s shards %s in %s, because %s%s%s",
@@ -403,7 +404,7 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
     for (uint32_t i = 0; i < n; i++)
         if (list[i].chosen && step_uses(op, list[i].axis)) {
             tell(l, out, title,
-                 "%s shards %s in %s; the bytes of the step, with all else as it is, if",
+                 "%s shards %s in %s; the bytes of the step, with everything else unchanged, if",
                  shd_mesh_axis_name(l->record->program->mesh, list[i].axis),
                  list[i].dim ? list[i].dim : "nothing", name);
             for (uint32_t k = 0; k < n; k++)
@@ -491,9 +492,9 @@ static void tell_work(const struct lesson *l, struct text *out, const struct pro
     from = units_print_count(least);
     to = units_print_count(most);
     if (least == most)
-        tell(l, out, "work", "%s flops on each device; nothing is communicated", to.text);
+        tell(l, out, "work", "%s flops on each device; no communication", to.text);
     else
-        tell(l, out, "work", "%s to %s flops, the most on device %d, %s; nothing is communicated",
+        tell(l, out, "work", "%s to %s flops, the most on device %d, %s; no communication",
              from.text, to.text, (int)device_id(l, who), unevens[op->kernel->uneven]);
 }
 
@@ -557,11 +558,11 @@ static void tell_rows_of(const struct lesson *l, struct text *out, const struct 
     program_rows_transfers(program, op, l->position, add_row_sender, &senders);
     if (senders.n > BOXES_TOLD)
         text_addf(&t, " and more from %u others", senders.n - BOXES_TOLD);
-    tell(l, out, title, "has %llu of the %lld rows there is room for; receives %s%s",
+    tell(l, out, title, "has %llu of at most %lld rows; receives %s%s",
          (unsigned long long)program_rows_kept(program, op, l->position),
          (long long)(a.experts->local[0] * a.experts->local[1]),
          senders.n ? text_get(&t) : "none from others",
-         program_rows_assumed(op) ? " (the router decides: so it is assumed)" : "");
+         program_rows_assumed(op) ? " (assumed: the router decides)" : "");
     out->failed |= t.failed;
     text_fini(&t);
 }
@@ -580,12 +581,12 @@ static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
     if (op->why)
         tell(l, out, "why", "%s", op->why);
     if (program_communicates(op))
-        tell(l, out, "moves", "%s in total, %s of them to device %d: as many as ids ask for",
+        tell(l, out, "moves", "%s in total, %s of them to device %d: as many rows as ids request",
              units_print_bytes(record_op_received(l->record, i)).text,
              units_print_bytes(record_received_in(l->record, i, l->position)).text,
              (int)device_id(l, l->position));
     else
-        tell(l, out, "moves", "nothing: each device has the rows that it needs");
+        tell(l, out, "moves", "nothing: each device holds all rows of its ids");
     tell_rows_of(l, out, op);
 }
 
@@ -602,7 +603,7 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
     if (!sends)
         tell_values(l, out, i, 0, op->outputs[0], values_output);
     tell(l, out, "why", "%s", op->why);
-    tell(l, out, "moves", "%s to device %d, and so for each device of the stage",
+    tell(l, out, "moves", "%s to device %d; the same for each device of the stage",
          units_print_bytes(
              record_received_in(l->record, c->recv,
                                 program_doer(program, &program->ops[c->recv], l->position)))

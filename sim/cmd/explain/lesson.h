@@ -1,5 +1,5 @@
-/* lesson.h - a program explained op by op: how arrays are sharded, what moves and why, and what
- * other placements would have cost.
+/* lesson.h - a program explained op by op: the shardings of arrays, the transfers and their reasons,
+ * and the cost of other placements.
  *
  * Thread class: pure functions.
  *
@@ -30,7 +30,7 @@ struct lesson {
     bool collectives;                   /* explain only ops that communicate */
     const struct fold *fold;            /* explain equal layers once; NULL: every layer */
     size_t width;
-    bool colour; /* ANSI escapes: bold heads, yellow ones for ops that communicate */
+    bool colour; /* ANSI escapes: bold heads, yellow for ops that communicate */
 };
 
 /* SHD_ENOMEM. */

@@ -34,7 +34,7 @@ struct links_answer {
     double algorithm_bytes_per_s, bus_bytes_per_s;
     double equal_operand_bytes; /* operand for which latency and bandwidth take equal time; 0:
                                    none */
-    /* Bandwidth time on a torus without the factor (n-1)/n, as computed by hand; 0: the group is on
+    /* Bandwidth time on a torus without the factor (n-1)/n, the usual estimate; 0: the group is on
      * no torus. */
     double long_ring_s;
 };

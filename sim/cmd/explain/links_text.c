@@ -221,7 +221,7 @@ static void add_schedule(const struct links_answer *a, const struct links_questi
     struct text t = TEXT_INIT;
 
     if (a->collective.nparts > 1 && a->collective.schedule != HARDWARE_RING)
-        text_add(&t, "two levels: each tier after the one before, on what a member there has");
+        text_add(&t, "two levels: tiers in sequence, each on the part of a member at its level");
     else if (a->collective.nparts > 1)
         text_add(&t, "one ring through all members: tiers work at once, steps add up");
     if (a->collective.schedule == HARDWARE_TREE)
@@ -253,7 +253,7 @@ static void add_time(const struct links_answer *a, struct text *out, size_t widt
               units_print_rate(a->algorithm_bytes_per_s).text,
               units_print_rate(a->bus_bytes_per_s).text);
     if (a->equal_operand_bytes > 0)
-        text_addf(out, "latency and bandwidth are equal at %s a member\n",
+        text_addf(out, "latency and bandwidth are equal at %s per member\n",
                   bytes_of(a->equal_operand_bytes).text);
 }
 

@@ -307,11 +307,11 @@ static void add_foot(const struct lesson *l, struct text *out)
     text_add(out, "\n");
     if (has_cotangent(l->record->program))
         wrap_add(out, l->width, 0, 0,
-                 "The input ct has the weights of the outputs in the loss, the sum of out * ct.");
+                 "The input ct weighs the outputs: the loss is the sum of out * ct.");
     wrap_add(out, l->width, 0, 0,
-             "Bytes are received in total, in all equal layers; numbers of ops are those of the "
-             "first. More: --collectives, or --op N of one op, with layouts, transfers and other "
-             "placements; --ops of all; -v of every layer.");
+             "Bytes are received in total, summed over equal layers; op numbers are of the first. "
+             "More: --collectives, or --op N for one op, with shardings, transfers and alternative "
+             "placements; --ops for all ops; -v for every layer.");
 }
 
 int overview_text(const struct lesson *lesson, struct text *out, struct shd_error *err)

@@ -1,4 +1,4 @@
-/* overview.h - a step on about one screen: what is computed between which collectives, and the
+/* overview.h - a step on about one screen: computations, the collectives between them, and the
  * reason for each collective; equal layers once.
  *
  * Thread class: pure functions.

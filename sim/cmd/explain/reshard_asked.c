@@ -64,8 +64,8 @@ static int parse_link(struct shd_link_tier *out, const char *text, struct shd_er
 
     if (sscanf(text, "%31[^:]:%31[^:]:%31[^:]%n", part[0], part[1], part[2], &end) != 3 ||
         text[end])
-        return shd_error_set(err, SHD_EINVAL, "'%.60s'; expected N:LATENCY:RATE as 8:1us:200GB/s",
-                             text);
+        return shd_error_set(err, SHD_EINVAL,
+                             "'%.60s'; expected N:LATENCY:RATE, such as 8:1us:200GB/s", text);
     n = strcmp(part[0], "all") == 0 ? 0 : parse_number(part[0], INT32_MAX);
     if (n < 0)
         return shd_error_set(err, SHD_EINVAL, "'%.60s' joins '%s'; expected a number or 'all'",
@@ -92,7 +92,7 @@ static int parse_limits(struct reshard_question *q, const struct reshard_asked *
     if (status != SHD_OK)
         return cmd_failure("memory", &err);
     if (o->memory && q->opts.memory_bytes == 0)
-        return cmd_wrong("memory", "0 bytes are room for nothing; expected more, or 'any'");
+        return cmd_wrong("memory", "--memory is 0 bytes; expected more, or 'any'");
     q->opts.ntiers = o->nlinks;
     for (size_t t = 0; t < o->nlinks; t++)
         if (parse_link(&q->opts.tiers[t], o->links[t], &err) != SHD_OK)
@@ -151,7 +151,7 @@ static int parse_meshes(struct reshard_question *q, const struct reshard_asked *
     if (status != CMD_OK)
         return status;
     if (shd_mesh_size(q->mesh) > DEVICES_MAX || shd_mesh_size(q->to_mesh) > DEVICES_MAX) {
-        cmd_error("a mesh of %d devices; at most %d are looked at, one after the other",
+        cmd_error("the mesh has %d devices; expected at most %d",
                   (int)shd_mesh_size(shd_mesh_size(q->mesh) > DEVICES_MAX ? q->mesh : q->to_mesh),
                   DEVICES_MAX);
         return CMD_CANNOT;
@@ -172,7 +172,7 @@ int reshard_asked_read(struct reshard_question *q, const struct reshard_asked *o
     int rank = asked_shape(q->shape, o->shape), status;
 
     if (rank < 0)
-        return cmd_wrong("shape", "expected extents as '8,16', at most 16 of them");
+        return cmd_wrong("shape", "expected a shape such as '8,16', of at most 16 dimensions");
     q->rank = (size_t)rank;
     q->dtype = SHD_F32;
     if (o->dtype && shd_dtype_parse(&q->dtype, o->dtype, &err) != SHD_OK)

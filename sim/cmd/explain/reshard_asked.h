@@ -1,4 +1,4 @@
-/* reshard_asked.h - a reshard that is asked for in words, as a question.
+/* reshard_asked.h - parse the options of a reshard into a question.
  *
  * Thread class: pure functions.
  *
@@ -10,15 +10,15 @@
 #include "cmd/explain/reshard_words.h"
 
 struct reshard_asked {
-    const char *mesh, *shape, *from, *to; /* as asked.h has them; `from` and `to`: replicated */
-    const char *to_mesh, *to_first, *partial, *dtype, *memory; /* NULL: not said */
+    const char *mesh, *shape, *from, *to; /* see asked.h; NULL `from` or `to`: replicated */
+    const char *to_mesh, *to_first, *partial, *dtype, *memory; /* NULL: not given */
     const char *links[SHD_LINK_TIERS_MAX];                     /* "8:1us:200GB/s" */
     size_t nlinks;
     const char *hardware, *slices;
 };
 
-/* Read it; prints what is wrong and returns the exit status.  End with reshard_asked_fini() in any
- * case, of a question that was zeros before. */
+/* Parse into a zeroed question; prints errors and returns the exit status.  End with
+ * reshard_asked_fini() in any case. */
 int reshard_asked_read(struct reshard_question *out, const struct reshard_asked *asked);
 void reshard_asked_fini(struct reshard_question *question);
 

@@ -154,10 +154,11 @@ static int check_size(const struct shd_sharding *from, const struct shd_sharding
                                                                     : shd_mesh_size(to->mesh);
 
     if (n > LAYOUTS_MATRIX_MAX)
-        return shd_error_set(err, SHD_ERANGE,
-                             "%" PRId32 " devices are too many for a picture of who sends what; "
-                             "expected at most %d, or no --output",
-                             n, LAYOUTS_MATRIX_MAX);
+        return shd_error_set(
+            err, SHD_ERANGE,
+            "%" PRId32
+            " devices are too many for a traffic picture; expected at most %d, or no --output",
+            n, LAYOUTS_MATRIX_MAX);
     return SHD_OK;
 }
 
@@ -179,7 +180,7 @@ static int add_traffic(struct figure *out, const struct traffic *t, struct shd_e
         return SHD_OK;
     status = layouts_traffic(out, t->ids, t->n, t->bytes, err);
     if (status == SHD_OK)
-        out->grids[first].title = figure_print(out, "who sends how much to whom, in bytes");
+        out->grids[first].title = figure_print(out, "traffic from device to device, in bytes");
     return status;
 }
 

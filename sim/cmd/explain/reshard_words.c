@@ -72,7 +72,7 @@ static int add_plan(const struct reshard_question *q, const struct shd_reshard_p
         return status;
     text = malloc(PLAN_TEXT_MAX);
     if (!text)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the plan's words");
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the plan's text");
     shd_reshard_describe(plan, &bound, &figures, text, PLAN_TEXT_MAX);
     add_lines(out, width, text);
     free(text);
@@ -133,9 +133,9 @@ static int add_ways(const struct reshard_question *q, const struct shd_reshard_p
     int status;
 
     if (!ways)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the ways");
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the alternatives");
     status = shd_reshard_measure(&taken, plan, q->shape, &q->opts, err);
-    text_add(out, "ways tried (* is taken):\n");
+    text_add(out, "alternatives (* is chosen):\n");
     for (size_t i = 0; n < WAYS_TOLD && status == SHD_OK; i++) {
         struct shd_reshard_figures figures;
         bool told = false;

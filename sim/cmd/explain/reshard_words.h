@@ -1,4 +1,4 @@
-/* reshard_words.h - how an array gets from one sharding to another, in words and as JSON.
+/* reshard_words.h - a reshard, from one sharding of an array to another, as text and as JSON.
  *
  * Thread class: pure functions.
  *
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "hardware/hardware.h"
 
-/* What is asked. */
+/* The reshard to explain. */
 struct reshard_question {
     struct shd_mesh *mesh, *to_mesh; /* equal if only one was given */
     struct shd_sharding from, to;
@@ -20,16 +20,16 @@ struct reshard_question {
     size_t rank;
     enum shd_dtype dtype;
     struct shd_reshard_opts opts;
-    struct hardware *hardware; /* laid out for the devices of both meshes; NULL: none is asked */
+    struct hardware *hardware; /* laid out for the devices of both meshes; NULL: not given */
 };
 
-/* The plan: its steps, what they move and what no method can do without, and the other ways that
- * were tried, in lines of at most `width` columns.  Errors of shd_reshard_measure(); SHD_ENOMEM. */
+/* Print the plan in lines of at most `width` columns: its steps, the bytes moved, the lower bound of
+ * any method, and the alternatives tried.  Errors of shd_reshard_measure(); SHD_ENOMEM. */
 SHD_MUST_CHECK int reshard_words(struct text *out, const struct reshard_question *question,
                                  const struct shd_reshard_plan *plan, size_t width,
                                  struct shd_error *err);
 
-/* The same as JSON, with a newline behind it. */
+/* Print the plan as JSON, ended by a newline. */
 SHD_MUST_CHECK int reshard_json(struct text *out, const struct reshard_question *question,
                                 const struct shd_reshard_plan *plan, struct shd_error *err);
 

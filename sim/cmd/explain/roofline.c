@@ -49,13 +49,13 @@ static void print_line(struct text *out, const struct roofline_table *t,
 static void print(struct text *out, const struct roofline_table *t, int32_t position)
 {
     const struct hardware *h = t->seconds.hardware;
-    text_addf(
-        out,
-        "What each op takes on device %" PRId32 " of %s, longest first.  A kernel of fewer "
-        "than %.0f\nflops a byte is bound by memory (bfloat16: %.0f TFLOP/s over %.0f GB/s).  "
-        "Transfers may go\non beside computations.\n\n",
-        position, h->name, ridge(h, SHD_BF16), hardware_flops_per_s(h, SHD_BF16) * 1e-12,
-        h->memory_bytes_per_s * 1e-9);
+    text_addf(out,
+              "Time of each op on device %" PRId32
+              " of %s, longest first. Kernels below %.0f flops/byte\n"
+              "are memory-bound (bfloat16: %.0f TFLOP/s over %.0f GB/s). Transfers may overlap\n"
+              "with computation.\n\n",
+              position, h->name, ridge(h, SHD_BF16), hardware_flops_per_s(h, SHD_BF16) * 1e-12,
+              h->memory_bytes_per_s * 1e-9);
     text_addf(out, "%-40s %-9s %6s  %8s  %9s  %7s  %8s  %7s  %s\n", "op", "phase", "times", "flops",
               "bytes", "flops/B", "each", "of all", "bound by");
     for (uint32_t k = 0; k < t->nlines; k++)

@@ -16,7 +16,7 @@ SHD_MUST_CHECK int roofline_text(const struct program *program, const struct har
                                  int32_t position, struct text *out, struct shd_error *err);
 
 /* Write the table as an object: the cluster, the device, and of each op its name, kind, phase,
- * times, flops, bytes, seconds, its share of all ops' time and what bounds it.  SHD_ENOMEM. */
+ * times, flops, bytes, seconds, its share of all ops' time and its limit.  SHD_ENOMEM. */
 SHD_MUST_CHECK int roofline_json(const struct program *program, const struct hardware *hardware,
                                  int32_t position, struct json_out *out, struct shd_error *err);
 

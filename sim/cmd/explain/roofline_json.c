@@ -23,7 +23,7 @@ static int write_name(struct json_out *out, const struct program_op *op, struct 
     return status;
 }
 
-/* What a device moves or gets from others. */
+/* Bytes that a device receives in a collective, or reads and writes in a computation. */
 static double bytes_of(const struct roofline_table *t, const struct roofline_line *line,
                        int32_t position)
 {
@@ -34,8 +34,8 @@ static double bytes_of(const struct roofline_table *t, const struct roofline_lin
                : line->work.bytes;
 }
 
-/* Seconds, flops and bytes are those of one op, done once; the share is of the `times` that ops
- * such as this are done. */
+/* Seconds, flops and bytes are of one execution of one op; the share is of all `times` executions
+ * of ops of this line. */
 static int write_line(struct json_out *out, const struct roofline_table *t,
                       const struct roofline_line *line, int32_t position, struct shd_error *err)
 {

@@ -14,9 +14,9 @@
 #include "cmd/explain/roofline_table.h"
 
 #define TERA 1e12
-#define NAMED_MAX 20 /* most ops drawn with their names, the longest */
+#define NAMED_MAX 12 /* most ops drawn with their names, the longest */
 #define RADIUS_LEAST 3.0
-#define RADIUS_MOST 11.0 /* for an op that takes all of the time; areas are proportional to time */
+#define RADIUS_MOST 8.0 /* for an op that takes all of the time; areas are proportional to time */
 #define INTENSITY_LEAST                                                                      \
     0.1                 /* flops a byte: what does fewer does next to nothing but move bytes \
                          */
@@ -102,7 +102,7 @@ static void set_axes(struct drawing *d, double peak)
         high_y = fmax(high_y, d->points[i].y);
     }
     high_x = fmax(high_x, 4 * peak * TERA / d->table->seconds.hardware->memory_bytes_per_s);
-    d->x = (struct points_axis){"flops a byte", pow(10, floor(log10(low_x))),
+    d->x = (struct points_axis){"flops/byte", pow(10, floor(log10(low_x))),
                                 pow(10, ceil(log10(high_x))), true, true};
     d->y = (struct points_axis){"TFLOP/s of a device", pow(10, floor(log10(low_y))),
                                 pow(10, ceil(log10(high_y * 1.2))), true, true};
@@ -152,7 +152,7 @@ static void fit_roofs(struct drawing *d, double peak)
 static void draw(struct text *out, struct drawing *d, int32_t position)
 {
     static const char *const phases[] = {"forward", "backward",
-                                         "optimizer", [AGAIN] = "forward, done again"};
+                                         "optimizer", [AGAIN] = "forward, recomputed"};
     const struct hardware *h = d->table->seconds.hardware;
     struct text title = TEXT_INIT, shown = TEXT_INIT;
     const char *notes[2];
@@ -168,13 +168,12 @@ static void draw(struct text *out, struct drawing *d, int32_t position)
                              .nnotes = 2};
 
     text_addf(&title, "Ops of device %" PRId32 " under the roofs of %s", position, h->name);
-    text_addf(
-        &shown,
-        "Shown: %.1f %% of the time of all ops; the rest is transfers between devices, and ops of "
-        "fewer than %g flops a byte.",
-        100 * d->shown_s / d->table->all_s, INTENSITY_LEAST);
-    notes[0] = "A disc is ops alike, as those of equal layers are; its area is their share of the "
-               "time. Left of a ridge memory bounds a kernel, right of it the rate of flops.";
+    text_addf(&shown,
+              "Shown: %.1f %% of the time of all ops; not shown: transfers between devices, and "
+              "ops below %g flops/byte.",
+              100 * d->shown_s / d->table->all_s, INTENSITY_LEAST);
+    notes[0] = "A disc is a group of equal ops, e.g. of equal layers; its area is their share of "
+               "the time. Left of a ridge kernels are memory-bound, right of it compute-bound.";
     notes[1] = text_get(&shown);
     drawing.title = text_get(&title);
     points_draw_svg(&drawing, out);
@@ -208,8 +207,7 @@ static int draw_table(struct text *out, const struct roofline_table *table, int3
         add_points(&d);
     peak = add_roofs(&d);
     if (!out->failed && (d.n == 0 || peak <= 0))
-        status = shd_error_set(err, SHD_ERANGE,
-                               "no op of this device does a product of %g flops a byte or more",
+        status = shd_error_set(err, SHD_ERANGE, "no op of this device reaches %g flops/byte",
                                INTENSITY_LEAST);
     if (!out->failed && status == SHD_OK) {
         set_axes(&d, peak);

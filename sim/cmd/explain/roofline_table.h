@@ -15,7 +15,7 @@
 struct roofline_line {
     uint32_t op; /* the first of the ops */
     uint64_t times;
-    double seconds; /* of one op, done once */
+    double seconds; /* of one execution of one op */
     struct hardware_work work;
 };
 
@@ -35,7 +35,7 @@ void roofline_table_fini(struct roofline_table *table);
 /* Total seconds of a line's ops. */
 double roofline_line_seconds(const struct roofline_line *line);
 
-/* What bounds a line's ops on the device at a position: "network" or "host" for what goes on beside
+/* The limit of a line's ops on the device at a position: "network" or "host" for work in parallel to
  * computations, else hardware_bound_name(). */
 const char *roofline_line_bound(const struct roofline_table *table,
                                 const struct roofline_line *line, int32_t position);

@@ -25,8 +25,8 @@ struct steps_reads {
 };
 struct steps_reads steps_count(const struct steps *s, uint32_t step);
 
-/* How a step is like the one before it: not; as many members receive as many elements; and from the
- * same ones. */
+/* How a step resembles the previous step: not at all; in the numbers of receiving members and of
+ * elements; or also in who sends to whom. */
 enum steps_likeness { STEPS_OTHER, STEPS_ALIKE, STEPS_SAME_SENDS };
 enum steps_likeness steps_likeness(const struct steps *s, uint32_t step);
 
@@ -56,7 +56,7 @@ struct steps_reads steps_count(const struct steps *s, uint32_t step)
     return reads;
 }
 
-/* Whether the same members send to the same ones in a step and the one before it. */
+/* Whether each member exchanges equal counts with the same peers as in the previous step. */
 static bool is_same_sends(const struct steps *s, uint32_t step)
 {
     for (uint32_t m = 0; m < s->shape.nmembers; m++)
@@ -107,13 +107,13 @@ static bool steps_is_halfway(const struct steps *s, uint32_t step)
     return step == from + (to - from) / 2;
 }
 
-#define READS_TOLD 12 /* most reads of a step listed in words; the others are counted */
-#define NBUFFERS 3    /* IN, OUT, TMP */
-#define LISTED_MAX 4  /* up to this many members, a sum lists all its terms, and a read all it
-                         reads */
-#define KEYS_MAX 6    /* of the legend of sums */
-#define LETTERS 26    /* more members are named by number */
-#define NAMED_MAX 12  /* with more members, cells have numbers and shades instead of names */
+#define READS_TOLD 12         /* most reads of a step listed in words; the others are counted */
+#define NBUFFERS 3            /* IN, OUT, TMP */
+#define LISTED_MAX 4          /* up to so many members, sums and reads list all their terms */
+#define KEYS_MAX 6            /* of the legend of sums */
+#define LETTERS 26            /* more members are named by number */
+#define NO_ELEMENT UINT32_MAX /* of a sum whose column is numbered */
+#define NAMED_MAX 12 /* with more members, cells have numbers and shades instead of names */
 
 /* Contents of an element: the members whose operands were added up in it, and the index of the
  * element in their operands. */
@@ -130,6 +130,7 @@ struct state {
     uint64_t received;   /* elements received in all steps so far */
     uint32_t alike_from; /* first of the consecutive steps that share the last circle's arrows */
     uint32_t told;       /* the last step told in words */
+    bool brief;          /* a picture: what its columns and arrows show is not told again */
 };
 
 static struct holding *buffer_of(struct state *s, uint32_t member, enum coll_buf buf)
@@ -154,10 +155,12 @@ static void apply(struct state *s, uint32_t member, const struct coll_move *m)
         s->received += m->count;
 }
 
-/* Name an element of a member's operand: "a2", or of many members "m0.2". */
+/* Name an element of a member's operand: "a2", or of many members "m0.2"; "a" for NO_ELEMENT. */
 static const char *name_operand(struct figure *f, const struct state *s, uint32_t member,
                                 uint32_t element)
 {
+    if (element == NO_ELEMENT)
+        return figure_print(f, "%c", (char)('a' + member));
     return s->steps.shape.nmembers <= LETTERS
                ? figure_print(f, "%c%u", (char)('a' + member), element)
                : figure_print(f, "m%u.%u", member, element);
@@ -305,15 +308,17 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
     for (uint32_t m = 0; m < s->steps.shape.nmembers; m++) {
         grid->row_labels[m] = figure_print(f, "%u", m);
         for (uint32_t c = 0; c < most; c++) {
-            const struct holding *h = &buffer_of(s, m, buf)[c];
+            struct holding h = buffer_of(s, m, buf)[c];
             struct figure_cell *cell = figure_cell(f, grid, m, c);
 
             if (*grid->column_title)
                 grid->column_labels[c] = figure_print(f, "%u", c);
             if (grid->shaded)
-                shade_cell(f, s, h, cell);
-            else
-                figure_add_part(f, cell, colour_holding(s, h), name_holding(f, s, h));
+                shade_cell(f, s, &h, cell);
+            else if (s->brief && s->steps.algo->reduces && *grid->column_title)
+                h.element = NO_ELEMENT; /* its column says it */
+            if (!grid->shaded)
+                figure_add_part(f, cell, colour_holding(s, &h), name_holding(f, s, &h));
         }
     }
 }
@@ -433,8 +438,8 @@ static void tell_folded(struct figure *f, struct state *s, uint32_t from, uint32
         same &= steps_likeness(&s->steps, step) == STEPS_SAME_SENDS;
     figure_add_note(f, figure_print(f, "steps %u to %u%s: %u steps like step %u, %s.", from + 1,
                                     to + 1, part_of(s, from), to - from + 1, from,
-                                    same ? "between the same members, of other elements"
-                                         : "each between other pairs of members"));
+                                    same ? "with the same senders and receivers, for other elements"
+                                         : "each between different pairs of members"));
 }
 
 /* Draw the sends of a step as a circle; consecutive steps with equal arrows share a circle. */
@@ -554,7 +559,8 @@ static void run_steps(struct figure *f, struct state *s)
         if (!shown && !steps_is_halfway(&s->steps, step))
             continue;
         if (shown) {
-            tell_step(f, s, step);
+            if (!s->brief || nsteps > STEPS_MAX)
+                tell_step(f, s, step);
             s->told = step;
         }
         if (s->steps.algo->tmp_count && step + 1 < nsteps)
@@ -571,16 +577,16 @@ static void run_steps(struct figure *f, struct state *s)
                                         steps_text(f, s->steps.nsums + 1, nsteps)));
 }
 
-int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nmembers,
+int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nmembers, bool brief,
                   struct shd_error *err)
 {
-    struct state s = {.received = 0};
+    struct state s = {.brief = brief};
 
     if (nmembers < 1 || nmembers > SCHEDULE_MEMBERS_MAX)
         return shd_error_set(err, SHD_ERANGE, "%u devices; expected 1 to %d", nmembers,
                              SCHEDULE_MEMBERS_MAX);
     if (!coll_serves(algo, nmembers))
-        return shd_error_set(err, SHD_EINVAL, "%s by %s does not serve %u devices",
+        return shd_error_set(err, SHD_EINVAL, "%s by %s does not support %u devices",
                              coll_kind_name(algo->kind), algo->name, nmembers);
     begin(&s, algo, nmembers);
     s.elements = calloc(s.size * nmembers * NBUFFERS, sizeof *s.elements);
@@ -605,8 +611,9 @@ int schedule_draw(struct figure *out, const struct coll_algo *algo, uint32_t nme
                                       !algo->reduces || is_compact(&s) ? ""
                                       : nmembers > LISTED_MAX
                                           ? ", a0 is chunk 0 of a; a0+b0 is a sum, a0..d0 "
-                                            "one of all from a to d"
-                                          : ", a0 is chunk 0 of a; a0+b0 is a sum",
+                                            "the sum of all from a to d"
+                                      : s.brief ? "; a+b is a sum"
+                                                : ", a0 is chunk 0 of a; a0+b0 is a sum",
                                       (unsigned)s.received));
     free(s.elements);
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;

@@ -41,8 +41,8 @@ int exported_write(struct text *out, const struct trial *trial, const struct exp
 
     if (trial->unpadded) /* each system pads in a way of its own, or not at all */
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "dimensions are padded, which exported code is not; expected sizes "
-                             "that divide");
+                             "exported code does not support padded dimensions; expected sizes "
+                             "that the mesh axes divide");
     model_describe(&what, trial->scenario);
     layout.what = text_get(&what);
     status = export_write(target, &layout, out, err);
@@ -59,4 +59,9 @@ int exported_check(const void *arg, const struct trial *trial, struct shd_error 
 
     text_fini(&code);
     return status;
+}
+
+int exported_check_choices(const void *arg, const struct scenario *scenario, struct shd_error *err)
+{
+    return export_check_choices(arg, scenario, err);
 }

@@ -1,4 +1,4 @@
-/* exported.h - what is laid out, as code of another system.
+/* exported.h - a trial's layout as code of another system.
  *
  * Thread class: pure functions.
  *
@@ -15,7 +15,10 @@
 SHD_MUST_CHECK int exported_write(struct text *out, const struct trial *trial,
                                   const struct export_target *target, struct shd_error *err);
 
-/* Whether a target, `arg`, can say a trial's layout: a subject_check_fn. */
+/* Whether a target, `arg`, can express a trial's layout: a subject_check_fn. */
 int exported_check(const void *arg, const struct trial *trial, struct shd_error *err);
+
+/* Whether a target, `arg`, can express what a layout's scenario says: a subject_read_fn. */
+int exported_check_choices(const void *arg, const struct scenario *scenario, struct shd_error *err);
 
 #endif /* CMD_EXPORT_EXPORTED_H */

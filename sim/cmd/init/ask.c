@@ -40,7 +40,7 @@ static int ended(int reason)
         cmd_error("no memory for the answer");
         return CMD_CANNOT;
     }
-    cmd_error("the questions are not answered to the end, so nothing is written");
+    cmd_error("stopped; nothing was written");
     return CMD_USAGE;
 }
 

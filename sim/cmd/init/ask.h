@@ -14,11 +14,11 @@
 /* Whether standard input and standard error are a terminal, where a person can answer. */
 bool ask_can(void);
 
-/* Take an answer, which lives until this returns.  False if it is not good, and told why. */
+/* Take an answer, which is valid during the call.  False, with a message, if the answer is bad. */
 typedef bool ask_take(void *arg, const char *answer);
 
-/* Ask "QUESTION [FALLBACK]: ", where an empty line is the fallback.  CMD_OK; CMD_USAGE with an
- * error at the end of input, CMD_INTERRUPTED where the user asked to stop, CMD_CANNOT without
+/* Ask "QUESTION [FALLBACK]: "; an empty line means the fallback.  CMD_OK; CMD_USAGE with an error at
+ * the end of input, CMD_INTERRUPTED if the user interrupts, CMD_CANNOT without
  * memory. */
 int ask(const char *question, const char *fallback, ask_take *take, void *arg);
 

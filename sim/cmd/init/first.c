@@ -23,11 +23,13 @@
 
 #define NODE 8 /* devices of most nodes: tensor parallelism is no wider */
 #define STAGES_MOST 32
+#define TOKENS_OF_PART 16384 /* of a sequence on a device: shorter ones are not sharded ... */
+#define TOKENS_LEAST 8192    /* ... but for want of sequences */
 #define FEW_LAYERS 3 /* of an estimate, besides the first ones, where these have no experts */
 
 struct layout {
-    int64_t pp, tp, ep; /* 1: no such axis */
-    int64_t stage;      /* of ZeRO */
+    int64_t pp, cp, tp, ep; /* 1: no such axis */
+    int64_t stage;          /* of ZeRO */
     const char *recompute;
     int64_t sequences; /* of a device's microbatch */
 };
@@ -36,7 +38,7 @@ struct layout {
 
 static int64_t replicas_of(const struct first_asked *asked, const struct layout *l)
 {
-    return asked->devices / (l->pp * l->tp);
+    return asked->devices / (l->pp * l->cp * l->tp);
 }
 
 /* Replicas that are not along the experts' axis. */
@@ -50,17 +52,33 @@ static const char *batch_axes(const struct first_asked *asked, const struct layo
     return l->ep == 1 ? "fsdp" : outer_of(asked, l) == 1 ? "ep" : "[fsdp, ep]";
 }
 
-/* The fewest stages, and then the least tensor parallelism, with which a batch divides over the
- * replicas; false: none. */
-static bool find_dividing(struct layout *out, long devices, long batch)
+/* Axes of ZeRO and of experts, as in a spec: those of the batch, and cp. */
+static const char *zero_axes(const struct first_asked *asked, const struct layout *l)
 {
-    /* Stages divide any batch: they are for one that is small, not for one that was mistyped. */
+    if (l->cp == 1)
+        return batch_axes(asked, l);
+    return l->ep == 1 ? "[fsdp, cp]" : outer_of(asked, l) == 1 ? "[ep, cp]" : "[fsdp, ep, cp]";
+}
+
+static const char *expert_axes(const struct first_asked *asked, const struct layout *l)
+{
+    bool over_context = l->cp > 1 && asked->sizes->moe.experts % (l->cp * l->ep) == 0;
+
+    return over_context ? (l->ep > 1 ? "[ep, cp]" : "cp") : l->ep > 1 ? "ep" : NULL;
+}
+
+/* The fewest stages, and then the least tensor parallelism, with which a batch divides over the
+ * replicas of devices that share no sequence; false: none. */
+static bool find_dividing(struct layout *out, long devices, long batch, long cp)
+{
+    /* Allow stages only if the batch is smaller than the nodes; else it is probably a typo. */
     long most = batch < devices / NODE ? STAGES_MOST : 1;
 
+    devices /= cp;
     for (long pp = 1; pp <= most; pp *= 2)
         for (long tp = 1; tp <= NODE && devices % (pp * tp) == 0; tp *= 2)
             if (batch % (devices / (pp * tp)) == 0) {
-                *out = (struct layout){pp, tp, 1, pp > 1 ? 1 : 3, "full", 1};
+                *out = (struct layout){pp, cp, tp, 1, pp > 1 ? 1 : 3, "full", 1};
                 return true;
             }
     return false;
@@ -72,48 +90,65 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
     struct draft draft = DRAFT_OF(out);
     struct layout dividing = *l;
 
-    find_dividing(&dividing, asked->devices, asked->batch);
-    if (l->ep > 1)
-        text_add(out, "# Each device of ep has its part of a layer's experts.\n");
+    find_dividing(&dividing, asked->devices, asked->batch, l->cp);
+    if (asked->sizes->moe.experts > 0 && expert_axes(asked, l))
+        text_addf(out, "# Experts are sharded over %s.\n", expert_axes(asked, l));
+    if (l->cp > 1)
+        text_addf(out,
+                  "# Sequences are sharded over cp: %" PRId64 " tokens a device. Attention passes "
+                  "keys and\n# values around a ring.\n",
+                  asked->seq / l->cp);
     if (l->tp > 1)
-        text_addf(out, "# Heads and widths are sharded over tp, within a node: else %s.\n",
-                  asked->batch % asked->devices ? "the batch does not divide over replicas"
-                                                : "it does not fit");
+        text_addf(out, "# Heads and widths are sharded over tp, within a node: without tp %s.\n",
+                  asked->batch % (asked->devices / l->cp)
+                      ? "the batch does not divide over replicas"
+                      : "it does not fit");
     if (l->pp > 1)
-        text_addf(out, "# The layers are in %" PRId64 " stages over pp: else %s.\n", l->pp,
+        text_addf(out, "# The layers are split into %" PRId64 " stages over pp: without pp %s.\n",
+                  l->pp,
                   dividing.pp > 1 ? "the batch does not divide over replicas" : "it does not fit");
-    if (l->ep == 1 && l->tp == 1 && l->pp == 1)
-        text_add(out, "# One axis over all devices.  Another layout is another mesh, with rules "
-                      "for\n"
-                      "# what its axes shard; 'shardsim search' with '--range tp=8' writes the "
-                      "best of\n# that kind.\n");
+    if (l->ep == 1 && l->tp == 1 && l->pp == 1 && l->cp == 1)
+        text_add(out,
+                 "# One axis over all devices. For another layout change the mesh, and the rules\n"
+                 "# of its axes; 'shardsim search' with '--range tp=8' writes the best one with\n"
+                 "# that tp.\n");
     if (l->pp > 1)
         draft_set_count(&draft, "mesh.pp", l->pp);
     if (outer > 1 || l->ep == 1)
         draft_set_count(&draft, "mesh.fsdp", outer);
     if (l->ep > 1)
         draft_set_count(&draft, "mesh.ep", l->ep);
+    if (l->cp > 1)
+        draft_set_count(&draft, "mesh.cp", l->cp);
     if (l->tp > 1)
         draft_set_count(&draft, "mesh.tp", l->tp);
     draft_set(&draft, "axes.batch", "%s", batch_axes(asked, l));
     draft_remark(&draft, l->ep > 1 && outer > 1 ? "         # the batch is sharded over both"
                                                 : "         # the batch is sharded over it");
+    if (l->cp > 1) {
+        draft_set(&draft, "axes.seq", "cp");
+        draft_set(&draft, "context.axis", "cp");
+        draft_set(&draft, "context.method", "ring");
+        draft_set(&draft, "context.order", "zigzag");
+    }
     (void)draft_text(&draft);
 }
 
 static void write_params(struct text *out, const struct first_asked *asked, const struct layout *l)
 {
     struct tensor_axes axes = tensor_axes_same(l->tp > 1 ? "tp" : NULL);
-    const struct tensor_values values = {
-        .batch = batch_axes(asked, l), .seq = "null", .vocab = "tp", .tokens = "tp"};
+    const struct tensor_values values = {.batch = batch_axes(asked, l),
+                                         .seq = l->cp > 1 ? "cp" : "null",
+                                         .vocab = "tp",
+                                         .tokens = l->cp > 1 ? "[cp, tp]" : "tp"};
 
-    if (l->ep == 1 && l->tp == 1) {
-        text_add(out, "params: [[.*, []]]          # no rule for parameters: zero shards them\n");
+    axes.experts = asked->sizes->moe.experts > 0 ? expert_axes(asked, l) : NULL;
+    if (!axes.experts && l->tp == 1) {
+        text_add(out, "params: [[.*, []]]          # no tensor parallelism: zero shards them\n");
         return;
     }
-    axes.experts = l->ep > 1 ? "ep" : NULL;
-    axes.expert_widths = l->ep > 1 && l->tp > 1 ? "tp" : NULL;
-    text_add(out, "params:                     # zero shards what has no other rule, too\n");
+    axes.expert_widths = axes.experts && l->tp > 1 ? "tp" : NULL;
+    text_add(out, "params:                     # zero shards parameters without a rule, too\n");
     tensor_rules_print(out, asked->sizes, &axes, RULES_BLOCK);
     if (l->tp == 1)
         return;
@@ -133,17 +168,17 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
     }
     text_addf(
         draft_text(&draft), "# %s\n",
-        l->stage == 3   ? "Parameters are sharded, too: a layer is gathered while one is computed."
+        l->stage == 3   ? "Parameters are sharded, too; the next layer is gathered during compute."
         : l->stage == 1 ? "The optimizer's state is sharded; 2: gradients, 3: parameters, too."
                         : "Gradients and the optimizer's state are sharded; 3: parameters, too.");
     draft_set_count(&draft, "zero.stage", l->stage);
-    draft_set(&draft, "zero.axis", "%s", batch_axes(asked, l));
+    draft_set(&draft, "zero.axis", "%s", zero_axes(asked, l));
     if (l->stage == 3)
         draft_set_count(&draft, "zero.prefetch", 1);
     (void)draft_text(&draft);
 }
 
-/* NULL: there is none of that name, or no memory for it, so that the text fails. */
+/* NULL: the cluster is unknown, or memory ran out, which sets out->failed. */
 static struct hardware *find_cluster(const char *name, struct text *out)
 {
     struct hardware *found = NULL;
@@ -168,9 +203,12 @@ static void write_measured(struct text *out, const struct hardware *hardware)
     hardware_print_measured(out, hardware);
     text_add(out, ".\n");
     if (like && strcmp(like, hardware->name) != 0 && (other = find_cluster(like, out)) != NULL) {
-        text_addf(out, "# %s has such devices, other links and software:\n# ", like);
+        text_addf(out,
+                  "# %s has the same devices, but other links and software:\n"
+                  "# ",
+                  like);
         hardware_print_measured(out, other);
-        text_add(out, ".  Take the one whose steps are like yours.\n");
+        text_add(out, ". Choose the cluster closer to yours.\n");
         hardware_destroy(other);
     }
 }
@@ -180,10 +218,10 @@ static void write_margin(struct text *out, const struct hardware *hardware, bool
 {
     if (hardware_margin(hardware) > 0)
         text_addf(out,
-                  "# %s %.0f %% of a device's memory free, for fragments of\n"
-                  "# the allocator, which are not counted%s.\n",
-                  fills ? "No simple layout keeps" : "Layouts are chosen that keep",
-                  100 * hardware_margin(hardware), fills ? ": this one may run out of memory" : "");
+                  "# %s %.0f %% of a device's memory free, for fragmentation\n"
+                  "# of the allocator, which is not modelled%s.\n",
+                  fills ? "No simple layout leaves" : "The layout leaves",
+                  100 * hardware_margin(hardware), fills ? ": it may run out of memory" : "");
 }
 
 /* Comments on the cluster. */
@@ -216,7 +254,7 @@ void first_write_head(struct text *out, const struct first_asked *asked)
         text_addf(out, "#   shardsim export --to vllm %s   the command of a server; or sglang\n",
                   text_get(&file));
     else
-        text_addf(out, "#   shardsim search %s        the best layout there is\n", text_get(&file));
+        text_addf(out, "#   shardsim search %s        the best layout\n", text_get(&file));
     text_addf(out, "#   shardsim show names %s    what rules and constraints can name\n",
               text_get(&file));
     text_clear(&comment);
@@ -246,8 +284,8 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
     first_write_head(out, asked);
     write_model(&draft, asked);
     text_addf(draft_text(&draft),
-              "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
-              ".\n# Fewer microbatches take more memory.\n",
+              "# The global batch. Sequences of a replica's microbatch: %" PRId64 ".\n"
+              "# Fewer microbatches take more memory.\n",
               l->sequences);
     draft_set_count(&draft, "batch.size", asked->batch);
     draft_set_count(&draft, "batch.seq", asked->seq);
@@ -346,6 +384,7 @@ struct candidate {
 
 struct choice {
     const struct first_asked *asked;
+    int64_t cp; /* of all candidates */
     struct candidate candidates[CANDIDATES_MAX];
     size_t n;
     int64_t work; /* sum over the layouts tried */
@@ -403,8 +442,9 @@ static int add(struct choice *c, const struct layout *l)
     int64_t replicas = replicas_of(c->asked, l);
     struct candidate *candidate = &c->candidates[c->n];
 
-    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST || c->asked->devices % (l->pp * l->tp) != 0 ||
-        replicas % l->ep != 0 || c->asked->batch % (replicas * l->sequences) != 0)
+    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST ||
+        c->asked->devices % (l->pp * l->cp * l->tp) != 0 || replicas % l->ep != 0 ||
+        c->asked->batch % (replicas * l->sequences) != 0)
         return SHD_OK;
     *candidate = (struct candidate){.layout = *l};
     c->n++;
@@ -433,21 +473,23 @@ static int add_recomputed(struct choice *c, struct layout layout)
  * parameters of experts only if necessary, because that is far slower. */
 static int add_all(struct choice *c, int64_t pp, int64_t tp, bool again)
 {
-    int64_t replicas = c->asked->devices / (pp * tp), experts = c->asked->sizes->moe.experts;
-    int64_t most = experts > 0 ? divisor_common(experts, replicas) : 1;
-    int64_t near = divisor_common(most, NODE);
+    int64_t replicas = c->asked->devices / (pp * c->cp * tp);
+    int64_t experts = c->asked->sizes->moe.experts;
+    int64_t inside = experts % c->cp == 0 ? c->cp : 1; /* of ranks that hold a layer's experts */
+    int64_t most = experts > 0 ? divisor_common(experts / inside, replicas) : 1;
+    int64_t near = divisor_common(most, inside < NODE ? NODE / inside : 1);
     int64_t last = experts > 0 && !again ? 2 : 3;
     int status = SHD_OK;
 
     c->n = 0;
     for (int64_t stage = again ? 3 : 2; pp == 1 && stage <= last && status == SHD_OK; stage++) {
-        status = add_recomputed(c, (struct layout){1, tp, near, stage, NULL, 1});
+        status = add_recomputed(c, (struct layout){1, c->cp, tp, near, stage, NULL, 1});
         if (status == SHD_OK && most > near)
-            status = add_recomputed(c, (struct layout){1, tp, most, stage, NULL, 1});
+            status = add_recomputed(c, (struct layout){1, c->cp, tp, most, stage, NULL, 1});
     }
     /* Parameters of stages would be gathered for each microbatch: only the state is sharded. */
     if (pp > 1)
-        status = add_recomputed(c, (struct layout){pp, tp, most, 1, NULL, 1});
+        status = add_recomputed(c, (struct layout){pp, c->cp, tp, most, 1, NULL, 1});
     return status;
 }
 
@@ -514,20 +556,23 @@ static int choose_stages(struct candidate *out, bool *found, struct choice *c)
 
     for (int64_t pp = 2; pp <= STAGES_MOST && pp <= c->asked->sizes->layers; pp *= 2) {
         c->work = 0;
-        for (int64_t tp = 1; tp <= NODE && c->asked->devices % (pp * tp) == 0; tp *= 2)
+        for (int64_t tp = 1; tp <= NODE && c->asked->devices % (pp * c->cp * tp) == 0; tp *= 2)
             if (!*found && status == SHD_OK)
                 status = choose_of(out, found, c, pp, tp, false);
     }
     return status;
 }
 
-/* If no layout fits, take the last of the layouts that save the most memory. */
-static int choose(struct candidate *out, bool *found, struct choice *c)
+/* Of layouts with so much context parallelism; if none fits, take the last of those that save the
+ * most memory. */
+static int choose(struct candidate *out, bool *found, const struct first_asked *asked, int64_t cp)
 {
+    struct choice choice = {.asked = asked, .cp = cp}, *c = &choice;
     int status = SHD_OK;
 
+    find_dividing(&out->layout, asked->devices, asked->batch, cp);
     for (int again = 0; again <= (c->asked->sizes->moe.experts > 0); again++)
-        for (int64_t tp = 1; tp <= NODE && c->asked->devices % tp == 0; tp *= 2)
+        for (int64_t tp = 1; tp <= NODE && c->asked->devices % (c->cp * tp) == 0; tp *= 2)
             if (!*found && status == SHD_OK)
                 status = choose_of(out, found, c, 1, tp, again);
     /* A layout that was refused, and not too large, is not mended by stages. */
@@ -537,26 +582,36 @@ static int choose(struct candidate *out, bool *found, struct choice *c)
     return status;
 }
 
-bool first_divides(long devices, long batch)
+/* Where a batch has fewer sequences than there are nodes that share one, more devices share it. */
+long first_context(long devices, long seq, long batch)
+{
+    long cp = 1;
+
+    while (devices % (2 * cp) == 0 && seq % (4 * cp) == 0 &&
+           seq / (2 * cp) >=
+               (batch > 0 && batch < devices / (cp * NODE) ? TOKENS_LEAST : TOKENS_OF_PART))
+        cp *= 2;
+    return cp;
+}
+
+bool first_divides(long devices, long batch, long seq)
 {
     struct layout layout;
 
-    return find_dividing(&layout, devices, batch);
+    return find_dividing(&layout, devices, batch, first_context(devices, seq, batch));
 }
 
 static int write_best(struct text *out, struct first_figures *need, const struct first_asked *asked,
                       struct diag *diag)
 {
-    struct choice c = {
-        .asked = asked,
-    };
-    struct candidate best = {.layout = {1, 1, 1, 3, "full", 1}};
+    struct candidate best = {.layout = {1, 1, 1, 1, 3, "full", 1}};
     struct variant_ask ask = {.name = asked->file, .text = out};
+    int64_t cp = first_context(asked->devices, asked->seq, asked->batch);
     bool found = false;
-    int status;
+    int status = choose(&best, &found, asked, cp);
 
-    find_dividing(&best.layout, asked->devices, asked->batch);
-    status = choose(&best, &found, &c);
+    if (status == SHD_OK && !found && cp > 1) /* the model may have no context parallelism */
+        status = choose(&best, &found, asked, 1);
     if (status != SHD_OK)
         return status;
     text_clear(out);

@@ -23,7 +23,7 @@
 #include "scenario/family_table.h"
 #include "scenario/scenario.h"
 
-#define BATCH_OF_DEVICE 8 /* sequences, if no batch is given */
+#define BATCH_OF_DEVICE 8 /* sequences of up to SEQ_DEFAULT tokens, if no batch is given */
 #define SEQ_DEFAULT 4096
 #define PRINTED "-" /* the answer that asks for no file */
 
@@ -62,16 +62,16 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
         return SHD_OK;
     }
     if (text_ends_with(word, ".yaml") || text_ends_with(word, ".yml"))
-        return shd_error_set(err, SHD_EINVAL, "'%.60s' is no model. The new file is --output FILE",
-                             word);
+        return shd_error_set(err, SHD_EINVAL,
+                             "'%.60s' is not a model. The new file is --output FILE", word);
     if (cmd_is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
         return take_config(o, word, err);
     if (family_refuses(word))
         return shd_error_set(err, SHD_EUNSUPPORTED, "'%.60s' is not modelled: %s", word,
                              family_refuses(word));
     return shd_error_set(err, SHD_ENOTFOUND,
-                         "there is no published model '%.60s' ('shardsim show options' lists them "
-                         "at model.size), and no config.json at such a path%s",
+                         "'%.60s' is neither a published model ('shardsim show options "
+                         "model.size') nor the path of a config.json%s",
                          word, nearest_hint(&near).text);
 }
 
@@ -95,16 +95,27 @@ static long usual_seq(const struct first_scenario *o)
     return longest < SEQ_DEFAULT ? longest : SEQ_DEFAULT;
 }
 
+/* Long sequences are fewer, so that a step has as many tokens: of each device, or of the devices
+ * that share a sequence. */
+static long usual_batch(const struct first_scenario *o)
+{
+    long share = first_context(o->devices, o->seq, 0),
+         tokens = share * BATCH_OF_DEVICE * SEQ_DEFAULT;
+    long each = o->seq > SEQ_DEFAULT ? tokens / o->seq : BATCH_OF_DEVICE;
+
+    return o->devices / share * (each > 0 ? each : 1);
+}
+
 static int check_seq(const struct first_scenario *o, long seq, struct shd_error *err)
 {
     long longest = longest_seq(o);
 
     if (seq <= longest)
         return SHD_OK;
-    return shd_error_set(err, SHD_EINVAL,
-                         "%s has learned positions for %ld tokens%s; expected a sequence of at "
-                         "most as many, not %ld",
-                         o->model, longest, o->serve ? " before a new one" : "", seq);
+    return shd_error_set(
+        err, SHD_EINVAL,
+        "%s has learned positions for %ld tokens%s; expected at most that sequence length, not %ld",
+        o->model, longest, o->serve ? " before a new token" : "", seq);
 }
 
 static int check_whole(const struct first_scenario *o, long batch, struct shd_error *err)
@@ -112,8 +123,8 @@ static int check_whole(const struct first_scenario *o, long batch, struct shd_er
     if (batch % o->devices == 0)
         return SHD_OK;
     return shd_error_set(err, SHD_EINDIVISIBLE,
-                         "a batch of %ld sequences does not divide over %ld devices; expected a "
-                         "multiple of them, such as %ld",
+                         "a batch of %ld sequences is not divisible over %ld devices; expected a "
+                         "multiple, such as %ld",
                          batch, o->devices, (batch + o->devices - 1) / o->devices * o->devices);
 }
 
@@ -121,17 +132,17 @@ static int check_whole(const struct first_scenario *o, long batch, struct shd_er
  * and stages leave. */
 static int check_batch(const struct first_scenario *o, long batch, struct shd_error *err)
 {
-    return first_divides(o->devices, batch) ? SHD_OK : check_whole(o, batch, err);
+    return first_divides(o->devices, batch, o->seq) ? SHD_OK : check_whole(o, batch, err);
 }
 
 int first_scenario_settle(struct first_scenario *o, struct shd_error *err)
 {
     int status;
 
-    if (!o->batch && !o->serve)
-        o->batch = o->devices * BATCH_OF_DEVICE;
     if (!o->seq)
         o->seq = usual_seq(o);
+    if (!o->batch && !o->serve)
+        o->batch = usual_batch(o);
     status = o->serve ? SHD_OK : check_batch(o, o->batch, err);
     return status == SHD_OK ? check_seq(o, o->seq, err) : status;
 }
@@ -157,16 +168,17 @@ static void tell_need(struct text *text, const struct first_figures *need,
     struct text whole = TEXT_INIT, file = TEXT_INIT;
 
     text_addf(&whole,
-              "# IT DOES NOT FIT as it is: it needs %s of the %s of a device.\n"
-              "# 'shardsim search%s' looks for a layout that fits.\n%s",
+              "# IT DOES NOT FIT: it needs %s of the %s of a device.\n"
+              "# 'shardsim search%s' looks for a layout that fits.\n"
+              "%s",
               bytes.text, limit.text, search_option(o), text_get(text));
     text_clear(text);
     text_add(text, text_get(&whole));
     text->failed |= whole.failed;
     text_fini(&whole);
     literal_add_shell(&file, file_name(o));
-    cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s of a device; "
-             "'shardsim search%s %s' looks for a layout that fits",
+    cmd_note("%s on %ld devices does not fit: it needs %s of the %s of a device; 'shardsim "
+             "search%s %s' looks for a layout that fits",
              o->model, o->devices, bytes.text, limit.text, search_option(o), text_get(&file));
     text_fini(&file);
 }
@@ -177,10 +189,10 @@ static char *find_config(const struct first_scenario *o)
     bool as_it_is = o->config[0] == '/' || !strchr(file_name(o), '/');
     char *path = as_it_is ? NULL : realpath(o->config, NULL);
 
-    return path ? path : strdup(o->config); /* of a file that is not there, its reader tells */
+    return path ? path : strdup(o->config); /* reading the file reports a missing one */
 }
 
-/* Write the scenario, with a layout that fits if there is one, else with one that does not. */
+/* Write the scenario, with a layout that fits in memory if there is one. */
 static int build_scenario(struct text *text, const struct first_scenario *o)
 {
     char *from = o->config ? find_config(o) : NULL;
@@ -263,7 +275,7 @@ static void show_clusters(void)
     }
 }
 
-/* As keep(), and tells that memory ran out. */
+/* Like keep(), but reports when memory runs out. */
 static bool keep_told(char **kept, const char **out, const char *answer)
 {
     bool kept_it = keep(kept, out, answer);
@@ -352,20 +364,21 @@ static int ask_all(struct first_scenario *o)
 {
     int status;
 
-    fputs("Enter takes what is in brackets, '?' shows what there is, Ctrl-C writes nothing.\n",
-          stderr);
-    status = ask("Model, a published one or a config.json", o->model, answer_model, o);
+    fputs(
+        "Enter takes the value in brackets, '?' lists the choices, Ctrl-C stops without writing.\n",
+        stderr);
+    status = ask("Model (a published one, or a config.json)", o->model, answer_model, o);
     if (status == CMD_OK)
         status = ask_number("Devices", o->devices, take_devices, o);
     if (status == CMD_OK)
-        status = ask("Hardware, a cluster or its file", o->hardware, take_hardware, o);
-    if (status == CMD_OK && !o->serve)
-        status = ask_number("Batch, in sequences of a step on all devices",
-                            o->devices * BATCH_OF_DEVICE, take_batch, o);
+        status = ask("Hardware (a cluster, or its file)", o->hardware, take_hardware, o);
     if (status == CMD_OK)
-        status = ask_number("Sequence, in tokens", usual_seq(o), take_seq, o);
+        status = ask_number("Sequence length (tokens)", usual_seq(o), take_seq, o);
+    if (status == CMD_OK && !o->serve)
+        status =
+            ask_number("Batch (sequences per step, on all devices)", usual_batch(o), take_batch, o);
     if (status == CMD_OK && !o->output && isatty(STDOUT_FILENO))
-        status = ask("File to write, or - to print it", PRINTED, take_output, o);
+        status = ask("File to write (- prints it)", PRINTED, take_output, o);
     return status;
 }
 
@@ -376,7 +389,7 @@ static void tell_next(const struct first_scenario *o)
 
     literal_add_shell(&file, o->output);
     cmd_note("%s is written; next: 'shardsim plan %s' for its time, memory and traffic, 'shardsim "
-             "search %s' for the best layout there is",
+             "search %s' for the best layout",
              o->output, text_get(&file), text_get(&file));
     text_fini(&file);
 }

@@ -1,5 +1,5 @@
-/* first_scenario.h - a first scenario of one's own, from a few values or answers: it is planned
- * before it is written, and says what to change.
+/* first_scenario.h - a user's first scenario, from a few options or answers: it is planned before it
+ * is written, and its comments say what to change.
  *
  * Thread class: owned by one thread.
  *
@@ -15,14 +15,14 @@
 #define FIRST_SIZE_MAX (1L << 30) /* of devices, batch and sequence */
 
 struct first_scenario {
-    const char *model;                      /* a published one, or the name of the file `config` */
+    const char *model;                      /* a published model, or the name of the file `config` */
     const char *config, *hardware, *output; /* config: path of a config.json; NULL: none */
     long devices, batch, seq; /* 0: not given */
-    bool serve;               /* a step of decode; else of training */
+    bool serve;               /* a decode step; else a training step */
     bool force;
     bool named;       /* the model was given */
-    bool asks;        /* asks on a terminal, as nothing but the output was given */
-    char *answers[3]; /* where the hardware, the output and the config are, if owned */
+    bool asks;        /* asks on a terminal: no option but the output was given */
+    char *answers[3]; /* storage of hardware, output and config, if owned */
 };
 
 /* Take a published model by its name, or a config.json by its path.  SHD_ENOTFOUND, SHD_ENOMEM. */

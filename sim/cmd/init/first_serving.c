@@ -65,25 +65,27 @@ static void write_why(struct text *out, const struct first_asked *asked,
         text_addf(out, "# Heads and widths are sharded over %" PRId64 " devices, inside a node.\n",
                   tp);
     if (deals_experts(m, asked->devices))
-        text_add(out, "# Each device has its part of a layer's experts.\n");
+        text_add(out, "# Experts are sharded over all devices.\n");
     if (asked->devices > tp)
-        text_addf(out, "# Each of %" PRId64 " replicas has a part of the batch.\n",
-                  asked->devices / tp);
+        text_addf(out, "# The batch is sharded over %" PRId64 " replicas.\n", asked->devices / tp);
     text_addf(out,
-              "# One step of decode: a token of each of %" PRId64 " sequences%s.\n"
-              "# batch.seq: the tokens before it, whose keys and values are kept.\n",
-              batch, asked->batch > 0 ? "" : ",\n# as many as have room for their caches");
+              "# One decode step: a new token for each of %" PRId64 " sequences%s.\n"
+              "# batch.seq: the context length, the tokens in the KV cache.\n",
+              batch,
+              asked->batch > 0 ? ""
+                               : ",\n"
+                                 "# the most whose KV cache fits");
 }
 
 static void write_types(struct text *out, const struct served_model *m)
 {
     if (m->products.length > 0)
-        text_add(out, "# products: the types in which the weights were published.\n");
+        text_add(out, "# products: the published types of the weights.\n");
     if (m->otherwise)
-        text_addf(out, "# Otherwise than published: %s.\n", m->otherwise);
+        text_addf(out, "# Differs from the published types: %s.\n", m->otherwise);
     if (m->predicts)
         text_add(out,
-                 "# Modules for further tokens (MTP) are left out: no step of serving has them.\n");
+                 "# Multi-token prediction modules (MTP) are omitted: serving steps have none.\n");
 }
 
 static void write_scenario(struct text *out, const struct first_asked *asked,
@@ -194,9 +196,8 @@ static int fit_types(struct served_model *m, const struct first_asked *asked, st
     if (status != SHD_OK)
         return status;
     if (!(hardware->flops_per_s[SHD_F4E2M1] > 0) && published_types_alone(&m->products))
-        m->otherwise =
-            "the cluster has no rate of products of 4 bits, so that weights alone are of "
-            "4 bits, and products in model.dtype";
+        m->otherwise = "the cluster has no rate of 4-bit matmuls: only weights are in 4 bits, "
+                       "matmuls in model.dtype";
     hardware_destroy(hardware);
     return SHD_OK;
 }

@@ -75,7 +75,7 @@ static int tell(const struct replay_report *report, const struct replay *o)
     }
     status = o->json ? replay_json(report, &text, &err)
                      : replay_text(report, o->canvas.style.width, &text, &err);
-    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : cmd_failure("cannot tell", &err);
+    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : cmd_failure("cannot report", &err);
     text_fini(&text);
     return status;
 }
@@ -120,7 +120,7 @@ static int judge(const struct replay *o, const struct replay_report *report)
         return CMD_OK;
     ours = record_received(report->beside);
     if (report->beside->ndevices != report->capture->ndevices) {
-        cmd_error("%s is of %d devices, and %s of %d; expected as many, for --fail-above",
+        cmd_error("%s has %d devices, and %s %d; expected equal counts for --fail-above",
                   o->files[0], report->capture->ndevices, o->beside, report->beside->ndevices);
         return CMD_USAGE;
     }
@@ -145,7 +145,7 @@ static int replay(const struct replay *o, struct capture *capture, struct shd_me
     int status = find_mesh(&mesh, o, capture);
 
     if (status == CMD_OK && spread_over(capture, mesh, &err) != SHD_OK)
-        status = cmd_failure("cannot tell the other ranks", &err);
+        status = cmd_failure("cannot inform the other ranks", &err);
     if (status == CMD_OK && o->hardware)
         status = cluster_find(&hardware, o->hardware, mesh, capture->ndevices, NULL);
     if (status == CMD_OK) {

@@ -1,5 +1,5 @@
-/* replay_program.h - the collectives of another system's program: counted, along which axes, drawn,
- * timed, and beside our own program of the same model.
+/* replay_program.h - the collectives of another system's program: counted, mapped to mesh axes, drawn,
+ * timed, and compared with our own program of the same model.
  *
  * Thread class: owned by one thread.
  *
@@ -17,11 +17,11 @@ struct replay {
     size_t nfiles;
     const char *mesh, *hardware, *beside, *strategy;
     struct reader_request request;
-    double above; /* percent more than --beside moves, from which on it fails; negative: never */
+    double above; /* fail if the program moves this many percent more than --beside; negative: never */
     bool json, matrix;
 };
 
-/* Read the program and print what was asked of it; returns the exit status. */
+/* Read the program and print the requested results; returns the exit status. */
 int replay_program_tell(struct replay *replay);
 
 #endif /* CMD_REPLAY_REPLAY_PROGRAM_H */

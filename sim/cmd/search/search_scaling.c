@@ -39,7 +39,7 @@ static int parse_count(int64_t *out, const char **text, struct shd_error *err)
 static int add_count(int64_t counts[SCALING_MOST], size_t *n, int64_t count, struct shd_error *err)
 {
     if (*n == SCALING_MOST)
-        return shd_error_set(err, SHD_ERANGE, "more than %d counts of devices", SCALING_MOST);
+        return shd_error_set(err, SHD_ERANGE, "--devices has more than %d counts", SCALING_MOST);
     if (*n > 0 && count <= counts[*n - 1])
         return shd_error_set(err, SHD_EINVAL, "%" PRId64 " after %" PRId64 "; counts must rise",
                              count, counts[*n - 1]);
@@ -165,11 +165,11 @@ static void add_row(struct table *table, const struct scaling *s, const struct r
     if (!row->any) {
         for (int column = 0; column < (s->price > 0 ? 6 : 5); column++)
             table_add(table, "%s", "");
-        table_add(table, "%s", row->undivided ? "no layout divides" : "no layout fits");
+        table_add(table, "%s", row->undivided ? "no divisible layout" : "no layout fits");
         return;
     }
     table_add(table, "%s", units_print_seconds(row->figures.step_s).text);
-    table_add(table, "%.1f %%", 100 * row->figures.mfu);
+    table_add(table, "%.1f %%", 100 * row->figures.mfu_causal_half);
     table_add(table, "%s", units_print_bytes((uint128)row->figures.memory_bytes).text);
     table_add(table, "%.0f", row->device_tokens_per_s);
     table_add(table, "%.1f %%", 100 * row->device_tokens_per_s / first->device_tokens_per_s);
@@ -192,12 +192,11 @@ static void print_rows(struct text *out, const struct scaling *s, const struct r
     for (size_t i = 0; i < s->ncounts; i++)
         add_row(&table, s, &rows[i], first);
     if (best)
-        text_addf(out, "most of each  %" PRId64 " devices: %.0f tokens a second and device%s\n\n",
+        text_addf(out, "most of each  %" PRId64 " devices: %.0f tokens/s/device%s\n\n",
                   best->devices, best->device_tokens_per_s,
                   s->price > 0 ? ", and the lowest cost" : "");
     else
-        text_add(out,
-                 "most of each  none: no layout that was planned fits; try more --devices\n\n");
+        text_add(out, "most of each  none: no planned layout fits; try more --devices\n\n");
     table_print(&table, 0, out);
     table_fini(&table);
 }

@@ -15,10 +15,10 @@ struct scaling {
     const struct trial *trial;
     const struct space_range *ranges;
     size_t nranges;
-    const int64_t *counts; /* rising */
+    const int64_t *counts; /* ascending */
     size_t ncounts;
     const struct subject_filter *filter; /* NULL: none */
-    double price; /* of a device for an hour; 0: not told */
+    double price; /* of a device for an hour; 0: not given */
     bool json;
     const char *picture; /* NULL: none */
     struct search_opts opts;

@@ -11,6 +11,7 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "command/command.h"
+#include "report/para.h"
 #include "report/table.h"
 #include "command/write.h"
 
@@ -43,7 +44,7 @@ static void print_plans(struct text *out, const struct tensors *t)
     struct table table;
 
     table_init(&table, "lrrll");
-    table_heads(&table, "way|step|peak memory|batch|");
+    table_heads(&table, "choice|step|peak memory|batch|");
     if (t->found)
         add_plan(&table, t, "best", &t->best);
     for (uint32_t i = 0; i < t->ntextbook; i++)
@@ -64,7 +65,7 @@ static void print_specs(struct text *out, const struct tensors *t)
         tensors_print_spec(&spec, t, &t->best.way, k);
         table_add(&table, "%s", t->kinds[k].name);
         table_add(&table, "%s", text_get(&spec));
-        table_add(&table, "%s", t->kinds[k].held ? "as the scenario has it" : "");
+        table_add(&table, "%s", t->kinds[k].held ? "the scenario's own" : "");
         table.failed |= spec.failed;
         text_fini(&spec);
     }
@@ -74,19 +75,29 @@ static void print_specs(struct text *out, const struct tensors *t)
 
 static void print_text(struct text *out, const struct tensors *t)
 {
+    struct text refused = TEXT_INIT;
+
     text_addf(out,
-              "%" PRIu64 " ways to place %zu kinds of tensors: %" PRIu64
+              "%" PRIu64 " ways to shard %zu kinds of tensors: %" PRIu64
               " planned, of which %" PRIu64 " fit",
               t->nways, t->nkinds, t->nplanned, t->nfit);
     if (t->memory_bytes > 0)
         text_addf(out, " %s", units_print_bytes(t->memory_bytes).text);
-    text_addf(out, "; of %" PRIu64 " the parameters alone do not\n\n",
+    text_addf(out, "; for %" PRIu64 " the parameters alone do not fit\n",
               t->stopped ? 0 : t->nways - t->nplanned);
+    if (t->refusals.n > 0) {
+        text_addf(&refused, "%zu are refused", t->refusals.n);
+        refusals_tell(&refused, &t->refusals);
+        para_print(out, 0, 0, text_get(&refused));
+        text_fini(&refused);
+    }
+    text_add_char(out, '\n');
     print_plans(out, t);
     if (t->found)
         print_specs(out, t);
     else
-        text_add(out, "\nno way fits\n");
+        text_add(out, "\n"
+                      "no choice fits\n");
 }
 
 /* ---- for programs ---- */
@@ -123,7 +134,7 @@ static void print_json(struct json_out *out, const struct tensors *t)
     json_out_key_uint(out, "planned", t->nplanned);
     json_out_key_uint(out, "fit", t->nfit);
     json_out_key_uint(out, "too_big", t->ntoo_big);
-    json_out_key_uint(out, "refused", t->nrefused);
+    json_out_key_uint(out, "refused", t->refusals.n);
     json_out_key(out, "best");
     if (t->found)
         json_plan(out, t, &t->best);

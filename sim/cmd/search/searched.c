@@ -31,11 +31,13 @@ static void show_progress(void *arg, const struct search_progress *p)
     char found[3 * UNITS_TEXT_MAX] = "";
     char speed[UNITS_TEXT_MAX] = "";
 
-    if (p->next_bound_s > 0) /* it plans */
+    if (p->next_bound_s > 0 || p->best_s > 0) /* it plans */
         cmd_stop_within(TELL_SECONDS);
-    if (p->best_s > 0)
+    if (p->best_s > 0 && p->next_bound_s > 0)
         snprintf(found, sizeof found, "; best %s, none left below %s",
                  units_print_seconds(p->best_s).text, units_print_seconds(p->next_bound_s).text);
+    else if (p->best_s > 0)
+        snprintf(found, sizeof found, "; best %s", units_print_seconds(p->best_s).text);
     if (p->layouts_per_s > 0)
         snprintf(speed, sizeof speed, "; %.0f layouts a second", p->layouts_per_s);
     log_progress_line(arg, "%zu of at most %zu %s%s%s", p->ndone, p->ntotal, p->what, found, speed);
@@ -58,8 +60,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
     int status;
 
     if (o->row > s->nbest) {
-        cmd_error("there is no row %zu to write: %zu layouts that fit were planned", o->row,
-                  s->nbest);
+        cmd_error("no row %zu to write: only %zu planned layouts fit", o->row, s->nbest);
         return CMD_FAILED;
     }
     status =
@@ -68,7 +69,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
     if (status == SHD_OK) {
         if (outcome->cut_short)
             text_addf(&text,
-                      "# The best so far of a search that was cut short (%s): of %zu layouts, %zu "
+                      "# The best so far of an incomplete search (%s): of %zu layouts, %zu "
                       "were planned.\n",
                       outcome->cut_short, s->nlayouts, s->nplans);
         scenario_print_brief(attempt.trial.scenario, &text);
@@ -166,6 +167,7 @@ static struct subject_filter filter_of(const struct searched *o)
 {
     return (struct subject_filter){.system = o->target ? o->target->name : NULL,
                                    .check = o->target ? exported_check : NULL,
+                                   .read = exported_check_choices,
                                    .arg = o->target};
 }
 
@@ -188,7 +190,7 @@ static int search(struct searched *o)
                                     &filter, &err);
 
     if (status == SHD_OK && o->memory_bytes > 0)
-        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.cluster->memory_bytes);
+        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.cluster.memory_bytes);
     if (status == SHD_OK && o->journal)
         status = journal_open(&opts.journal, o->journal, &subject, &err);
     log_progress_begin(o->log);
@@ -265,8 +267,7 @@ static int write_serving(const struct searched *o, const struct serving_search *
     int status;
 
     if (!(found ? found->over : apart->over))
-        text_addf(&text, "# The best so far of a search that was cut short (%s).\n",
-                  why_cut_short());
+        text_addf(&text, "# The best so far of an incomplete search (%s).\n", why_cut_short());
     status = found ? serving_scenario_print(&text, trial, &found->layouts[0], &err)
                    : serving_scenario_print_split(&text, trial, &apart->splits[0], &err);
     if (status == SHD_OK && text.failed)
@@ -331,6 +332,7 @@ static int search_serving(const struct searched *o)
     const struct serving_wants wants = {.devices = o->devices,
                                         .ttft_s = o->ttft_s,
                                         .tpot_s = o->tpot_s,
+                                        .nthreads = o->nthreads,
                                         .stop = &cmd_halt,
                                         .progress = show_plans,
                                         .arg = o->log};
@@ -362,23 +364,40 @@ static void run_software(struct chosen *chosen, const struct export_target *targ
         chosen->sets[chosen->nsets++] = text_get(set);
 }
 
+/* Refuse a scenario of which the target can express no layout, and name the systems that may. */
+static int check_source(const struct searched *o)
+{
+    const struct scenario *scenario = o->chosen.trial.scenario;
+    struct text others = TEXT_INIT;
+    struct shd_error err;
+    int exit = CMD_OK;
+
+    if (o->target && export_check_source(o->target, scenario, &err) != SHD_OK) {
+        export_add_accepting(&others, scenario);
+        cmd_error("%s can express no layout of this scenario: %s%s%s", o->target->name, err.text,
+                  others.length > 0 ? "; or search --for " : "", text_get(&others));
+        exit = CMD_USAGE;
+    }
+    text_fini(&others);
+    return exit;
+}
+
 static int search_what_is_asked(struct searched *o)
 {
     int exit = cmd_check_new(o->output, o->force);
-    struct shd_error err;
 
     if (exit == CMD_OK)
         exit = cmd_check_output(o->picture);
     if (exit == CMD_OK)
         exit = chosen_load(&o->chosen);
+    if (exit == CMD_OK)
+        exit = check_source(o);
     if (exit == CMD_OK && o->seconds > 0)
         exit = cmd_halt_after(o->seconds);
     if (exit != CMD_OK)
         return exit;
     if (o->serve)
         return search_serving(o);
-    if (o->target && export_check_source(o->target, o->chosen.trial.scenario, &err) != SHD_OK)
-        return cmd_refused(&err);
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
 }
 

@@ -1,5 +1,5 @@
-/* searched.h - a search that is asked for: of layouts, of those for several counts of devices, or
- * of tensors.
+/* searched.h - a requested search: of layouts, of layouts for several numbers of devices, or of
+ * tensors.
  *
  * Thread class: owned by one thread; the searches run threads of their own.
  *
@@ -17,22 +17,22 @@ struct searched {
     struct chosen chosen;
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges, ntop, nplans, row;
-    const struct export_target *target; /* only what it can say; NULL: all */
+    const struct export_target *target; /* only layouts that this system can express; NULL: all */
     int64_t devices;              /* 0: the mesh's number */
     int64_t counts[SCALING_MOST]; /* of a scaling study */
     size_t ncounts;
     double price;          /* of a device for an hour; 0: not given */
     double within_s;       /* 0: find the shortest step */
     int nthreads, seconds; /* 0 seconds: no limit */
-    bool all, json, quiet, sensitivity, force; /* force: replace a file that is there */
+    bool all, json, quiet, sensitivity, force; /* force: overwrite an existing file */
     const char *output, *journal, *picture;
-    bool serve;            /* layouts of a step of serving, ... */
-    bool apart;            /* ... with devices of their own for prefill and decode, ... */
-    double ttft_s, tpot_s; /* ... with these times; 0: any */
+    bool serve;            /* layouts of a serving step, ... */
+    bool apart;            /* ... disaggregated prefill and decode, ... */
+    double ttft_s, tpot_s; /* ... within these times; 0: no limit */
     bool by_tensors;
     const char *tensors;
     uint64_t memory_bytes;
-    struct farm *farm; /* over all ranks; NULL: only one */
+    struct farm *farm; /* over all ranks; NULL: one rank */
     struct log *log;
 };
 

@@ -102,16 +102,15 @@ static int check_policies(const struct policies *policies, const struct served *
     struct shd_error err;
 
     if (policies->n == 0)
-        return cmd_wrong(o->chosen.path, "the scenario's prefill has devices of its own; expected "
-                                         "at least two --replicas, of which some prefill");
+        return cmd_wrong(o->chosen.path, "the scenario has a separate prefill mesh; expected at "
+                                         "least two --replicas, some of them for prefill");
     for (size_t i = 0; i < policies->n; i++) {
         struct serving_setup setup = setup_of(o, plans, trace, policies->each[i]);
 
         if (plans->apart && !setup.policy->form_decode)
             return cmd_wrong(setup.policy->name,
-                             "the scenario's prefill has devices of its own, so "
-                             "that no replica does both; expected --policy "
-                             "disaggregated");
+                             "the scenario has a separate prefill mesh: no replica does both; "
+                             "expected --policy disaggregated");
         if (serving_check(&setup, &err) != SHD_OK)
             return cmd_failure(o->chosen.path, &err);
     }

@@ -1,5 +1,5 @@
-/* served.h - a trace of requests served by replicas of a scenario under one policy or several, side
- * by side.
+/* served.h - a trace of requests, served by replicas of a scenario under one or several policies,
+ * compared side by side.
  *
  * Thread class: owned by one thread.
  *
@@ -15,12 +15,12 @@
 
 struct served {
     struct chosen chosen;
-    const char *trace;            /* file; NULL: drawn, as `drawn` says */
-    int64_t unit_ns;              /* of the file's times; 0: as trace_parse() finds it */
+    const char *trace;            /* file; NULL: synthetic, from `drawn` */
+    int64_t unit_ns;              /* of the file's times; 0: detected by trace_parse() */
     uint32_t nrequests;           /* the first of the file; 0: all */
     double rate;                  /* 0: as in the file */
     uint32_t concurrency;         /* requests in the system at most; 0: any number */
-    struct trace_synthetic drawn; /* but for the rate and the number */
+    struct trace_synthetic drawn; /* except the rate and the number of requests */
     const char *policies[SERVED_POLICIES_MAX];
     size_t npolicies;             /* 0: all */
     uint32_t nreplicas, nprefill; /* 0 of `nprefill`: half */

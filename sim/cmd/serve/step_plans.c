@@ -99,9 +99,9 @@ static int fill(struct planned *out, struct step_plans *plans, struct trial *tri
     int status;
 
     if (!h)
-        return shd_error_set(err, SHD_EINVAL,
-                             "times of steps are not known without a cluster; expected hardware, "
-                             "such as -s hardware=h100-sxm");
+        return shd_error_set(
+            err, SHD_EINVAL,
+            "step times need a cluster; expected hardware, e.g. -s hardware=h100-sxm");
     status = (point->hands_over ? handoff_plan : trial_plan)(trial, err);
     if (status != SHD_OK)
         return status;
@@ -152,7 +152,7 @@ static void set_step(struct chosen *c, const struct step_plans *s, const struct 
         c->sets[c->nsets++] = texts[i];
 }
 
-/* A half of the scenario, with settings that make it one, whose strategy `name` holds. */
+/* Choose the scenario's decode or prefill; `name` stores the strategy's name for the result. */
 static struct chosen choose_half(const struct chosen *of, bool decodes, struct text *name)
 {
     struct chosen c = *of;
@@ -177,7 +177,7 @@ static int write_errors(const struct chosen *chosen, const struct diag *diag)
         diag_error(&out,
                    own ? (struct place){chosen->path, 0, 0}
                        : (struct place){m->file, m->line, m->column},
-                   "%s%s", own ? "steps that serve it: " : "", m->text);
+                   "%s%s", own ? "its serving steps: " : "", m->text);
     }
     out.no_memory = diag->no_memory;
     diag_write(&out, stderr);
@@ -343,10 +343,8 @@ static double room_of(struct planner *p, const struct serving_grid *g, bool deco
     *token_bytes =
         (high.memory_bytes - low.memory_bytes) / (sequences * (high.kept_tokens - low.kept_tokens));
     if (!(*token_bytes > 0)) {
-        p->exit =
-            cmd_wrong(p->chosen->path, "the cache of a sequence does not grow with its tokens, "
-                                       "as all layers have a window, and pages of such are not "
-                                       "simulated; expected model.window 0");
+        p->exit = cmd_wrong(p->chosen->path, "all layers have a sliding window, whose paged KV "
+                                             "cache is not modelled; expected model.window 0");
         return 0;
     }
     return (high.room_bytes - high.memory_bytes) / *token_bytes + sequences * high.kept_tokens;
@@ -359,8 +357,8 @@ static uint64_t tokens_of(struct planner *p, double tokens, const struct step_de
     if (tokens >= 1)
         return (uint64_t)tokens;
     snprintf(why, sizeof why,
-             "on %d devices of %s the model and its largest step leave no memory for a cache; "
-             "expected more devices a replica, or a smaller --step-tokens",
+             "the model and its largest step leave no memory for a KV cache on %d devices of %s; "
+             "expected more devices per replica, or a smaller --step-tokens",
              (int)devices->ndevices, p->plans->cluster);
     if (p->exit == CMD_OK) {
         (void)cmd_wrong(p->chosen->path, why);
@@ -394,7 +392,7 @@ static void plan_transfers(struct planner *p, const struct planned *decode)
     s->tables.transfer_s = fmax(low.handoff_s - CONTEXT_LEAST * per_token, 0) / sent;
 }
 
-/* Round values that increase up to multiples; of equal ones one is left. */
+/* Round ascending values up to multiples of `unit`, and remove duplicates. */
 static void round_up(double *values, size_t *n, int64_t unit)
 {
     size_t kept = 0;
@@ -426,7 +424,7 @@ static void set_sizes(struct step_plans *s)
                                CONTEXT_RATIO);
 }
 
-/* Read the scenario as it stands, but for its steps. */
+/* Read the scenario's prefill and decode, with a decode of one token. */
 static int read_halves(struct step_plans *s, const struct chosen *chosen, struct diag *diag)
 {
     const struct scenario *scenario;
@@ -458,7 +456,8 @@ static int read_whole(const struct chosen *chosen, struct diag *diag)
     int status = chosen_read(&c, &scenario, diag);
 
     if (status == SHD_OK) {
-        diag_error(diag, (struct place){c.path, 0, 0}, "the strategy is no prefill and decode");
+        diag_error(diag, (struct place){c.path, 0, 0},
+                   "the strategy has no prefill and decode steps");
         status = SHD_ENOTFOUND;
     }
     chosen_fini(&c);
@@ -471,7 +470,7 @@ int step_plans_begin(struct step_plans *s, struct chosen *chosen)
     int exit = CMD_OK, status;
 
     if (chosen->nsets + NSETS > CHOSEN_SETS_MAX)
-        return cmd_wrong(chosen->path, "too many settings; expected fewer --set");
+        return cmd_wrong(chosen->path, "too many --set; expected fewer");
     status = chosen_keep(chosen, &s->text, &diag);
     if (status == SHD_OK)
         status = read_halves(s, chosen, &diag);

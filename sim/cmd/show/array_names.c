@@ -243,7 +243,7 @@ static const struct {
     const char *kind, *title;
 } kinds[] = {{"parameter", "parameters: named by `params`"},
              {"input", "inputs: by `axes` and `constraints`"},
-             {"place", "places of activations: by `constraints`"},
+             {"place", "named activations: by `constraints`"},
              {"other activation", "other activations"},
              {"backward array", "backward"},
              {"optimizer array", "optimizer"}};
@@ -274,7 +274,7 @@ void array_names_text(const struct array_names *names, size_t columns, struct te
             table_print_within(&table, 2, columns, out);
         }
         if (!strcmp(kinds[k].kind, "input") && has_cotangent(names))
-            text_add(out, "  ct: the weights of the outputs in the loss, the sum of out * ct\n");
+            text_add(out, "  ct weighs the outputs: the loss is the sum of out * ct\n");
         table_fini(&table);
     }
 }

@@ -26,8 +26,8 @@ struct array_names {
     bool failed;
 };
 
-/* Collect the arrays of a built trial; with `all` those, too, that no rule can name.  `failed` says
- * that there was no memory.  End with array_names_fini() in any case. */
+/* Collect the arrays of a built trial; with `all` also arrays that no rule can name.  Sets `failed`
+ * if memory runs out.  End with array_names_fini() in any case. */
 void array_names_init(struct array_names *out, const struct trial *trial, bool all);
 void array_names_fini(struct array_names *names);
 

@@ -1,4 +1,4 @@
-/* timetables.h - timetables of pipelines: of schedules, of a scenario's, or all in a table.
+/* timetables.h - pipeline timetables: of given schedules, of a scenario, or all in a table.
  *
  * Thread class: owned by one thread.
  *
@@ -19,7 +19,7 @@ struct timetables {
     struct chosen chosen;         /* of a scenario */
     struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
     struct timetable_times times;
-    bool has_times; /* else those are of all stages of a rank */
+    bool has_times; /* else `times` are of all stages of a rank together */
 };
 
 /* Whether a name is that of a scenario's file: names of schedules are letters, digits, '-' and

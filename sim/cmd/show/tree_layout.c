@@ -116,9 +116,10 @@ static int match_leaf(struct tree_layout *l, size_t i, const struct shd_rules *r
     int status = shd_match_leaf(&match, rules, leaf, options, &err);
 
     if (status == SHD_ENOTFOUND) {
-        diag_error(diag, (struct place){l->model, 0, 0},
-                   "no rule matches '%.200s'; end the list with [.*, []] to replicate what is left",
-                   leaf->name);
+        diag_error(
+            diag, (struct place){l->model, 0, 0},
+            "no rule matches '%.200s'; end the list with [.*, []] to replicate all other arrays",
+            leaf->name);
         return SHD_OK; /* so that all errors are reported */
     }
     if (status == SHD_EREGEX) {
@@ -207,7 +208,7 @@ static int warn_of_rules(struct tree_layout *l, struct diag *diag)
             continue;
         status = find_in_some(&found, rule, l->tree, diag);
         if (status == SHD_OK && found)
-            warn(l, "%s:%d: rule '%s' is never reached: earlier rules take all that it matches",
+            warn(l, "%s:%d: rule '%s' is never reached: earlier rules match all its arrays",
                  rule->place.file, rule->place.line, rule->pattern);
         else if (status == SHD_OK)
             warn(l, "%s:%d: rule '%s' matches no parameter", rule->place.file, rule->place.line,
@@ -222,7 +223,7 @@ static void warn_of_leaves(struct tree_layout *l, uint64_t large_bytes)
         const struct shd_leaf_stats *stats = &l->analysis->leaves[i];
 
         if (!stats->is_even)
-            warn(l, "'%s' does not divide by its axes: it cannot be placed",
+            warn(l, "'%s' is not divisible by its axes: it cannot be placed",
                  shd_tree_leaf(l->tree, i)->name);
         if (!stats->is_sharded && stats->bytes >= large_bytes && shd_mesh_size(l->mesh) > 1)
             warn(l, "'%s' of %s is replicated on every device", shd_tree_leaf(l->tree, i)->name,
@@ -326,11 +327,12 @@ static void print_totals(const struct tree_layout *l, struct text *out)
               units_print_bytes(a->total_bytes).text);
     text_add(out, "mesh ");
     escape_add(out, mesh);
-    text_addf(out, " (%" PRId32 " devices): %s on the fullest device, balance %.3f\n",
+    text_addf(out, " (%" PRId32 " devices): %s at most on a device, balance %.3f\n",
               shd_mesh_size(l->mesh), units_print_bytes(a->device_bytes).text, a->balance);
-    text_addf(out,
-              "a device receives %s to gather all weights once, %s to sum gradients of replicas\n",
-              units_print_bytes(a->gather_bytes).text, units_print_bytes(a->sync_bytes).text);
+    text_addf(
+        out,
+        "a device receives %s to all-gather all weights once, %s to reduce gradients of replicas\n",
+        units_print_bytes(a->gather_bytes).text, units_print_bytes(a->sync_bytes).text);
 }
 
 void tree_layout_print(const struct tree_layout *l, struct text *out)

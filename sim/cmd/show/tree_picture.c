@@ -113,11 +113,11 @@ static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree
     const char *line = text_get(&l->warnings);
 
     text_addf(&notes[(*n)++],
-              "%zu arrays, %s in total; a device receives %s to gather all weights once.",
+              "%zu arrays, %s in total; a device receives %s to all-gather all weights once.",
               a->nleaves, units_print_bytes(a->total_bytes).text,
               units_print_bytes(a->gather_bytes).text);
-    text_add(&notes[(*n)++], "All bars begin at 0 and have one scale. "
-                             "Framed: replicated on every device.");
+    text_add(&notes[(*n)++],
+             "All bars share one scale from 0. Framed: replicated on every device.");
     if (shown < r->n)
         text_addf(&notes[(*n)++], "Not drawn: %zu smaller rows, %s on a device.", r->n - shown,
                   units_print_bytes(r->left_out_bytes).text);
@@ -132,7 +132,7 @@ static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree
 static void draw(struct text *out, const struct tree_layout *l, struct rows *r, const char **names,
                  struct bars_bar *bars)
 {
-    static const char *const quantities[] = {"all of it", "a device has"};
+    static const char *const quantities[] = {"whole", "per device"};
     struct text title = TEXT_INIT, notes[NOTES_MAX] = {TEXT_INIT};
     const char *note_texts[NOTES_MAX];
     size_t shown = choose(r), nnotes = 0;

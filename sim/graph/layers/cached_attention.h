@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "graph/layers/ring_attention.h"
 
-/* What caches of layers that keep the same tokens have in common.  Lives as long as the graph. */
+/* Shared state of the KV caches of layers that keep the same tokens. Lives as long as the graph. */
 struct attention_cache {
     uint32_t dim;    /* of the tokens that are kept, which takes the place of the sequence */
     uint32_t fresh;  /* of the new tokens that are kept, the last ones: seq, if all are */
@@ -23,7 +23,7 @@ struct attention_cache {
     enum kern_quant_type quant; /* ... or of these 4 bits, with scales of blocks of a row;
                                    SHD_NDTYPES, KERN_NQUANT_TYPES: as they are */
     int64_t block;              /* elements that have a scale; 0: the type's own */
-    bool begins;     /* there are no tokens before: the new ones see each other alone */
+    bool begins;                /* the cache is empty: new tokens attend to each other only */
     struct graph_kept kept; /* how tokens lie */
     uint32_t pools, rows;   /* with pages: dimensions in place of the batch, and `dim` is that of
                                slots */

@@ -142,7 +142,7 @@ static uint32_t attend_latent(const struct latent *l, uint32_t q, uint32_t kept,
 
     if (failed(l) || q == GRAPH_NONE || kept == GRAPH_NONE)
         return GRAPH_NONE;
-    if (!(scaled.scale > 0)) /* that of the heads, whose width is not the latent one */
+    if (!(scaled.scale > 0)) /* scale by the heads' width, not by the latent width */
         scaled.scale = 1 / sqrt((double)(g->dims[g->nodes[w->q].dims[2]].size +
                                          g->dims[g->nodes[w->q_rope].dims[2]].size));
     o = attention_heads(g, name, (uint32_t[]){q, kept, kept}, GRAPH_NONE, &scaled);

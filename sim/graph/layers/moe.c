@@ -225,7 +225,7 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
     return weigh(b, rows, gates);
 }
 
-/* The shared experts' output, times its gate if there is one. */
+/* The shared experts' output, multiplied by an optional gate. */
 static uint32_t shared(const struct building *b, uint32_t x)
 {
     const struct moe_weights *w = b->weights;

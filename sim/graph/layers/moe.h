@@ -27,7 +27,7 @@ struct moe_weights {
     uint32_t gate;   /* [expert, embed, expert_mlp]; gated layers only */
     uint32_t up;     /* [expert, embed, expert_mlp] */
     uint32_t down;   /* [expert, expert_mlp, embed] */
-    bool biased;     /* there are the biases below; those of kernels that there are */
+    bool biased;     /* the biases below exist, as far as their kernels exist */
     uint32_t router_bias;        /* [expert]; of the logits, and learned */
     uint32_t gate_bias, up_bias; /* [expert, expert_mlp] */
     uint32_t down_bias;          /* [expert, embed] */

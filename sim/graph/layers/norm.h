@@ -16,9 +16,9 @@ uint32_t layer_rms_norm(struct graph *graph, const char *name, uint32_t x, uint3
 uint32_t layer_layer_norm(struct graph *graph, const char *name, uint32_t x, uint32_t scale,
                           uint32_t bias, double eps);
 
-/* A norm and its parameters, as nodes. */
+/* Nodes of a norm's parameters. */
 struct norm_weights {
-    bool used;      /* false: x stays as it is, and the other fields are unused */
+    bool used;      /* false: no norm, and the other fields are unused */
     bool centred;   /* a layer norm; false: an RMS norm */
     bool one_plus;  /* multiply by 1 + scale */
     bool whole;     /* over x's last two dimensions; false: over the last one */

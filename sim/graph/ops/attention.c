@@ -55,10 +55,10 @@ static bool check_blocks(struct graph *g, const char *name, const struct graph_n
                    "'%s': %lld queries and %lld keys do not divide into %u blocks", name,
                    (long long)queries, (long long)keys, blocks);
     else if (opts->shift < 0 || opts->shift >= blocks)
-        graph_fail(g, SHD_ERANGE, "'%s': keys moved on by %lld of %u blocks", name,
+        graph_fail(g, SHD_ERANGE, "'%s': keys shifted by %lld of %u blocks", name,
                    (long long)opts->shift, blocks);
     else if (opts->causal && (blocks > 1 || opts->sight))
-        graph_fail(g, SHD_EINVAL, "'%s': what is causal by blocks, or by positions, has a sight",
+        graph_fail(g, SHD_EINVAL, "'%s': causal attention has no blocks and no mask by positions",
                    name);
     else
         return true;
@@ -77,7 +77,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     if (!sight && opts->spans == GRAPH_NONE && opts->positions == GRAPH_NONE)
         return true;
     if (!sight || opts->spans >= g->nnodes || opts->positions >= g->nnodes) {
-        graph_fail(g, SHD_EINVAL, "'%s' needs spans and positions with a sight", name);
+        graph_fail(g, SHD_EINVAL, "'%s' needs spans, positions and their mask together", name);
         return false;
     }
     spans = &g->nodes[opts->spans];
@@ -88,8 +88,8 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
         g->dims[spans->dims[1 + rows]].size != 2 || positions->rank != 1 ||
         (positions->dims[0] != k->dims[1] && !sight->pages)) {
         graph_fail(g, SHD_EINVAL,
-                   "'%s' needs whole numbers spans[%sseq, 2] of its queries and positions[seq] of "
-                   "its keys",
+                   "'%s' needs integers spans[%sseq, 2] for its queries and positions[seq] for its "
+                   "keys",
                    name, rows ? "batch, " : "");
         return false;
     }
@@ -99,8 +99,8 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
         g->dims[k->dims[1]].size !=
             (sight->pages ? kern_pages_slots(sight->pages) : sight->order.extent) ||
         sight->order.extent > INT32_MAX) {
-        graph_fail(g, SHD_EINVAL, "'%s': %lld queries and %lld keys of a sequence of %lld", name,
-                   (long long)g->dims[q->dims[1]].size, (long long)g->dims[k->dims[1]].size,
+        graph_fail(g, SHD_EINVAL, "'%s': %lld queries and %lld keys do not fit a sequence of %lld",
+                   name, (long long)g->dims[q->dims[1]].size, (long long)g->dims[k->dims[1]].size,
                    (long long)sight->order.extent);
         return false;
     }
@@ -117,7 +117,7 @@ static bool check_before(struct graph *g, const char *name, const struct graph_n
         (n && n->op == GRAPH_ATTENTION && n->attr.attention.more &&
          n->inputs[0] == like->inputs[0] && !memcmp(n->dims, like->dims, sizeof like->dims)))
         return true;
-    graph_fail(g, SHD_EINVAL, "'%s' continues what is not an attention of its queries with `more`",
+    graph_fail(g, SHD_EINVAL, "'%s' must continue an attention of the same queries with `more`",
                name);
     return false;
 }
@@ -130,7 +130,7 @@ static bool check_sinks(struct graph *g, const char *name, const struct graph_no
     if (opts->sinks == GRAPH_NONE || (n && !opts->more && n->rank == 1 &&
                                       n->dims[0] == like->dims[2] && n->dtype == like->dtype))
         return true;
-    graph_fail(g, SHD_EINVAL, "'%s' needs sinks[heads] of the type of its queries, and no `more`",
+    graph_fail(g, SHD_EINVAL, "'%s' needs sinks[heads] in the type of its queries, and no `more`",
                name);
     return false;
 }

@@ -19,8 +19,8 @@ static bool check_blocks(struct graph *g, const char *name, const struct graph_c
         if (each < 1 || period < each || size % period != 0 ||
             kern_blocks(size, each, period) != blocks) {
             graph_fail(g, SHD_EINDIVISIBLE,
-                       "'%s': dimension '%s' of %" PRId64 " is not cut into %" PRId64
-                       " blocks of %" PRId64,
+                       "'%s': dimension '%s' of %" PRId64 " does not divide into %" PRId64 " "
+                       "blocks of %" PRId64,
                        name, g->dims[coding->coarse[k].dim].name, size, blocks, each);
             return false;
         }
@@ -50,7 +50,7 @@ void graph_encode(struct graph *graph, const char *name, uint32_t x, struct grap
     if (!graph_usable(graph, x) || !graph_usable(graph, out->amax))
         return;
     if (node.dtype == SHD_F64) { /* whose codes are numbers of the reference computation */
-        graph_fail(graph, SHD_EUNSUPPORTED, "'%.60s' is in float64, which is not rounded to codes",
+        graph_fail(graph, SHD_EUNSUPPORTED, "'%.60s' is in float64, which cannot be quantized",
                    graph->nodes[x].name);
         return;
     }

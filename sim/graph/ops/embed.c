@@ -42,8 +42,8 @@ uint32_t graph_embed_add(struct graph *graph, const char *name, uint32_t x, uint
     if (i->dtype != SHD_I32 || i->rank > from->rank || dim >= graph->ndims ||
         memcmp(i->dims, from->dims, i->rank * sizeof *i->dims) != 0)
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' needs int32 ids of the first dimensions of '%s', which it adds up",
-                          name, from->name);
+                          "'%s' needs int32 ids over the first dimensions of '%s', the rows", name,
+                          from->name);
     node.dtype = from->dtype;
     node.rank = 1 + from->rank - i->rank;
     node.dims[0] = dim;

@@ -172,7 +172,7 @@ static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
     reverse_add(r, b, reverse_product(r, adjoint, to_b, node, b));
 }
 
-/* The derivative of a product by one operand, which reads the other. */
+/* The derivative of a product by one operand: reads the other operand. */
 static void add_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
                         uint32_t operand)
 {

@@ -96,7 +96,7 @@ uint32_t padding_overwrite(struct padding *p, uint32_t node, uint32_t dim, doubl
     mask.inputs[0] = at;
     mask.nextras = 0;
     if (mask.dtype == SHD_I32)
-        return graph_fail(p->to, SHD_EUNSUPPORTED, "the whole numbers '%s' are padded",
+        return graph_fail(p->to, SHD_EUNSUPPORTED, "padding of integers '%s' is not supported",
                           p->to->nodes[node].name);
     added = padding_append(p, &mask);
     if (added == GRAPH_NONE)

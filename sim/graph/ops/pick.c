@@ -25,8 +25,8 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
     if (node.rank + 1 != from->rank || i->dtype != SHD_I32 || i->rank < node.rank ||
         memcmp(i->dims, node.dims, node.rank * sizeof *node.dims) != 0 || graph_has_dim(i, dim))
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' needs int32 ids of the dimensions of '%s' without the one they "
-                          "number, and of others behind them",
+                          "'%s' needs int32 ids with the dimensions of '%s' except the indexed "
+                          "one, then any further dimensions",
                           name, from->name);
     node.rank = i->rank;
     memcpy(node.dims, i->dims, sizeof node.dims);

@@ -26,9 +26,8 @@ uint32_t graph_reshape(struct graph *graph, const char *name, uint32_t x, const 
         return GRAPH_NONE;
     node = graph_like(graph, GRAPH_RESHAPE, x);
     if (elements_of(graph, dims, rank) != elements_of(graph, node.dims, node.rank))
-        return graph_fail(graph, SHD_EINVAL,
-                          "'%s' has %.0f elements, and '%s', of which it is made, %.0f", name,
-                          elements_of(graph, dims, rank), graph->nodes[x].name,
+        return graph_fail(graph, SHD_EINVAL, "'%s' has %.0f elements, and its operand '%s' %.0f",
+                          name, elements_of(graph, dims, rank), graph->nodes[x].name,
                           elements_of(graph, node.dims, node.rank));
     node.rank = rank;
     for (uint32_t d = 0; d < rank; d++)

@@ -31,7 +31,8 @@ static uint32_t embed(struct graph *graph, const char *name, uint32_t x, uint32_
         return graph_fail(graph, SHD_EINVAL, "'%s': '%s' lacks the dimension of positions or pairs",
                           name, graph->nodes[x].name);
     if (graph->dims[pair_dim].size < 2 * attr->rope.rotation->npairs)
-        return graph_fail(graph, SHD_EINVAL, "'%s': '%s' has %lld elements, not %lld pairs", name,
+        return graph_fail(graph, SHD_EINVAL,
+                          "'%s': '%s' has %lld elements, fewer than %lld pairs need", name,
                           graph->dims[pair_dim].name, (long long)graph->dims[pair_dim].size,
                           (long long)attr->rope.rotation->npairs);
     return rotate(graph, name, x, positions, attr);
@@ -55,8 +56,8 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
     if (graph->err.status != SHD_OK || x == GRAPH_NONE || positions == GRAPH_NONE)
         return GRAPH_NONE;
     if (graph->nodes[positions].rank != 1 || graph->nodes[positions].dtype != SHD_I32)
-        return graph_fail(graph, SHD_EINVAL, "'%s' needs whole numbers positions[seq], not '%s'",
-                          name, graph->nodes[positions].name);
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs integers positions[seq], not '%s'", name,
+                          graph->nodes[positions].name);
     attr.rope.position_dim = graph->nodes[positions].dims[0];
     return embed(graph, name, x, positions, &attr);
 }

@@ -26,8 +26,8 @@ uint32_t graph_scan(struct graph *graph, const char *name, enum kern_scan_fn fn,
         memcmp(by->dims, node.dims, node.rank * sizeof *node.dims) != 0)
         return graph_fail(
             graph, SHD_EINVAL,
-            "'%s' scans '%s' along a dimension that it lacks, or by factors of others", name,
-            graph->nodes[x].name);
+            "'%s' scans '%s' along a dimension that it lacks, or with factors of other dimensions",
+            name, graph->nodes[x].name);
     node.ninputs = linear ? 2 : 1;
     node.inputs[1] = linear ? a : 0;
     node.attr.scan.dim = dim;

@@ -28,7 +28,7 @@ static const char *find_fault(const struct kern_routing_spec *s)
         return "its skew is below 0, or its share not within 0..1";
     if ((rank && (s->ranks < 1 || s->experts % s->ranks || s->hot >= s->ranks)) ||
         (s->kind == KERN_ROUTING_RAGGED && (s->ranks < 1 || s->tokens % s->ranks)))
-        return "ranks do not divide what they share";
+        return "ranks do not divide the experts or tokens";
     if (!rank && s->hot >= s->experts)
         return "there is no such expert";
     return NULL;
@@ -152,9 +152,8 @@ uint32_t graph_count(struct graph *graph, const char *name, enum shd_dtype dtype
         return GRAPH_NONE;
     if (graph->nodes[ids].dtype != SHD_I32 || dtype == SHD_I32 ||
         (uint32_t)dtype >= SHD_NCOMPUTE_DTYPES || graph_has_dim(&graph->nodes[ids], expert_dim))
-        return graph_fail(
-            graph, SHD_EINVAL,
-            "'%s' counts int32 ids by a dimension that they number, in floating point", name);
+        return graph_fail(graph, SHD_EINVAL,
+                          "'%s' needs int32 ids, and a floating-point count per value", name);
     node.dims[0] = expert_dim;
     node.attr.choice.dim = expert_dim;
     node.stop_gradient = true;

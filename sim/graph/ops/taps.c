@@ -67,7 +67,7 @@ uint32_t graph_windows_add(struct graph *graph, const char *name, uint32_t x, ui
     at = graph_place(&node, window_dim);
     if (at + 1 >= node.rank || node.dims[at + 1] != tap_dim || kern_is_whole(node.dtype))
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' needs fractions, with the taps behind the windows, of '%s'", name,
+                          "'%s' needs floating-point values of '%s', with taps after windows", name,
                           graph->nodes[x].name);
     node.dims[at] = dim;
     memmove(node.dims + at + 1, node.dims + at + 2, (node.rank - at - 2) * sizeof *node.dims);

@@ -41,8 +41,8 @@ uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint
             node.dims[node.rank++] = from->dims[d];
     if (node.rank + 1 != from->rank || from->dtype == SHD_I32 || from->dims[node.rank] != dim)
         return graph_fail(graph, SHD_EINVAL,
-                          "'%s' needs scores, in floating point, along the last dimension of '%s'",
-                          name, from->name);
+                          "'%s' needs floating-point scores along the last dimension of '%s'", name,
+                          from->name);
     if (choice_dim >= graph->ndims)
         return graph_fail(graph, SHD_EINVAL, "'%s' has a dimension that is not known", name);
     node.dims[node.rank++] = choice_dim;

@@ -162,7 +162,7 @@ void bundle_post(struct span *s, bool with_operands, int status)
 
     s->tags[s->me] = ranks_new_tags();
     if (!span_grow(&s->letter, bytes))
-        ranks_abort("no memory for a letter to another rank");
+        ranks_abort("no memory for a message to another rank");
     end = write_calls(s, with_operands, status);
     memset(end, 0, (size_t)((char *)s->letter.at + bytes - end));
     s->parts[0] = (struct ranks_part){s->letter.at, bytes};

@@ -84,7 +84,7 @@ static struct courier {
     _Atomic bool ending; /* this rank wants to leave */
 
     /* Guarded by the wheel: */
-    struct ranks_parcel *letters, *flights; /* under way: letters that are sent; all others */
+    struct ranks_parcel *letters, *flights; /* in flight: outgoing letters; all other messages */
     _Atomic bool busy;                      /* one of the two is not empty */
     int64_t looked_ns, beat_ns;
     uint32_t nlooks;
@@ -278,7 +278,7 @@ static void receive(struct letter *letter)
     letters_receive(letter);
 }
 
-/* Receive a letter, which is one message: its envelope and its data. */
+/* Receive a letter: a single message of envelope and data. */
 static bool look_for_letter(void)
 {
     uint64_t bytes;
@@ -289,7 +289,7 @@ static bool look_for_letter(void)
         return false;
     letter = letter_room(bytes);
     if (!letter)
-        ranks_abort("no memory for a letter of another rank");
+        ranks_abort("no memory for a message of another rank");
     letter->parcel.peer = from;
     courier.wire->take(&letter->envelope, bytes);
     receive(letter);
@@ -300,7 +300,7 @@ static bool look_for_letter(void)
 
 _Static_assert(offsetof(struct letter, data) ==
                    offsetof(struct letter, envelope) + sizeof(struct envelope),
-               "an envelope and its letter are sent as one");
+               "header and payload form one message");
 
 /* Bytes of a parcel that go at once: all, but for a long merge. */
 static uint64_t part_bytes(const struct ranks_parcel *parcel)
@@ -406,7 +406,7 @@ static void say(int to, enum word word)
     const struct ranks_part part = {&said, sizeof said};
 
     if (ranks_post(to, SESSION_COURIER, &part, 1) != SHD_OK)
-        ranks_abort("no memory for a letter to another rank");
+        ranks_abort("no memory for a message to another rank");
 }
 
 /* Rank 0 watches all ranks, and they watch rank 0; higher ranks wait longer before they report a
@@ -439,9 +439,9 @@ static void look_for_silence(void)
         peer->silent_ns += passed_ns;
         peer->left_ns += peer->left ? passed_ns : 0;
         if (peer->left_ns > LEFT_NS && needs(r))
-            lose(r, "has ended while others need it");
+            lose(r, "exited before the other ranks finished");
         if (listens_to(r) && !peer->left && peer->silent_ns > SILENCE_NS + courier.me * BEAT_NS / 4)
-            lose(r, "has said nothing for 3 s");
+            lose(r, "has not answered for 3 s");
     }
     if (now_ns - courier.beat_ns < BEAT_NS)
         return;
@@ -651,13 +651,12 @@ int ranks_begin(struct shd_error *err)
     courier.told = dup(2);
     if (thread_start(&courier.thread, courier_main, &ready))
         return shd_error_set(err, SHD_ESYSTEM,
-                             "could not start the thread that talks to other "
-                             "ranks");
+                             "could not start the progress thread for other ranks");
     began_ns = wait_clock_ns();
     while (!wait_has_moved(&ready, 0)) {
         wait_event(&ready, 0, START_NS);
         if (!wait_has_moved(&ready, 0) && wait_clock_ns() - began_ns > START_NS)
-            ranks_abort("the other ranks have not come within 60 s");
+            ranks_abort("the other ranks did not connect within 60 s");
     }
     return SHD_OK;
 }

@@ -21,7 +21,8 @@ struct envelope {
 };
 
 struct letter {
-    struct ranks_parcel parcel; /* as which the letter is sent; its peer also says who sent it */
+    struct ranks_parcel
+        parcel; /* transport header of the letter; its peer field names the sender */
     struct letter *next;
     uint64_t room;                         /* capacity for data behind the envelope */
     _Alignas(16) struct envelope envelope; /* followed directly by the data */

@@ -377,7 +377,7 @@ uint32_t meet_ranks(struct run_group *group, struct shd_device *dev, uint32_t *n
         return WAIT_GIVEN_UP;
     group->status = bundle_open(s, status);
     if (group->status != SHD_OK)
-        shd_error_set(&group->error, group->status, "no memory for what other ranks bring");
+        shd_error_set(&group->error, group->status, "no memory for operands of other ranks");
     else
         group->status = mismatch_check(group, &group->error);
     if (group->status != SHD_OK)

@@ -49,7 +49,7 @@ struct ranks_part {
     uint64_t bytes;
 };
 
-/* Send `parts`, concatenated, as one letter.  SHD_ENOMEM. */
+/* Send the concatenation of `parts` in a letter. SHD_ENOMEM. */
 SHD_MUST_CHECK int ranks_post(int to, uint64_t session, const struct ranks_part *parts,
                               uint32_t nparts);
 

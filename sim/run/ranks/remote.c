@@ -36,7 +36,7 @@ static void post(const struct remote *remote, int rank, const struct ranks_part 
                  uint32_t nparts)
 {
     if (ranks_post(rank, remote->session, parts, nparts) != SHD_OK)
-        ranks_abort("no memory for a letter to another rank");
+        ranks_abort("no memory for a message to another rank");
 }
 
 void remote_post(struct remote *remote, int rank, const struct ranks_part *parts, uint32_t nparts)
@@ -114,7 +114,7 @@ static const struct run_group *find_spanning(const struct run *run, uint64_t has
     return NULL;
 }
 
-/* Deliver a bundle, which owns its letter until it is given back. */
+/* Deliver a bundle; the bundle owns its letter until given back. */
 static void deliver_bundle(struct remote *remote, int from, const void *letter)
 {
     const struct bundle_head *head = letter;
@@ -129,7 +129,7 @@ static void deliver_bundle(struct remote *remote, int from, const void *letter)
     else
         b = malloc(sizeof *b);
     if (!b)
-        ranks_abort("no memory for a letter of another rank");
+        ranks_abort("no memory for a message of another rank");
     *b = (struct span_bundle){
         .group = head->group, .number = head->number, .from = from, .letter = letter};
     group = find_spanning(run, b->group);

@@ -318,7 +318,7 @@ static struct coll_view view_along(const struct program_buffer *b, void *base, i
     return view;
 }
 
-/* View of a shard as one chunk. */
+/* View of a whole shard as a chunk. */
 static struct coll_view view_whole(const struct program_buffer *b, void *base)
 {
     uint64_t count = program_buffer_count(b);

@@ -429,8 +429,8 @@ static int walk_step(struct walker *w, struct shd_error *err)
     size_t at = (size_t)w->repeat * (size_t)walk->record->ndevices + (size_t)w->position;
     struct program_walk actions = program_walk_begin(w->program, w->rank);
     struct program_action action;
-    int status = shd_device_barrier(w->dev, NULL, err); /* so that waiting for other devices is
-                                                           not timed */
+    int status = shd_device_barrier(w->dev, NULL,
+                                    err); /* excludes waiting for other devices from the times */
 
     if (status == SHD_OK && w->repeat > 0 && w->repeat + 1 == walk->repeats) {
         device_count_anew(w->dev); /* only the last repeat is recorded */

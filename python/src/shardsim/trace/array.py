@@ -39,18 +39,18 @@ TYPES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "uint32"
 
 
 class Gap(InputError):
-    """What cannot be traced: the operation, the place in the user's source, and what would do."""
+    """An operation that cannot be traced: its name, the place in the user's source, and an alternative."""
 
 
 def uniform(x: Array) -> Optional[float]:
-    """The number that all elements of an array are, if that is known."""
+    """The value shared by all elements of an array, if known."""
     while x.op in ("view", "reshape"):
         x = x.inputs[0]
     return float(x.attrs["value"]) if x.op == "number" else None
 
 
 def carrier_of(dtype: str) -> str:
-    """The type in which values are kept: whole numbers, words and booleans are int32."""
+    """The type in which values are stored: integers, words and booleans are int32."""
     return dtype if is_float(dtype) else "int32"
 
 

@@ -29,7 +29,7 @@ EXTREME_MOST = 1 << 24
 
 
 class Program:
-    """A traced function, as it is written down."""
+    """A traced function as a list of ops."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -84,7 +84,7 @@ class Program:
     def leaf(
         self, path: str, shape: Sequence[int], dtype: str, value: Any = None, spec: Sequence[Any] = (), data: bool = False
     ) -> Array:
-        """An array from outside: an argument of the function, which is data or learned, or a constant of its code."""
+        """An input array: an argument of the function (data or parameter), or a constant of its code."""
         carrier = carrier_of(dtype)
         if dtype not in TYPES:
             raise Gap(f"'{path}' is an array of {dtype}; known are {', '.join(TYPES)}")
@@ -128,7 +128,7 @@ class Program:
         return self.view(x, source, shape)
 
     def materialise(self, x: Array) -> Array:
-        """An array that has elements of its own along all its axes."""
+        """An array with its own elements along all axes (not broadcast)."""
         return self._add("spread", x.shape, x.dtype, [x], x.carrier, x.axes)
 
     def reshape(self, x: Array, shape: Sequence[int]) -> Array:
@@ -142,7 +142,7 @@ class Program:
         return self._add("reshape", shape, x.dtype, [x], x.carrier)
 
     def repeat(self, x: Array, times: Sequence[int]) -> Array:
-        """Copies one behind the other along each axis: an axis more, and then both as one."""
+        """Copies along each axis: broadcast over a new axis, then merge the two."""
         source: List[Optional[int]] = []
         shape: List[int] = []
         for axis, count in enumerate(times):
@@ -162,7 +162,7 @@ class Program:
         return other or self.plain(fn, operands, kind, carrier)
 
     def plain(self, fn: str, operands: Sequence[Array], dtype: str, carrier: Optional[str] = None) -> Array:
-        """fn of each element, in the type in which the result is kept."""
+        """fn of each element, in the storage type of the result."""
         rank = max(x.rank for x in operands)
         shape = [1] * rank
         axes: List[Optional[Axis]] = [None] * rank
@@ -213,7 +213,7 @@ class Program:
         return self.map("select", which, yes, no, dtype=yes.dtype, carrier=carrier)
 
     def _alike(self, *operands: Array) -> Tuple[Array, ...]:
-        """The same in one carrier, a floating-point one if there is any."""
+        """The operands in one storage type, floating point if any operand is."""
         carriers = [x.carrier for x in operands if x.op != "number"] or [operands[0].carrier]
         chosen = next((c for c in carriers if is_float(c)), carriers[0])
         return tuple(self._carried(x, chosen) for x in operands)
@@ -242,14 +242,14 @@ class Program:
         return self.map("convert", x, dtype=dtype, carrier=dtype)
 
     def retyped(self, x: Array, dtype: str, ends: Optional[Range] = None) -> Array:
-        """The same numbers, or the same bits, taken for another type that is kept alike; in a range, if one is given."""
+        """Reinterpret numbers or bits as another type with the same storage; within `range`, if given."""
         if x.dtype == dtype and ends is None:
             return x
         known = {} if ends is None else {"range": ends}
         return self._add("view", x.shape, dtype, [x], x.carrier, x.axes, source=tuple(range(x.rank)), **known)
 
     def narrowed(self, x: Array, dtype: str, ends: Range) -> Array:
-        """Numbers in a range that int32 holds, as it."""
+        """Numbers within the range of int32, as int32."""
         if x.op == "number":
             return self.number(int(x.attrs["value"]), dtype)
         return self._add("map", x.shape, dtype, [x], "int32", x.axes, fn="convert", range=ends)
@@ -269,7 +269,7 @@ class Program:
     # ---- products and sums
 
     def einsum(self, a: Array, b: Array, a_labels: str, b_labels: str, out: str, dtype: Optional[str] = None) -> Array:
-        """Labels are a letter an axis, as in numpy; no label is twice in an array."""
+        """Labels are one letter per axis, as in numpy; no array has a label twice."""
         axes: Dict[str, Optional[Axis]] = {}
         sizes: Dict[str, int] = {}
         for x, labels in ((a, a_labels), (b, b_labels)):
@@ -279,7 +279,7 @@ class Program:
                     sizes[label], axes[label] = x.shape[i], axis
                 elif axis is not None:
                     if sizes[label] != x.shape[i]:
-                        raise Gap(f"a product of extents {sizes[label]} and {x.shape[i]}")
+                        raise Gap(f"a matmul of extents {sizes[label]} and {x.shape[i]}")
                     axes[label].join(axis)  # type: ignore[union-attr]
         kind = dtype or a.dtype
         if kind == "bool":
@@ -306,7 +306,7 @@ class Program:
         )  # fmt: skip
 
     def _product(self, x: Array, kept: Sequence[int], gone: Sequence[int]) -> Array:
-        """The product over axes: of the two halves of what is left of them, until it is one element."""
+        """The product over axes, by halving: multiply the two halves until one element is left."""
         shape = [x.shape[a] for a in kept]
         x = self.reshape(self.transpose(x, [*kept, *gone]), [*shape, math.prod(x.shape[a] for a in gone)])
         at = len(shape)
@@ -327,7 +327,7 @@ class Program:
         dtype: Optional[str] = None,
         **options: Any,
     ) -> Array:
-        """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ..."""
+        """A function along an axis, possibly changing the axis size: slice, pad, cumsum, reverse, ..."""
         axis %= x.rank
         if x.shape[axis] == 1 and (fn.startswith("cum") or fn in ("reverse", "shift")):
             return x
@@ -343,7 +343,7 @@ class Program:
                          fn=fn, axis=axis, options=options)  # fmt: skip
 
     def recurrence(self, a: Array, b: Array, axis: int, reverse: bool = False) -> Array:
-        """h = a * h + b along an axis, with the h before, from 0 on."""
+        """h = a * h + b along an axis, starting from h = 0."""
         self._join(a, b)
         options = {"reverse": True} if reverse else {}
         return self._add("recurrence", b.shape, b.dtype, [a, b], b.carrier, b.axes, axis=axis, options=options)
@@ -352,7 +352,7 @@ class Program:
         return x if size == x.shape[axis] else self.along("slice", x, axis, size, start=start)
 
     def strided(self, x: Array, axis: int, start: int, count: int, stride: int) -> Array:
-        """Every stride-th element, as the first of each group of so many."""
+        """Every stride-th element: the first of each group of `stride`."""
         if stride == 1 or count <= 1:
             return self.slice(x, axis, start, count)
         x = self.slice(x, axis, start, min(x.shape[axis] - start, count * stride))
@@ -363,7 +363,7 @@ class Program:
         return self.reshape(self.slice(groups, axis + 1, 0, 1), shape)
 
     def spaced(self, x: Array, axis: int, stride: int, value: float = 0.0) -> Array:
-        """x's elements as the first of each group of so many, with others behind them."""
+        """Dilate: each element of x becomes the first of a group, followed by fill elements."""
         shape = list(x.shape)
         x = self.reshape(x, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
         x = self.pad(x, axis + 1, 0, stride - 1, value)
@@ -371,7 +371,7 @@ class Program:
         return self.reshape(x, shape)
 
     def pad(self, x: Array, axis: int, low: int, high: int, value: float = 0.0) -> Array:
-        """Elements more at the ends; a negative number takes away."""
+        """Pad at the ends; a negative number removes elements."""
         if low < 0 or high < 0:
             first, last = max(0, -low), x.shape[axis] - max(0, -high)
             x = self.slice(x, axis, first, last - first)
@@ -424,7 +424,7 @@ class Program:
         return self._add("attention", shape, q.dtype, [q, k, v], axes=axes, scale=scale, causal=causal)
 
     def attention_grad(self, made: Array, grad: Array, of: str) -> Array:
-        """Of an attention the gradient by q, k or v, where that of its result is `grad`."""
+        """Gradient of attention with respect to q, k or v, given `grad` of its result."""
         self._join(made, grad)
         x = made.inputs["qkv".index(of)]
         return self._add("attention_grad", x.shape, x.dtype, [made, grad], axes=x.axes, of=of)
@@ -448,7 +448,7 @@ class Program:
         return self._add("windows", shape, x.dtype, [x], x.carrier, axes, axis=axis, options=options)
 
     def windows_add(self, grad: Array, axis: int, size: int, stride: int = 1, dilation: int = 1, low: int = 0) -> Array:
-        """Zeros of so many elements with the taps of each window added: what flows back through `windows`."""
+        """The gradient of `windows`: zeros with the taps of each window added."""
         shape, axes = list(grad.shape), list(grad.axes)
         same = size == shape[axis] and stride == 1
         to = axes[axis] if same else Axis(size) if size != 1 else None
@@ -459,14 +459,14 @@ class Program:
     # ---- by ids
 
     def _fractions(self, x: Array) -> Array:
-        """Whole numbers in the type that holds all of them, in which they are taken by ids."""
+        """Integers in a type that holds all of them, for gathering by ids."""
         return self.map("convert", x, dtype="float64", carrier="float64")
 
     def _whole(self, x: Array, like: Array) -> Array:
         return self.map("convert", x, dtype=like.dtype, carrier=like.carrier)
 
     def _ids(self, ids: Array, count: int) -> Array:
-        """Ids as int32; those that it does not hold are out of range as they are."""
+        """Ids as int32; values outside that type are out of range anyway."""
         if ids.carrier == "int32":
             return ids
         wide = whole.fractions(self, ids)
@@ -474,7 +474,7 @@ class Program:
         return self.narrowed(wide, "int32", (-1.0, float(count)))
 
     def _summed(self, x: Array, count: int) -> Optional[Tuple[Array, Range]]:
-        """What is added up so many times as float64, and between which numbers sums are; None: int32 holds them."""
+        """x as float64 for sums of `count` terms, and the range of the sums; None if x is float or int32 holds the sums."""
         if is_float(x.dtype):
             return None
         low, high = whole.span(self, x)
@@ -482,7 +482,7 @@ class Program:
         return None if x.carrier == "int32" and whole.fits(ends) else (whole.fractions(self, x), ends)
 
     def embed(self, table: Array, ids: Array) -> Array:
-        """table[ids]: axes of ids, then those of the table but its first."""
+        """table[ids]: the axes of ids, then the table's axes except the first."""
         ids = self._ids(ids, table.shape[0])
         if table.carrier == "int32":
             return self._whole(self.embed(self._fractions(table), ids), table)
@@ -490,7 +490,7 @@ class Program:
         return self._add("embed", [*ids.shape, *table.shape[1:]], table.dtype, [table, ids], table.carrier, axes)
 
     def embed_add(self, grad: Array, ids: Array, rows: int) -> Array:
-        """Zeros with rows of grad added at ids: what flows back through `embed`."""
+        """The gradient of `embed`: zeros with rows of grad added at ids."""
         ids = self._ids(ids, rows)
         if (wide := self._summed(grad, math.prod(ids.shape))) is not None:
             return whole.wrapped(self, self.embed_add(wide[0], ids, rows), grad.dtype, wide[1])
@@ -505,7 +505,7 @@ class Program:
         return self._add("embed_add", shape, grad.dtype, [grad, ids], grad.carrier, axes)
 
     def pick(self, x: Array, ids: Array, axis: int) -> Array:
-        """x at the ids along an axis, which the result lacks; ids have the other axes, and may have more behind them."""
+        """x at ids along an axis that the result drops; ids have the remaining axes, and may have further ones."""
         axis %= x.rank
         ids = self._ids(ids, x.shape[axis])
         if x.carrier == "int32":
@@ -519,19 +519,19 @@ class Program:
         return self._add("pick", ids.shape, x.dtype, [x, ids], x.carrier, axes, axis=axis)
 
     def rows_at(self, x: Array, ids: Array, axis: int) -> Array:
-        """x at ids of one axis, which take the place of x's own there."""
+        """x at ids along one axis, replacing that axis."""
         order = [axis, *(a for a in range(x.rank) if a != axis)]
         return self.transpose(self.embed(self.transpose(x, order), ids), [order.index(a) for a in range(x.rank)])
 
     def argsort(self, x: Array, axis: int, descending: bool = False) -> Array:
-        """The order of elements along an axis, of equals the first one first; NaN is above all numbers."""
+        """Stable sort order of elements along an axis; NaN is largest."""
         axis %= x.rank
         keys = x if is_float(x.carrier) else self._fractions(whole.ordered(self, x) if x.dtype == "uint32" else x)
         options = {} if descending else {"smallest": True}
         return self.along("topk", keys, axis, x.shape[axis], dtype="int32", **options)
 
     def take_along(self, x: Array, ids: Array, axis: int) -> Array:
-        """x at ids along an axis, of which both have one."""
+        """x at ids along an axis of both x and ids."""
         axis %= x.rank
         order = [*(a for a in range(x.rank) if a != axis), axis]
         return self.transpose(self.pick(x, self.transpose(ids, order), axis), [order.index(a) for a in range(x.rank)])
@@ -561,7 +561,7 @@ class Program:
         kept = list(range(ids.rank, rows.rank))
         wide = [*ids.shape, count, *(rows.shape[a] for a in kept)]
         if math.prod(wide) > EXTREME_MOST:
-            raise Gap(f"the {fn} of {math.prod(ids.shape)} rows at {count} ids, each looked at for each; a sum at ids is known")
+            raise Gap(f"the {fn} of {math.prod(ids.shape)} rows at {count} ids is too large; a sum at ids is supported")
         first = list(range(ids.rank))
         places = [*first, *range(ids.rank + 1, len(wide))]
         here = self.compare(
@@ -588,7 +588,7 @@ NEUTRAL = {
 
 
 def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
-    """The operand that a function leaves as it is."""
+    """The operand that leaves a function's result unchanged."""
     if len(operands) != 2 or fn not in NEUTRAL:
         return None
     for one, other, neutral in ((0, 1, NEUTRAL[fn][0]), (1, 0, NEUTRAL[fn][1])):
@@ -600,7 +600,7 @@ def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
 
 
 def _rolled(parts: Sequence[Array], axis: int) -> Optional[int]:
-    """By how much an array is moved on of which the last part is put in front of the first."""
+    """The shift of a roll: the last part of the array is put in front of the first."""
     if len(parts) != 2 or any(x.op != "along" or x.attrs["fn"] != "slice" or x.attrs["axis"] != axis for x in parts):
         return None
     last, first = parts

@@ -39,7 +39,7 @@ class Axis:
         return at
 
     def factors(self) -> "List[Axis]":
-        """The axes without parts that this one consists of."""
+        """The undivided axes that make up this axis."""
         root = self.root()
         if root._parts is None:
             return [root]
@@ -59,7 +59,7 @@ class Axis:
         b._up = a
 
     def _cut(self, first: "Axis") -> "Axis":
-        """Cut a factor into `first` and the rest, which is returned."""
+        """Split a factor into `first` and the rest; return the rest."""
         rest = Axis(self.size // first.size)
         inner, rest.pieces = divided(self.pieces, first.size)
         first.root().pieces |= inner
@@ -68,12 +68,12 @@ class Axis:
 
 
 def divided(pieces: Set[int], size: int) -> "Tuple[Set[int], Set[int]]":
-    """Pieces of an axis as those of its first factor, of this size, and of the rest."""
+    """Split the pieces of an axis between its first factor, of this size, and the rest."""
     return {n for n in pieces if n <= size}, {n // size for n in pieces if n > size}
 
 
 def agree(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
-    """Whether two lists of factors have common ones, that pieces allow and that are few enough."""
+    """Whether two lists of factors have a common refinement that the pieces allow and that is short enough."""
     a = [(f.size, f.root().pieces) for f in reversed(one)]
     b = [(f.size, f.root().pieces) for f in reversed(two)]
     count = 0
@@ -93,7 +93,7 @@ Block = Tuple[range, range]
 
 
 def blocks(one: Sequence[int], two: Sequence[int]) -> Iterator[Block]:
-    """The shortest ranges of two lists of sizes, none of them 1, of which the products are equal."""
+    """The shortest ranges of two lists of sizes (without 1s) with equal products."""
     i = j = 0
     while i < len(one) and j < len(two):
         first, second = i, j

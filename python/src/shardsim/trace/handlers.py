@@ -1,4 +1,4 @@
-"""Tables of what reads an operation of a framework, by its name."""
+"""Tables of handlers of a framework's operations, by name."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -9,7 +9,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 def adds_to(table: Dict[str, Handler]) -> Callable[..., Callable[[Handler], Handler]]:
-    """A decorator that enters a function under names."""
+    """A decorator that registers a function under names."""
 
     def names_of(*names: str) -> Callable[[Handler], Handler]:
         def add(handler: Handler) -> Handler:

@@ -14,6 +14,10 @@ from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_scan, j
 from .arrays import Program
 from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced
+from .versions import tell_untried
+
+tell_untried("JAX", jax.__version__)
+
 
 def from_jax(
     fn: Callable[..., Any],
@@ -82,7 +86,7 @@ def _paths(fn: Callable[..., Any], args: Sequence[Any]) -> List[Tuple[str, Any]]
 
 
 def _as_arguments(results: Any, args: Sequence[Any], specs: Sequence[Spec]) -> List[Optional[Spec]]:
-    """For each result the spec of the same place in an argument that is a tree like it, or None."""
+    """For each result the spec of the same leaf in an argument with the same tree, or None."""
     known: List[Tuple[Any, List[Any], Sequence[Spec]]] = []
     at = 0
     for arg in args:

@@ -1,4 +1,4 @@
-"""Equations of JAX that take elements by ids, and put them."""
+"""JAX equations that gather and scatter elements by ids."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -26,21 +26,21 @@ def _gather(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 
 class Mode(NamedTuple):
-    """What ids out of range do."""
+    """The effect of ids out of range."""
 
     clamps: bool  # they are taken for the nearest that is in range; otherwise they take and put nothing
     promised: bool  # that there are none
 
 
 def _mode(eqn: Any, broken: str) -> Mode:
-    """The equation's mode; `broken` is what XLA does where there are such ids against a promise."""
+    """The equation's mode; `broken` is what XLA does with such ids despite a promise."""
     name = str(getattr(eqn.params["mode"], "name", eqn.params["mode"]))
     promised = name == "PROMISE_IN_BOUNDS"
     return Mode((broken if promised else name) == "CLIP", promised)
 
 
 def _fill(eqn: Any, x: Array) -> float:
-    """What is there for ids out of range; if the program does not say, what is no number, or an unlikely one."""
+    """The value for ids out of range; by default NaN, or an unlikely integer."""
     value = eqn.params["fill_value"]
     if is_float(x.dtype):
         return math.nan if value is None else float(value)
@@ -63,7 +63,7 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         _mode(eqn, "FILL_OR_DROP"),
     )  # fmt: skip
     if name == "scatter" and eqn.params["update_jaxpr"] is not None:
-        raise Gap("a function of what is at ids (.at[].apply); .at[].set of what it makes is known")
+        raise Gap("a function of elements at ids (.at[].apply); .at[].set of its result is supported")
     if name == "scatter":
         return _set(p, at, x, updates)
     if x.dtype == "bool":
@@ -76,7 +76,7 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 
 def _set(p: Program, at: "Indexed", x: Array, updates: Array) -> Array:
-    """x with elements in place of its own.  Where several are for one place, which one stays is not said."""
+    """x with elements replaced. Of several elements for one place, any may win."""
     value, flags = uniform(updates), x.dtype == "bool"
     count = at.add(p.materialise(p.broadcast(p.number(1.0, "float32"), updates.shape, [])))
     count = p.convert(count, x.dtype) if is_float(x.dtype) else count
@@ -84,7 +84,7 @@ def _set(p: Program, at: "Indexed", x: Array, updates: Array) -> Array:
     if value is not None:  # all are the same, and so is the one that stays
         return p.select(none, x, p.number(value if is_float(x.dtype) else int(value), x.dtype))
     if at.differs(updates):
-        raise Gap("several elements set at one place, of which any may stay; ids that differ are known")
+        raise Gap("several elements set at one place, any of which may win; distinct ids are supported")
     if flags:
         added = at.add(p.convert(updates, "float32"))
         return p.select(none, x, p.compare("greater", added, p.number(0.0, "float32")))
@@ -146,7 +146,7 @@ class Indexed:
             self.ids = p.map("add", scaled, column)
 
     def _extended(self, axis: int, column: Array) -> Array:
-        """The numbers of an axis with axes more, one for each part."""
+        """The indices of an axis, with further axes, one for each part."""
         p, places = self.p, list(range(self.inner))
         if axis in self.parts and axis not in self.dropped:
             last = self.x.shape[axis] - self.shape[self.inner + self.parts.index(axis)]
@@ -158,7 +158,7 @@ class Indexed:
         return p.map("add", column, p.broadcast(p.iota(self.shape[at], "int32"), self.shape, [at]))
 
     def differs(self, updates: Array) -> bool:
-        """Whether ids that are known, and are so twice, have other updates each time, or ones that are not known."""
+        """Whether repeated known ids have different updates, or unknown updates."""
         self._drop()
         value = given(self.ids)
         if value is None:
@@ -173,26 +173,26 @@ class Indexed:
         return rows is None or bool((rows[there] != rows[there][first][which.reshape(-1)]).any())
 
     def _table(self) -> Array:
-        """x with its indexed axes first, as one."""
+        """x with its indexed axes merged in front."""
         order = [*self.keys, *self.others]
         table = self.p.transpose(self.x, order)
         return self.p.reshape(table, [self.rows, *(self.x.shape[a] for a in self.others)])
 
     def _in_step(self) -> List[int]:
-        """Axes of [ids, others] as they are where each element is picked: those of x but its keys, then the rest."""
+        """Order of the axes of [ids, others] to pick single elements: axes of x that are no keys, then other axes of ids."""
         steps = dict(self.batch)
         steps.update((a, len(self.shape) + k) for k, a in enumerate(self.others))
         first = [steps[a] for a in sorted(steps)]
         return [*first, *(a for a in range(len(self.shape)) if a not in first)]
 
     def _every(self) -> Array:
-        """An id for each element."""
+        """One id per element."""
         others = [self.x.shape[a] for a in self.others]
         ids = self.p.broadcast(self.ids, [*self.shape, *others], list(range(len(self.shape))))
         return self.p.transpose(ids, self._in_step())
 
     def _places(self, rank: int) -> List[Optional[int]]:
-        """For each axis of the result (or of updates) the axis of [ids, others] that it is."""
+        """For each axis of the result (or of updates) the matching axis of [ids, others]."""
         places: List[Optional[int]] = [None] * rank
         first = iter(range(self.inner))
         for place in range(rank):
@@ -206,7 +206,7 @@ class Indexed:
         return places
 
     def _drop(self) -> None:
-        """Make ids of which a number is out of range ids of nothing."""
+        """Replace ids out of range by -1 (no element)."""
         alone = len(self.keys) == 1 and self.keys == self.dropped and not self.parts
         if self.here is not None and not alone:
             here = self.p.broadcast(self.here, self.shape, list(range(self.inner)))
@@ -220,7 +220,7 @@ class Indexed:
             self._drop()
             return self._taken(shape)
         if self.x.dtype == "int64" and abs(fill) > 2**31:
-            raise Gap("ids that may be out of range, of whole numbers of 64 bits; fill_value says what is there")
+            raise Gap("ids that may be out of range, of 64-bit integers; set fill_value")
         places = [at if at is not None and at < self.inner else None for at in self._places(len(shape))]
         return p.select(p.view(self.here, places, shape), self._taken(shape), p.number(fill, self.x.dtype))
 
@@ -254,7 +254,7 @@ class Indexed:
         return self.p.view(updates, source, shape)
 
     def _as_x(self, made: Array) -> Array:
-        """Keys as one axis, then the others, in the order of x."""
+        """The keys merged into one axis, then the other axes in x's order."""
         order = [*self.keys, *self.others]
         made = self.p.reshape(made, [self.x.shape[a] for a in order])
         return self.p.transpose(made, [order.index(a) for a in range(self.x.rank)])
@@ -277,15 +277,15 @@ class Indexed:
         return self._as_x(p.embed_add(rows, self.ids, self.rows))
 
     def extreme(self, updates: Array, fn: str) -> Array:
-        """The largest or smallest of the updates at each place, and infinity where there is none."""
+        """The largest or smallest update at each place, and infinity without an update."""
         if self.batch:
-            raise Gap(f"the {fn} at ids along a batch; of rows it is known")
+            raise Gap(f"the {fn} at ids along a batch; for rows it is supported")
         self._drop()
         return self._as_x(self.p.extreme_at(self._rows(updates), self.ids, self.rows, fn))
 
 
 def _fits(ids: Array, last: int, promised: bool) -> bool:
-    """Whether ids are in range: a promise is taken for true unless the ids are known, and break it."""
+    """Whether ids are in range: a promise is trusted unless known ids break it."""
     return inside(ids, last) or (promised and given(ids) is None)
 
 
@@ -297,7 +297,7 @@ def _clamped(p: Program, ids: Array, last: int) -> Array:
 
 
 def _between(p: Program, columns: Sequence[Tuple[Array, int]]) -> Array:
-    """Where the numbers of all columns are from 0 to the last one of each."""
+    """Mask of rows whose numbers are in range in every column."""
     tests: List[Array] = []
     for ids, last in columns:
         low, high = Ranges(last).of(ids)
@@ -312,7 +312,7 @@ def _between(p: Program, columns: Sequence[Tuple[Array, int]]) -> Array:
 
 
 def _columns(p: Program, ids: Array) -> List[Array]:
-    """The numbers of each index, without the last axis, along which they lie."""
+    """The components of each index, split along the last axis."""
     kept, shape = list(range(ids.rank - 1)), ids.shape[:-1]
     parts = [p.slice(ids, ids.rank - 1, k, 1) for k in range(ids.shape[-1])]
     if ids.op == "concat" and ids.attrs["axis"] == ids.rank - 1 and len(ids.inputs) == ids.shape[-1]:
@@ -321,7 +321,7 @@ def _columns(p: Program, ids: Array) -> List[Array]:
 
 
 def _counts_along(ids: Array, size: int) -> Optional[int]:
-    """The axis along which constant ids are 0, 1, 2, ... up to `size`, and equal along all others."""
+    """The axis along which constant ids are 0, 1, 2, ... up to `size`, equal along the rest."""
     value = _known(ids)
     if value is None or size == 1:
         return None
@@ -334,7 +334,7 @@ def _counts_along(ids: Array, size: int) -> Optional[int]:
 
 
 def _turned(ids: Array, size: int) -> Optional[int]:
-    """By how much ids that are all rows, in turn, move them on."""
+    """The shift if the ids are all rows, rotated."""
     value = _known(ids)
     if value is None or value.shape != (size,) or not 0 <= value[0] < size:
         return None
@@ -343,7 +343,7 @@ def _turned(ids: Array, size: int) -> Optional[int]:
 
 
 def _known(x: Array) -> Optional[np.ndarray]:
-    """The value of an array that is known here."""
+    """The value of an array if it is known while tracing."""
     if x.op == "leaf" and x.attrs.get("constant"):
         return np.asarray(x.attrs["value"])
     if x.op == "number":
@@ -377,7 +377,7 @@ def _dynamic_slice(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 
 def _within(p: Program, places: Array, last: int) -> Array:
-    """Places as JAX takes them: from 0 to the last one where all fits."""
+    """Start indices clamped as in JAX: from 0 to the last index where the slice fits."""
     return p.map("min", p.map("max", p.convert(places, "int32"), p.number(0, "int32")), p.number(last, "int32"))
 
 
@@ -414,7 +414,7 @@ def _top_k(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
     x, k, p = reader.lift(values[0]), eqn.params["k"], reader.program
     axis = eqn.params.get("axis", -1) % x.rank
     if axis != x.rank - 1:
-        raise Gap("the largest along another axis than the last")
+        raise Gap("top-k along another axis than the last")
     ids = p.along("topk", x, axis, k, dtype="int32")
     return [p.pick(x, ids, axis), ids]
 

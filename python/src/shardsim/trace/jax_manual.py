@@ -45,15 +45,15 @@ def _traced(eqn: Any, mesh: Any, axes: Dict[str, int], shapes: Sequence[Any]) ->
     except ValueError as error:
         if "out_axes" not in str(error):
             raise Gap(f"shard_map: {error}") from None
-        raise Gap("shard_map: a result that its out_specs have whole may differ among devices; psum, pmean and "
-                  "all_gather make one that is the same on all") from None  # fmt: skip
+        raise Gap("shard_map: a result that its out_specs have whole may differ among devices; make it equal "
+                  "on all devices with psum, pmean or all_gather") from None  # fmt: skip
     except (NotImplementedError, AssertionError, KeyError, TypeError) as error:
         raise Gap(f"shard_map: {error}") from None
 
 
 @handles("psum", "pmax", "pmin")
 def _over_places(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
-    """A collective as `vmap` leaves it: over places of axes."""
+    """A collective inside `vmap`: over positions of axes."""
     axes, fn = eqn.params["axes"], eqn.primitive.name[1:]
     named = [str(a) for a in axes if not isinstance(a, int)]
     if named:
@@ -92,12 +92,12 @@ def _cuts(spec: Any, axes: Dict[str, int]) -> List[List[str]]:
 
 
 def _front(cuts: List[List[str]], axes: Dict[str, int]) -> List[str]:
-    """The axes in front of a result's blocks: those that it is cut over, and those of one device, whose block is the result."""
+    """The axes in front of a result's blocks: sharded axes are kept, the others are reduced to one device's block."""
     return [a for a, size in axes.items() if size == 1 or a in flat(cuts)]
 
 
 def _of_rank(cuts: List[List[str]], rank: int) -> List[List[str]]:
-    """Dimensions past the end of a spec are whole."""
+    """Dimensions beyond the end of a spec are replicated."""
     return cuts + [[] for _ in range(rank - len(cuts))]
 
 
@@ -136,7 +136,7 @@ def _equation(eqn: Any, values: List[Any], mesh: Any) -> List[Any]:
 
 
 def _invariant(name: str, eqn: Any, values: List[Any], mesh: Any) -> List[Any]:
-    """Collectives that also tell that the result is the same on all devices."""
+    """Collectives that also mark the result as equal on all devices."""
     params = eqn.params
     if name == "psum_invariant":
         return [_held(jax.lax.psum(v, params["axes"]), mesh) for v in values]
@@ -147,7 +147,7 @@ def _invariant(name: str, eqn: Any, values: List[Any], mesh: Any) -> List[Any]:
 
 
 def _varying(x: Any, params: Dict[str, Any]) -> Any:
-    """x as each device has it, though it may be the same on all."""
+    """x with an explicit axis per device, even if all are equal."""
     known, at = set(), x
     while hasattr(at, "val") and hasattr(getattr(at, "_trace", None), "axis_data"):
         if getattr(at, "batch_dim", None) is not None:
@@ -161,7 +161,7 @@ def _varying(x: Any, params: Dict[str, Any]) -> Any:
 
 
 def _held(x: Any, mesh: Any) -> Any:
-    """A block as it lies: vmap adds the axes over which it varies."""
+    """A block's layout: vmap adds axes, over which the block varies."""
     return jax.lax.with_sharding_constraint(x, NamedSharding(mesh, PartitionSpec(*[None] * x.ndim)))
 
 

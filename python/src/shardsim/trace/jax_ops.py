@@ -1,4 +1,4 @@
-"""Equations of JAX that compute elements, arrange them, multiply and add them up."""
+"""JAX equations: elementwise, data movement, matmul, reductions."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _same(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 
 def _times(p: Program, a: Array, b: Array, dtype: str) -> Array:
-    """A product; with 0 or 1 made of a boolean it is a choice, as XLA has it: 0 times infinity is then 0."""
+    """A product; Multiplication by a converted boolean is a select, as in XLA: 0 times infinity is then 0."""
     for flag, other in ((a, b), (b, a)):
         if flag.op == "map" and flag.attrs["fn"] == "convert" and flag.inputs[0].dtype == "bool":
             shape = [max(n, m) for n, m in zip(flag.shape, other.shape)] if other.rank else flag.shape
@@ -83,6 +83,24 @@ def _square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.map("mul", x, x)
 
 
+@handles("one_minus_square")
+def _one_minus_square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """(1 + x)(1 - x), exact where x is close to 1 (from JAX 0.12 on in gradients of tanh)."""
+    x, p = reader.lift(values[0]), reader.program
+    one = p.number(1.0, x.dtype)
+    return p.map("mul", p.map("add", one, x), p.map("sub", one, x))
+
+
+@handles("polynomial")
+def _polynomial(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """Of its coefficients, the lowest first, by Horner's rule."""
+    x, *coefficients = operands(reader, eqn, values)
+    p, made = reader.program, coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        made = p.map("add", p.map("mul", made, x), c)
+    return spread(reader, made, x) if made.rank < x.rank else made
+
+
 @handles("erf_inv")
 def _erf_inv(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return erf_inv(reader.program, reader.lift(values[0]))
@@ -100,7 +118,7 @@ def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 @handles("round")
 def _round(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     if eqn.params["rounding_method"].name != "TO_NEAREST_EVEN":
-        raise Gap("rounding of halves away from zero; jnp.round rounds them to the even number")
+        raise Gap("rounding of halves away from zero; jnp.round (half to even) is supported")
     return reader.program.map("round", reader.lift(values[0]))
 
 
@@ -127,7 +145,7 @@ def _convert(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("reduce_precision")
 def _reduce_precision(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    """Rounded as a 16-bit type rounds, with fewer exponents: infinite above them, and 0 below the least normal number."""
+    """Round to a 16-bit type with fewer exponents: infinity above, 0 below the least normal number."""
     p, x = reader.program, reader.lift(values[0])
     exponent, fraction = int(eqn.params["exponent_bits"]), int(eqn.params["mantissa_bits"])
     own = jax.numpy.finfo(x.dtype)
@@ -136,7 +154,7 @@ def _reduce_precision(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     half = {7: "bfloat16", 10: "float16"}.get(fraction)
     if half is None or exponent > jax.numpy.finfo(half).nexp or x.dtype not in ("float32", half):
         raise Gap(f"reduce_precision of {x.dtype} to {exponent} bits of exponent and {fraction} of the fraction; "
-                  "fractions as those of bfloat16 and float16 are known")  # fmt: skip
+                  "mantissas of bfloat16 and float16 are supported")  # fmt: skip
     made = p.convert(p.convert(x, half), x.dtype)
     if exponent >= own.nexp:
         return made
@@ -211,7 +229,7 @@ def between(p: Program, x: Array, axis: int, count: int, value: float) -> Array:
 def _pad(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, p = reader.lift(values[0]), reader.program
     if isinstance(values[1], Array) or np.asarray(values[1]).ndim:
-        raise Gap("padding with a value that is computed")
+        raise Gap("padding with a computed value")
     value = float(np.asarray(values[1]))
     for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
         x = between(p, x, axis, interior, value)
@@ -273,7 +291,7 @@ Places = Tuple[Sequence[int], Sequence[int]]
 
 
 def dot(p: Program, a: Array, b: Array, summed: Places, batch: Places, dtype: str, first: Sequence[int] = ()) -> Array:
-    """A product over axes of both; `first` are axes of a that are the result's first."""
+    """A contraction over axes of both operands; `first` are axes of a that come first in the result."""
     letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     a_labels, b_labels = [""] * a.rank, [""] * b.rank
     for i, j in [*zip(*batch), *zip(*summed)]:
@@ -289,10 +307,10 @@ def dot(p: Program, a: Array, b: Array, summed: Places, batch: Places, dtype: st
 
 
 def demand_plain(eqn: Any) -> None:
-    """A product in the precision of its type or in a higher one, not by an algorithm of fewer bits."""
+    """A matmul in its type's precision or higher, not by an algorithm of fewer bits."""
     wanted = eqn.params["precision"]
     if any(p is not None and not isinstance(p, jax.lax.Precision) for p in (wanted if isinstance(wanted, tuple) else (wanted,))):
-        raise Gap(f"'{eqn.primitive.name}' by the algorithm {wanted}; jax.lax.Precision is known")
+        raise Gap(f"'{eqn.primitive.name}' by the algorithm {wanted}; jax.lax.Precision is supported")
 
 
 @handles("dot_general")
@@ -316,7 +334,7 @@ def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     (a_sum, b_sum), (a_batch, b_batch) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
     if ragged in a_batch or sizes.rank != 1:
-        raise Gap("groups along a batch of products; jax.lax.ragged_dot of rows is known")
+        raise Gap("groups along a batch of matmuls; jax.lax.ragged_dot of rows is supported")
     ends = p.along("cumsum", sizes, 0)
     place = p.broadcast(p.iota(a.shape[ragged], "int32"), (sizes.shape[0], a.shape[ragged]), [1])
     begun = p.compare("greater_equal", place, p.broadcast(p.map("sub", ends, sizes), place.shape, [0]))
@@ -336,7 +354,7 @@ def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 def _reduce(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     fn, dtype = eqn.primitive.name.split("_")[1], str(eqn.outvars[0].aval.dtype)
     if fn in ("and", "or") and dtype != "bool":
-        raise Gap(f"the bits of many {dtype} by {fn}; of booleans it is known")
+        raise Gap(f"the bits of many {dtype} by {fn}; booleans are supported")
     return reader.program.reduce({"and": "min", "or": "max"}.get(fn, fn), reader.lift(values[0]), eqn.params["axes"])
 
 

@@ -24,7 +24,7 @@ def _implementation(dtype: Any) -> Any:
 
 
 def _traced(reader: Reader, fn: Callable[..., Any], values: Sequence[Value], kept: int) -> List[Value]:
-    """What a function of words is, over the first `kept` axes one key at a time."""
+    """Apply a function of words, one key at a time over the first `kept` axes."""
     for _ in range(kept):
         fn = jax.vmap(fn)
     shapes = [jax.ShapeDtypeStruct(v.shape, np.dtype(v.dtype)) for v in values]
@@ -60,7 +60,7 @@ def _fold_in(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 def _bits(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     aval, width, shape = eqn.invars[0].aval, eqn.params["bit_width"], eqn.params["shape"]
     if width != 32:
-        raise Gap(f"random numbers of {width} bits; of 32 they are known")
+        raise Gap(f"random numbers of {width} bits; 32 bits are supported")
     draw = _implementation(aval.dtype).random_bits
     return _traced(reader, lambda key: draw(key, width, shape), values, len(aval.shape))
 
@@ -79,14 +79,14 @@ def _threefry(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 
 @handles("bitcast_convert_type")
 def _bitcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    """A fraction whose bits are given, as uniform random numbers are made: 1 and what follows its point."""
+    """A float in [1, 2) from the bits of its fraction, as uniform random numbers are made."""
     p, x = reader.program, reader.lift(values[0])
     to = str(eqn.params["new_dtype"])
     if {x.dtype, to} <= {"int32", "uint32"}:
         return p.retyped(x, to)
     found = _fraction_bits(x) if to == "float32" else None
     if found is None:
-        raise Gap(f"the bits of {x.dtype} as {to}; jax.random makes those that are known")
+        raise Gap(f"the bits of {x.dtype} as {to}; bits from jax.random are supported")
     fraction = p.convert(p.retyped(found, "int32"), "float32")
     return p.map("add", p.map("mul", fraction, p.number(2.0**-23, "float32")), p.number(1.0, "float32"))
 
@@ -104,7 +104,7 @@ def _fraction_bits(x: Array) -> "Array | None":
 
 
 def _shifted(x: Array) -> int:
-    """By how many bits an array of words was shifted down."""
+    """The number of bits by which an array of words was shifted right."""
     if x.op != "map" or x.attrs["fn"] != "shift_right":
         return 0
     by = x.inputs[1]

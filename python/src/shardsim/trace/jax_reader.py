@@ -37,7 +37,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "convert_element_type": ("new_dtype", "weak_type"), "device_put": ("copy_semantics", "devices", "srcs"),
     "dot_general": ("preferred_element_type",), "expand_dims": ("dimensions",), "name": ("name",),
     "ragged_dot_general": ("preferred_element_type",), "random_bits": ("bit_width",), "random_wrap": ("impl",),
-    "reshape": ("new_sizes",), "reshard": ("concrete_mesh", "dst_sharding"), "scan": ("linear", "unroll"), "sort": ("is_stable",),
+    "reshape": ("new_sizes",), "reshard": ("concrete_mesh", "dst_sharding"), "scan": ("ft_out", "linear", "unroll"), "sort": ("is_stable",),
     "sharding_constraint": ("context_mesh", "layout"), "shard_map": ("check_vma", "debug_info"), "squeeze": ("dimensions",),
     "top_k": ("is_stable", "operand"),
     **dict.fromkeys(("gather", "scatter"), ("indices_are_sorted", "unique_indices")),
@@ -53,7 +53,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
 
 
 class Params(Mapping[str, Any]):
-    """Parameters of an equation, and which of them its handler has read."""
+    """Parameters of an equation; records which parameters the handler reads."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self._params = params
@@ -70,11 +70,11 @@ class Params(Mapping[str, Any]):
         return len(self._params)
 
     def demand_read(self, name: str) -> None:
-        """A parameter that nobody looked at has its default, or changes no value: else the result would be wrong."""
+        """Refuse an unread parameter unless it has its default or changes no value."""
         for key, value in self._params.items():
             plain = value is None or value is False or (isinstance(value, (tuple, list, dict, frozenset)) and not value)
             if key not in self._read and key not in (*PLACEMENT, *NEUTRAL.get(name, ())) and not plain:
-                raise Gap(f"'{name}' with {key}={value!s:.60}, which is not known here")
+                raise Gap(f"'{name}' with unsupported {key}={value!s:.60}")
 
 
 class Reader:
@@ -90,7 +90,7 @@ class Reader:
     # ---- values
 
     def lift(self, value: Value, dtype: Optional[str] = None) -> Array:
-        """A constant as an array of the program: a number if all its elements are equal."""
+        """A constant as an array: a scalar if all elements are equal."""
         if isinstance(value, Array):
             return value
         known = self._lifted.get(id(value))
@@ -148,7 +148,7 @@ class Reader:
         handler = INNER.get(name) or HANDLERS.get(name)
         try:
             if handler is None:
-                raise Gap(f"the operation '{name}' is not known")
+                raise Gap(f"the operation '{name}' is not supported")
             params = Params(eqn.params)
             made = handler(self, eqn.replace(params=params), values)
             params.demand_read(name)
@@ -159,7 +159,7 @@ class Reader:
         return list(made) if isinstance(made, (list, tuple)) else [made]
 
     def _worked_out(self, eqn: Any, values: List[Value]) -> List[Value]:
-        """The results of an equation of constants; a product with a boolean is a choice, as XLA has it."""
+        """Evaluate an equation of constants; multiplication by a boolean is a select, as in XLA."""
         results = eqn.primitive.bind(*values, **eqn.params)
         results = results if eqn.primitive.multiple_results else [results]
         made: List[Value] = [np.asarray(r) for r in results]
@@ -176,7 +176,7 @@ class Reader:
 
     @staticmethod
     def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
-        """Whether an equation is worked out here: of constants, small, and not a mere repetition."""
+        """Whether to evaluate an equation while tracing: constant operands, small, and not a broadcast."""
         if any(isinstance(v, Array) for v in values) or eqn.effects or eqn.primitive.name in (*PLACES, *NOTES):
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
@@ -194,7 +194,7 @@ goes_into = adds_to(INNER)
 
 
 def spec_of(spec: Any) -> Spec:
-    """A spec as a tuple: None is an array that is whole everywhere."""
+    """A spec as a tuple: None is a replicated array."""
     if spec is None:
         return ()
     return tuple(tuple(e) if isinstance(e, list) else e for e in spec)
@@ -209,10 +209,10 @@ def operands(reader: Reader, eqn: Any, values: Sequence[Value]) -> List[Array]:
 
 
 def is_key(aval: Any) -> bool:
-    """Whether elements are random keys, which are two words each."""
+    """Whether elements are random keys (two words each)."""
     return bool(jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended))
 
 
 def shape_of(var: Any) -> Tuple[int, ...]:
-    """A variable's shape as it is here: words of keys are one axis more."""
+    """A variable's shape in the program: the words of keys are a further axis."""
     return (*var.aval.shape, 2) if is_key(var.aval) else tuple(var.aval.shape)

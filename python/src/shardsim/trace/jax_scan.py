@@ -37,7 +37,7 @@ def _pair(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
 
 
 def _moved(x: Any, axis: int, reverse: bool) -> Any:
-    """Each element in the place of the next one, and 0 in the first."""
+    """Shift by one along the axis, with 0 first."""
     size = x.shape[axis]
     kept = lax.slice_in_dim(x, 1 if reverse else 0, size if reverse else size - 1, axis=axis)
     ends = [(0, 0, 0)] * x.ndim
@@ -55,7 +55,7 @@ def _jvp(primals: Any, tangents: Any, axis: int, reverse: bool) -> Any:
 
 
 def _transposed(ct: Any, a: Any, b: Any, axis: int, reverse: bool) -> Any:
-    """What flows back is a recurrence from the other end."""
+    """The gradient is a recurrence from the other end."""
     if type(ct) is ad.Zero:
         return None, ct
     return None, recurrence.bind(_moved(a, axis, not reverse), ct, axis=axis, reverse=not reverse)

@@ -13,7 +13,7 @@ from .jax_reader import Reader, Value, handles, operands
 
 @handles("conv_general_dilated")
 def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    """A product of the windows of each axis in space with the kernel."""
+    """A contraction of the windows of each spatial axis with the kernel."""
     x, kernel = operands(reader, eqn, values)
     params, p = eqn.params, reader.program
     numbers = params["dimension_numbers"]
@@ -54,7 +54,7 @@ def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 
 def _pooled(p: Program, x: Array, params: Any, fill: float) -> Tuple[Array, List[int]]:
-    """x with each axis that has windows as two, and the places of the taps."""
+    """x with each windowed axis split in two, and the positions of the taps."""
     at, taps = 0, []
     dilation = params.get("window_dilation") or (1,) * x.rank
     for d, size in enumerate(params["window_dimensions"]):
@@ -80,11 +80,11 @@ def _pool(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("select_and_scatter_add")
 def _pool_back(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    """The gradient of a maximum over windows goes to the first tap that has it."""
+    """The gradient of a maximum over windows goes to the first tap with the maximum."""
     source, x = operands(reader, eqn, values)
     p, params = reader.program, eqn.params
     if params["select_prim"].name != "ge":
-        raise Gap("a choice in windows that is not the largest")
+        raise Gap("select_and_scatter_add by a function other than the maximum")
     taken, taps = _pooled(p, x, params, -math.inf)
     others = [a for a in range(taken.rank) if a not in taps]
     wide = taken.shape

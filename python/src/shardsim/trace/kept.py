@@ -30,7 +30,7 @@ Undo = Callable[[], None]
 
 @contextlib.contextmanager
 def unchanged(*roots: Any) -> Iterator[None]:
-    """Attributes, lists, dicts and sets that roots lead to, gradients, and states of random numbers, as they were before."""
+    """On exit, restore attributes, lists, dicts and sets that roots refer to, gradients, and states of random number generators."""
     undo: List[Undo] = [*_states()]
     seen: Dict[int, Any] = {}
     waiting = list(roots)
@@ -55,7 +55,7 @@ def _states() -> List[Undo]:
 
 
 def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
-    """How a value is put back, and what is inside of it."""
+    """How to restore a value, and the values inside it."""
     kind = type(value)  # what a value says of itself may be made up, and cost an import
     if issubclass(kind, torch.Tensor):
         return ([_gradient(value)] if value.is_leaf else []), []

@@ -37,7 +37,7 @@ class Writer(LinesAttention):
         self._readers: Dict[int, List[Array]] = {}
 
     def write(self, outputs: Sequence[Array], names: Sequence[str]) -> List[Value]:
-        """Write down what the outputs need, and the outputs by their names, with all their axes in order."""
+        """Write the ops that outputs need, then the outputs by name, with all axes in order."""
         needed = self.needed(outputs)
         self._note_pieces(needed)
         self._match(needed)
@@ -57,12 +57,12 @@ class Writer(LinesAttention):
         return values
 
     def _note_gap(self, array: Array, gap: str) -> None:
-        """At the array's line of the user's, or the first that reads it."""
+        """At the user's line of the array, or of its first reader."""
         where = next((x.where for x in [array, *self._readers.get(array.number, ())] if x.where), "")
         self.gaps.append(f"{where}: {gap}" if where else gap)
 
     def needed(self, outputs: Sequence[Array]) -> List[Array]:
-        """All arrays that outputs are made of, in the order of the program."""
+        """All arrays that the outputs depend on, in program order."""
         seen: Dict[int, Array] = {}
         waiting = list(outputs)
         while waiting:
@@ -73,7 +73,7 @@ class Writer(LinesAttention):
         return [seen[n] for n in sorted(seen)]
 
     def _count_readers(self, needed: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Note what one op alone reads: it is written where it is read."""
+        """Find arrays with a single reader: they are written inline."""
         for array in needed:
             for x in dict.fromkeys(array.inputs):
                 self._readers.setdefault(x.number, []).append(array)
@@ -88,7 +88,7 @@ class Writer(LinesAttention):
         self._read_once = {number: count == 1 for number, count in times.items()}
 
     def _note_pieces(self, needed: Sequence[Array]) -> None:
-        """Tell axes into how many pieces they are to be cut."""
+        """Set the number of pieces of each axis."""
         for array in needed:
             for axis, entry in zip(array.axes, array.attrs.get("spec", ())):
                 for count in self.shardings.pieces(entry):
@@ -96,7 +96,7 @@ class Writer(LinesAttention):
                         axis.root().pieces.add(count)
 
     def _match(self, needed: Sequence[Array]) -> None:
-        """Cut axes into factors, until every reshape that can regroups them."""
+        """Split axes into factors until every possible reshape only regroups them."""
         for array in needed:
             if array.op == "reshape":
                 array.attrs["blocks"] = [
@@ -107,13 +107,13 @@ class Writer(LinesAttention):
 
     @staticmethod
     def _blocks(one: Sequence[int], two: Sequence[int]) -> Iterator[Tuple[List[int], List[int]]]:
-        """Places of two shapes that are the same elements."""
+        """Ranges of two shapes that hold the same elements."""
         first, second = ([place for place, n in enumerate(shape) if n != 1] for shape in (one, two))
         for x, y in blocks([one[p] for p in first], [two[p] for p in second]):
             yield first[x.start : x.stop], second[y.start : y.stop]
 
     def _name_leaves(self, needed: Sequence[Array]) -> None:
-        """Dimensions are named after the arguments that have them, of which the shortest path."""
+        """Name each dimension after an argument that has this dimension; the shortest path wins."""
         leaves = [x for x in needed if x.op == "leaf"]
         for leaf in sorted(leaves, key=lambda x: (x.attrs.get("constant", False), len(x.attrs["path"]))):
             parts = leaf.attrs["path"].split("/")
@@ -183,7 +183,7 @@ class Writer(LinesAttention):
         return self.materialised(array, self.value(array.inputs[0]), array.axes)
 
     def _reshape(self, array: Array) -> Value:
-        """Factors are only regrouped; where that cannot be, elements move, in an op that keeps all other dimensions."""
+        """Regroup factors; where that is impossible, move elements in an op that keeps the other dimensions."""
         source, blocks = array.inputs[0], array.attrs["blocks"]
         x = self.value(source)
         moves = not all(matched for _, _, matched in blocks)
@@ -210,7 +210,7 @@ class Writer(LinesAttention):
 
     @staticmethod
     def _factor_names(array: Array, value: Value, places: Sequence[int]) -> List[Optional[str]]:
-        """The names of an array's factors; None where it is the same along them."""
+        """The names of an array's factors; None where the array is broadcast."""
         found: List[Optional[str]] = []
         for place in places:
             axis, names = array.axes[place], value.dims[place]
@@ -293,7 +293,7 @@ class Writer(LinesAttention):
         return Value(self.line(array, names, text, "product"), dims)
 
     def _by_need(self, array: Array, labels: List[str], first: Dict[str, Names]) -> List[str]:
-        """Labels of a product in the order in which they get their names, each name once.
+        """Labels of a contraction in the order in which they get their names, each name once.
 
         Where what reads the product has names for its axes already, those are taken; an axis that is soon summed
         is the first to give way, as keys do for queries.
@@ -331,7 +331,7 @@ class Writer(LinesAttention):
         return {}, []
 
     def _scaled(self, array: Array, a: Value, b: Value, texts: List[str], first: Dict[str, Names], out: str) -> str:
-        """A product with an array of one number."""
+        """A multiplication by an array of one number."""
         if a.number and b.number:
             raise Gap("a product of two numbers")
         x, number = (b, texts[0]) if a.number else (a, texts[1])

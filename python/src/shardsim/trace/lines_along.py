@@ -11,7 +11,7 @@ from .written import Lines
 
 
 class LinesAlong(Lines):
-    """Writes the lines of such ops."""
+    """Writes the lines of ops along an axis."""
 
     def _along(self, array: Array) -> Value:
         (source,), place = array.inputs, array.attrs["axis"]
@@ -79,7 +79,7 @@ class LinesAlong(Lines):
         return self._added(array, array.attrs["axis"], array.attrs["choices"])
 
     def _added(self, array: Array, place: int, gone: int) -> Value:
-        """embed_add, whose first `gone` axes are those of ids; or pick_add, whose last ones are choices."""
+        """embed_add (the first `gone` axes belong to ids) or pick_add (the last axes are choices)."""
         grad, ids = array.inputs
         g = self.ordered(grad, self.value(grad))
         i = self.aligned(array, self.ordered(ids, self.value(ids)), g.dims)

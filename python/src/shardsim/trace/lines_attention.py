@@ -1,4 +1,4 @@
-"""Lines of attention as one op, whose operands have four dimensions in one order, and of its way back."""
+"""Lines of fused attention (operands of four dimensions in a fixed order) and of its gradient."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .texts import number_text
 
 
 class LinesAttention(LinesAlong):
-    """Writes the lines of such ops."""
+    """Writes the lines of attention ops."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class LinesAttention(LinesAlong):
         return self._in_factors(array, Value(name, like.dims))
 
     def _four(self, array: Array, source: Array, wanted: Sequence[Optional[str]], beside: Sequence[str] = ()) -> Value:
-        """An operand with one dimension for each axis, of the wanted names or of its own, which none of `beside` is."""
+        """An operand with one dimension per axis, with the wanted names or its own, none of them in `beside`."""
         before = self._values[source.number]
         for place in range(source.rank):
             self._values[source.number], _ = self.whole(source, place)

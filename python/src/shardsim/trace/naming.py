@@ -1,4 +1,4 @@
-"""Arrays as a scenario has them, and the names of their dimensions."""
+"""Arrays of a scenario, and the names of their dimensions."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -39,7 +39,7 @@ def flat(dims: Sequence[Optional[Names]]) -> Names:
 
 @dataclass
 class Leaf:
-    """An array from outside, as the scenario has it."""
+    """An input array in the scenario's form."""
 
     name: str
     array: Array
@@ -47,7 +47,7 @@ class Leaf:
 
 
 def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
-    """An array of one number; `full` makes float32, so that a number which it lacks is a factor of ones."""
+    """An array of one number; `full` makes float32; numbers beyond float32 multiply an array of ones."""
     text = f"full({bare(value.text)}){bracket(names)}"
     if array.carrier == "float32":
         return text
@@ -58,14 +58,14 @@ def full_text(array: Array, value: Value, names: Sequence[str]) -> str:
 
 
 class Naming:
-    """Dimensions with their sizes, and names that nothing else has."""
+    """Dimensions with their sizes and unique names."""
 
     def __init__(self) -> None:
         self.dims: Dict[str, int] = {}
         self._taken: Dict[str, int] = {}
 
     def unique(self, wish: str) -> str:
-        """A name that nothing has yet."""
+        """An unused name."""
         if wish not in self._taken:
             self._taken[wish] = 0
             return wish
@@ -87,7 +87,7 @@ class Naming:
         return name
 
     def pooled(self, size: int, used: Sequence[str]) -> str:
-        """A dimension of this size that has no meaning of its own, and that an array does not have yet."""
+        """A dimension of this size without a meaning of its own, and not yet in the array."""
         base = "one" if size == 1 else f"of{size}"
         if base not in self.dims:
             self._taken.setdefault(base, 0)
@@ -95,7 +95,7 @@ class Naming:
         return self.apart(base, used)
 
     def variant(self, name: str, used: Sequence[str]) -> str:
-        """Another name of a dimension, which is not used yet."""
+        """Another, unused name of a dimension."""
         base = re.sub(r"__\d+$", "", name)
         for k in range(1, 100):
             other = f"{base}__{k}"

@@ -35,7 +35,7 @@ WORKED_OUT = ("add", "sub", "mul", "max", "min", "neg", "rem", "less", "less_equ
 
 
 def given(x: Array) -> Optional[np.ndarray]:
-    """The value of whole numbers that are made of what was given, by simple functions alone."""
+    """The value of integers that are computed from constants by simple functions."""
     return _given(x, {}, 0)
 
 
@@ -75,7 +75,7 @@ def _made(x: Array, parts: List[np.ndarray]) -> Optional[np.ndarray]:
 
 
 def inside(ids: Array, last: int) -> bool:
-    """Whether all ids are from 0 to the last one."""
+    """Whether all ids are in range."""
     value = given(ids)
     if value is not None:
         return bool(value.size == 0 or (value.min() >= 0 and value.max() <= last))
@@ -84,7 +84,7 @@ def inside(ids: Array, last: int) -> bool:
 
 
 class Ranges:
-    """Ranges of arrays that lead to ids, of which the last one is known."""
+    """Ranges of the arrays that ids are computed from."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -168,7 +168,7 @@ class Ranges:
         return ENDS[fn](first, *others)
 
     def _chosen(self, x: Array, depth: int) -> Range:
-        """Of a choice what can be chosen, each where it is."""
+        """The range of a select: of each operand where it can be chosen."""
         which, yes, no = x.inputs
         low, high = self.of(which, depth)
         cases = [(yes, True)] if low >= 1 else [(no, False)] if high <= 0 else [(yes, True), (no, False)]
@@ -179,7 +179,7 @@ class Ranges:
         return _hull(found) if found else ANY
 
     def _where(self, x: Array, test: Array, holds: bool, depth: int) -> Range:
-        """Between which numbers x is where a test holds, or where it does not."""
+        """The range of x where a test holds, or where it fails."""
         fn = test.attrs.get("fn") if test.op == "map" else None
         if fn == "add" or depth > DEPTH_MOST or fn is None or test.dtype != "bool":
             return ANY
@@ -211,7 +211,7 @@ def _both(a: Range, b: Range) -> Range:
 
 
 def _converted(x: Array, ends: Range) -> Range:
-    """The ends as another type has them."""
+    """The bounds converted to another type."""
     if is_float(x.dtype):
         most = {"float32": 2**24, "float64": 2**53}.get(x.carrier, 0)
         return ends if -most <= ends[0] and ends[1] <= most else ANY
@@ -221,7 +221,7 @@ def _converted(x: Array, ends: Range) -> Range:
 
 
 def _beside(fn: str, bound: float, holds: bool) -> Range:
-    """Whole numbers for which a comparison with another one holds, or does not."""
+    """The integers for which a comparison holds, or fails."""
     if not holds:
         fn = {"less": "greater_equal", "greater_equal": "less", "greater": "less_equal", "less_equal": "greater",
               "not_equal": "equal", "equal": "not_equal"}.get(fn, fn)  # fmt: skip
@@ -237,7 +237,7 @@ def _times(a: Range, b: Range) -> Range:
 
 
 def _rest(a: Range, b: Range) -> Range:
-    """The rest of a division, with the sign of what is divided."""
+    """The remainder of a division, with the sign of the dividend."""
     most = max(abs(b[0]), abs(b[1])) - 1
     if b[0] <= 0 <= b[1]:
         return ANY

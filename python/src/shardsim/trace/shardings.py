@@ -28,10 +28,10 @@ class Asked:
 
 
 class Shardings:
-    """What is asked of arrays, and the mesh that can do it."""
+    """The requested shardings of arrays, and a mesh that can express them."""
 
     def __init__(self, mesh: Mapping[str, int], sizes: Mapping[str, int]) -> None:
-        """`sizes` of dimensions may grow until all is asked."""
+        """`sizes` of dimensions may grow until all requests are known."""
         self._sizes = sizes
         self._asked: List[Asked] = []
         self._parts: Dict[str, List[int]] = {axis: [size] for axis, size in mesh.items()}
@@ -57,12 +57,12 @@ class Shardings:
         return [(axis if len(parts) == 1 else f"{axis}_{k}", size) for k, size in enumerate(parts)]
 
     def pieces(self, entry: Any) -> List[int]:
-        """Into how many pieces an entry of a spec cuts, by its first axis, by its first two, ..."""
+        """The cumulative number of pieces of a spec entry: by the first axis, the first two axes, ..."""
         sizes = [math.prod(self._parts.get(axis, [1])) for axis in axes_of(entry)]
         return [n for n in itertools.accumulate(sizes, operator.mul) if n > 1]
 
     def resolve(self) -> List[str]:
-        """Set `specs`, of what has any; returns what cannot be done."""
+        """Set `specs` of sharded arrays; return the requests that cannot be met."""
         gaps: List[str] = []
         settled = False
         while not settled:
@@ -80,7 +80,7 @@ class Shardings:
         return gaps
 
     def _by_dims(self, asked: Asked) -> Optional[List[Any]]:
-        """None: an axis of the mesh had to be divided, and all begins anew."""
+        """The spec of an array, by factors of its dimensions. None if a mesh axis had to be divided: the caller starts again."""
         if len(asked.spec) > len(asked.shape):
             raise Gap(f"{asked.what}: a spec of {len(asked.spec)} entries for an array of rank {len(asked.shape)}")
         out: List[Any] = []
@@ -122,13 +122,13 @@ class Shardings:
     def _uneven(self, asked: Asked, place: int, names: Sequence[str], axis: str) -> Gap:
         factors = _factors([self._sizes[n] for n in names])
         return Gap(
-            f"{asked.what}: axis {place}, of {asked.shape[place]} elements{factors}, is not cut evenly by '{axis}' of "
+            f"{asked.what}: axis {place}, of {asked.shape[place]} elements{factors}, is not sharded evenly by '{axis}' of "
             f"{math.prod(self._parts[axis])}"
         )
 
 
 def axes_of(entry: Any) -> List[str]:
-    """The mesh axes of an entry of a spec."""
+    """The mesh axes of a spec entry."""
     return [] if entry is None else [entry] if isinstance(entry, str) else list(entry)
 
 

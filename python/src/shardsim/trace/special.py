@@ -1,4 +1,4 @@
-"""Functions that are worked out of others."""
+"""Functions computed from other functions."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -29,7 +29,7 @@ def polynomial(p: Program, x: Array, powers: Sequence[float]) -> Array:
 
 
 def erf_inv(p: Program, x: Array) -> Array:
-    """As of floats of 32 bits: random numbers of a normal distribution are made by it."""
+    """For float32: used for normally distributed random numbers."""
     w = p.map("neg", p.map("log1p", p.map("neg", p.map("mul", x, x))))
     near = polynomial(p, p.map("sub", w, p.number(2.5, x.dtype)), ERF_INV_NEAR)
     far = polynomial(p, p.map("sub", p.map("sqrt", w), p.number(3.0, x.dtype)), ERF_INV_FAR)

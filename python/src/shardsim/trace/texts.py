@@ -1,4 +1,4 @@
-"""Names and numbers as lines of a scenario have them."""
+"""Names and numbers in the syntax of a scenario."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -19,7 +19,7 @@ def readable(path: str) -> str:
 
 
 def bare(text: str) -> str:
-    """An expression without brackets around all of it."""
+    """An expression without enclosing brackets."""
     if not text.startswith("("):
         return text
     depth = 0
@@ -39,7 +39,7 @@ KEPT = {"float32": np.float32, "float64": np.float64, "bfloat16": np.float32, "f
 
 
 def _divided(a: Any, b: Any) -> Any:
-    """A quotient: of whole numbers, a whole one towards zero."""
+    """A quotient: for integers, rounded towards zero."""
     return a / b if a.dtype.kind == "f" else np.trunc(a.astype(np.float64) / b)
 
 
@@ -58,7 +58,7 @@ FOLDED: Dict[str, Callable[..., Any]] = {
 
 
 def folded(fn: str, values: Sequence[float], types: Sequence[str], made: str) -> Any:
-    """A function of numbers of those types as a number of the type `made`, as the program would compute it."""
+    """A function of numbers of the given types, computed like the program, in the type `made`."""
     with np.errstate(all="ignore"):
         operands = [_kept(v, t) for v, t in zip(values, types)]
         if fn in ("div", "rem") and operands[0].dtype.kind == "i" and operands[1] == 0:
@@ -70,7 +70,7 @@ def folded(fn: str, values: Sequence[float], types: Sequence[str], made: str) ->
 
 
 def _kept(value: Any, kind: str) -> Any:
-    """A number as it is kept in a type."""
+    """A number rounded to a type."""
     value = np.asarray(value)
     if kind == "int32":
         if value.dtype.kind == "f":  # what is no number is 0, and what is too large the largest
@@ -88,7 +88,7 @@ OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def number_of(text: str) -> float:
-    """The number that `number_text` wrote."""
+    """The inverse of `number_text`."""
     return math.nan if text == "(inf - inf)" else float(text.strip("()"))
 
 

@@ -24,6 +24,9 @@ from .kept import unchanged
 from .torch_functions import Rewriting, demand, scaled_dot_product_attention
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .traced import Traced
+from .versions import tell_untried
+
+tell_untried("PyTorch", torch.__version__)
 
 Spec = Tuple[Any, ...]
 Rules = Sequence[Tuple[str, Sequence[Any]]]
@@ -33,7 +36,7 @@ OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_index, torch_windows
 
 
 class Input(NamedTuple):
-    """A tensor from outside: a parameter, a buffer, or a part of an argument."""
+    """An input tensor: a parameter, a buffer, or a part of an argument."""
 
     path: str
     tensor: torch.Tensor
@@ -92,7 +95,7 @@ def _spec(path: str, rules: Rules) -> Tuple[Any, ...]:
 
 
 def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[List[Input], Any]:
-    """Tensors from outside, and the call of the target with others in their places."""
+    """Input tensors, and a call of the target with substitutes for them."""
     found: List[Input] = []
     is_module = isinstance(target, torch.nn.Module)
     if isinstance(target, torch.nn.Module):
@@ -143,14 +146,14 @@ def _path(path: Sequence[Any], names: Sequence[str]) -> str:
 
 
 def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tuple[torch.fx.Graph, Any]:
-    """The graph of the outputs that are tensors, and then of gradients; and the tree of the outputs."""
+    """The graph of tensor outputs and gradients, and the tree of the outputs."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     trees: List[Any] = []
 
     def outputs(*tensors: torch.Tensor) -> Any:
         flat, tree = pytree.tree_flatten(call(tensors))
-        demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is no tensor; return tensors alone")
+        demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is not a tensor; return tensors alone")
         trees[:] = [tree]
         return flat
 
@@ -160,7 +163,7 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
         def loss(*every: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
             flat = outputs(*every)
             torch.fx.traceback.set_stack_trace([])  # nodes of the way back have the places of their operands
-            demand(bool(flat) and flat[0].numel() == 1, "gradients of what is no scalar; the first output must be the loss")
+            demand(bool(flat) and flat[0].numel() == 1, "gradients need a scalar; the first output must be the loss")
             return flat[0].reshape(()), flat
 
         gradients, (_, flat) = torch.func.grad_and_value(loss, tuple(places), has_aux=True)(*tensors)
@@ -177,7 +180,7 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
         try:
             made = traced(*(one.tensor for one in inputs))
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
-            raise InputError(f"the program asks for a value of a tensor while it is traced: {error}") from None
+            raise InputError(f"the program reads a tensor's value while it is traced: {error}") from None
         except RuntimeError as error:
             raise InputError(f"{_place(error)}PyTorch does not trace this: {error}") from error
     made.graph.eliminate_dead_code()
@@ -185,14 +188,14 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
 
 
 def _place(error: BaseException) -> str:
-    """The line of the user's source from which an error came."""
+    """The user's source line of an error."""
     parts = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*parts, "<"))]
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def _decompositions() -> Dict[Any, Any]:
-    """PyTorch's own, of all operations that have no handler here."""
+    """PyTorch's decompositions of operations without a handler."""
     from torch._decomp import decomposition_table
 
     plain = {op: fn for op, fn in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}

@@ -1,4 +1,4 @@
-"""Attention as one op, as the kernels that compute it keep no scores, with its gradients."""
+"""Fused attention (scores are not stored) and its gradients."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -15,9 +15,9 @@ TURNED = (0, 2, 1, 3)
 
 @handles("_scaled_dot_product_flash_attention_for_cpu")
 def _attention(c: Call) -> List[Any]:
-    """The result; what is kept for the way back is the op's own."""
+    """The result; the op stores the inputs of its gradient."""
     if c.dropout_p or c.attn_mask is not None:
-        raise Gap("a kernel of attention called with dropout or a mask; scaled_dot_product_attention with a mask is known")
+        raise Gap("an attention kernel with dropout or a mask; scaled_dot_product_attention with a mask is supported")
     q, k, v = (c.program.transpose(c.array(x), TURNED) for x in (c.query, c.key, c.value))
     scale = 1 / math.sqrt(q.shape[-1]) if c.scale is None else float(c.scale)
     return [c.program.transpose(c.program.attention(q, k, v, scale, bool(c.is_causal)), TURNED), None]
@@ -29,6 +29,6 @@ def _attention_backward(c: Call) -> List[Array]:
     while made.op == "view":
         made = made.inputs[0]
     if made.op != "attention":
-        raise Gap("the gradient of an attention whose result is not that of the op")
+        raise Gap("the gradient of attention without its forward op")
     grad = c.program.transpose(c.array(c.grad_out), TURNED)
     return [c.program.transpose(c.program.attention_grad(made, grad, of), TURNED) for of in "qkv"]

@@ -1,4 +1,4 @@
-"""Operations of ATen that arrange, multiply, and go along axes."""
+"""ATen operations: data movement, matmul, and functions along axes."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .torch_ops import mapped, widened
 
 @handles("copy_")
 def _copy_into(c: Call) -> Array:
-    """What an input holds afterwards."""
+    """The new value of an input."""
     return c.reader.spread(c.array(c.src, c.dtype), c.shape)
 
 
@@ -55,7 +55,7 @@ def _expand(c: Call) -> Array:
 @handles("full", "full_like", "new_full", "fill", "ones", "zeros", "ones_like", "zeros_like", "new_zeros", "new_ones",
          "scalar_tensor", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided")  # fmt: skip
 def _full(c: Call) -> Any:
-    """A constant, though it may have the size of an input.  What is empty may be anything, and is 0 here."""
+    """A constant, possibly of an input's size. Uninitialized arrays are 0."""
     name = c.name
     value: Any = 1 if "ones" in name else 0
     for argument in ("fill_value", "value", "s"):
@@ -118,11 +118,11 @@ def _select_backward(c: Call) -> Array:
 
 @handles("slice_scatter", "select_scatter")
 def _slice_scatter(c: Call) -> Array:
-    """A part of an array in place of its own."""
+    """Replace a part of an array."""
     p, x = c.program, c.array(c.self)
     axis, step = c.dim % x.rank, getattr(c.arguments, "step", 1)
     if step != 1:
-        raise Gap("setting every n-th element; torch.where with a mask is known")
+        raise Gap("setting every n-th element; torch.where with a mask is supported")
     if c.name == "select_scatter":
         start = c.index % x.shape[axis]
         part = p.reshape(c.array(c.src, c.dtype), [*x.shape[:axis], 1, *x.shape[axis + 1 :]])
@@ -225,7 +225,7 @@ def axes_of(dim: Any, rank: int) -> List[int]:
 
 
 def reduced(c: Call, fn: str, x: Array, axes: Sequence[int], keep: bool) -> Array:
-    """The axes that are gone stay with one element if they are to be kept."""
+    """Reduced axes stay with one element if keepdim."""
     made = c.program.reduce(fn, x, axes) if axes else x
     return kept(c.program, made, x.shape, axes) if keep else made
 
@@ -319,7 +319,7 @@ def _cumulative(c: Call) -> Array:
 
 @handles("max", "min")
 def _extreme(c: Call) -> Any:
-    """Of all elements, of two arrays, or along an axis with the places."""
+    """Over all elements, of two arrays, or along an axis with indices."""
     name = c.name
     if hasattr(c.arguments, "other"):
         return mapped(c, name, c.self, c.other)

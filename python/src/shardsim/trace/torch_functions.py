@@ -1,4 +1,4 @@
-"""Functions of which the traced form would ask for values, or hide what it does, written with others."""
+"""Functions whose traced form would read values or hide its ops, rewritten with other functions."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -31,7 +31,7 @@ def demand(good: bool, what: str) -> None:
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    demand(num_classes > 0, "one_hot without num_classes, which depends on values; give num_classes")
+    demand(num_classes > 0, "one_hot without num_classes, whose size depends on values; give num_classes")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
 
 
@@ -49,7 +49,7 @@ def embedding_bag(
     padding_idx: Optional[int] = None,
 ) -> torch.Tensor:
     plain = max_norm is None and not scale_grad_by_freq and padding_idx is None
-    demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are known")
+    demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are supported")
     rows = torch.nn.functional.embedding(input, weight)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
@@ -62,13 +62,13 @@ def each_axis(sizes: Union[int, Sequence[Optional[int]]], spatial: Sequence[int]
 
 
 def along(x: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
-    """The product with a matrix along one axis."""
+    """Matmul with a matrix along one axis."""
     return torch.matmul(x.movedim(axis, -1), matrix.to(x.dtype)).movedim(-1, axis)
 
 
 def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
     def pool(input: torch.Tensor, output_size: Any) -> torch.Tensor:
-        """The mean of what each element of the result covers."""
+        """The mean of the window of each result element."""
         axes = range(input.dim() - spatial, input.dim())
         for axis, size in zip(axes, each_axis(output_size, input.shape[-spatial:])):
             n = input.shape[axis]
@@ -84,8 +84,8 @@ def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
 
 def adaptive_max_pool(spatial: int) -> Callable[..., Any]:
     def pool(input: torch.Tensor, output_size: Any, return_indices: bool = False) -> torch.Tensor:
-        """The largest element of what each element of the result covers."""
-        demand(not return_indices, "places of adaptive pooling; the values alone are known")
+        """The maximum of the window of each result element."""
+        demand(not return_indices, "indices of adaptive pooling; the values are supported")
         whole = input.shape[-spatial:]
         sizes = each_axis(output_size, whole)
         demand(all(n % size == 0 for n, size in zip(whole, sizes)), "adaptive pooling to a size that does not divide the axis")
@@ -116,10 +116,10 @@ def interpolate(
     recompute_scale_factor: Optional[bool] = None,
     antialias: bool = False,
 ) -> torch.Tensor:
-    """Axis by axis: repeated where a whole number of times, else a product with the weights."""
+    """Axis by axis: repetition for integer factors, else a matmul with the weights."""
     one = {"bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
     known = one in ("nearest", "nearest-exact", "linear") and not antialias
-    demand(known, f"interpolation by {mode}; nearest and linear are known")
+    demand(known, f"interpolation by {mode}; nearest and linear are supported")
     for k, axis in enumerate(range(2, input.dim())):
         n = input.shape[axis]
         to, factor = (v[k] if isinstance(v, (list, tuple)) else v for v in (size, scale_factor))
@@ -147,7 +147,7 @@ def scaled_dot_product_attention(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """One op where it has no mask of its own: the kernels of all devices keep no scores then."""
+    """One op without an explicit mask: fused kernels store no scores."""
     plain = attn_mask is None and dropout_p == 0 and {x.dim() for x in (query, key, value)} == {4}
     heads, groups = query.shape[1:2], key.shape[1:2] if plain else ()
     alike = query.shape[0] == key.shape[0] == value.shape[0] and query.shape[-1] == key.shape[-1] == value.shape[-1]
@@ -171,7 +171,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
 
 
 class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """Calls other functions in place of some, and notes the place of each call for the nodes that come of it."""
+    """Replaces some functions, and records each call's source line for its nodes."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         torch.fx.traceback.set_stack_trace([place(sys._getframe(1))])

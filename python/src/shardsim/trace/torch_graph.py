@@ -37,7 +37,7 @@ def type_name(dtype: torch.dtype) -> str:
 
 
 def numpy_of(tensor: torch.Tensor) -> Optional[np.ndarray]:
-    """The values of a tensor; None if it has sizes alone."""
+    """The values of a tensor; None for a shape only."""
     if tensor.device.type == "meta":
         return None
     wide = tensor.detach().cpu()
@@ -77,7 +77,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
 
 
 class Arguments:
-    """The arguments of a call, and which of them its handler has read."""
+    """The arguments of a call; records which arguments the handler reads."""
 
     def __init__(self, values: Dict[str, Any]) -> None:
         self._values = values
@@ -90,14 +90,14 @@ class Arguments:
         return self._values[name]
 
     def demand_read(self, target: Any) -> None:
-        """An argument that nobody looked at has its default, or changes no value: else the result would be wrong."""
+        """Refuse an unread argument unless it has its default or changes no value."""
         for argument in target._schema.arguments:
             name = argument.name
             if name in self._read or name in (*PLACEMENT, *NEUTRAL.get(operation_name(target), ())):
                 continue
             value, default = self._values[name], argument.default_value
             if isinstance(value, (Array, torch.Tensor)) or (value is not None and value is not False and value != default):
-                raise Gap(f"'{target}' with {name}={value!s:.60}, which is not known here")
+                raise Gap(f"'{target}' with unsupported {name}={value!s:.60}")
 
 
 class Call:
@@ -118,7 +118,7 @@ class Call:
 
     @property
     def values(self) -> Tuple[Any, ...]:
-        """What the node makes, as tensors that have sizes alone."""
+        """The node's results as tensors without values (shapes only)."""
         made = self.node.meta["val"]
         return tuple(made) if isinstance(made, (list, tuple)) else (made,)
 
@@ -166,7 +166,7 @@ class Reader:
         raise AssertionError("a graph without outputs")
 
     def _place(self, node: Any, env: Dict[Any, Any]) -> None:
-        """The user's source line; of gradients, that of an operand."""
+        """The user's source line; for gradients, the line of an operand."""
         operands = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), Array)]
         self.program.where = next((p for p in [node.meta.get("stack_trace"), *operands] if p), "")
 
@@ -182,9 +182,9 @@ class Reader:
         self._demand_sizes(node)
         try:
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
-                raise Gap(f"random numbers ('{node.target}'); those that are arguments are known, and module.eval()")
+                raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
-                raise Gap(f"the operation '{node.target}' is not known")
+                raise Gap(f"the operation '{node.target}' is not supported")
             handled = HANDLERS[name](call)
             call.arguments.demand_read(node.target)
             return handled
@@ -201,7 +201,7 @@ class Reader:
             raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
 
     def _stand_in(self, value: Any) -> Any:
-        """In the place of what is not known, so that the rest is traced as well."""
+        """Stands in for an unsupported result, so that tracing goes on."""
         if not isinstance(value, torch.Tensor):
             return 1.0
         dtype = TYPES.get(value.dtype, "float32")
@@ -254,7 +254,7 @@ class Reader:
         return self._constants[key]
 
     def spread(self, x: Array, shape: Sequence[int]) -> Array:
-        """x repeated along axes that it lacks in front, or of which it has one element."""
+        """x broadcast to a shape, as by torch.expand."""
         shape = tuple(int(n) for n in shape)
         if x.shape == shape:
             return x
@@ -283,7 +283,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _repeated(node: Any, read: Sequence[Any]) -> List[int]:
-    """Axes of the result of an elementwise operation along which all its operands are the same."""
+    """Axes of an elementwise result along which all operands are broadcast."""
     if torch.Tag.pointwise not in node.target.tags or not isinstance(node.meta["val"], torch.Tensor):
         return []
     rank = node.meta["val"].dim()
@@ -297,7 +297,7 @@ def _repeated(node: Any, read: Sequence[Any]) -> List[int]:
 
 
 def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-    """A constant, on this machine; what is the same all along an axis is computed once."""
+    """Evaluate a constant on this machine; along broadcast axes only once."""
     kwargs = {**kwargs, "device": torch.device("cpu")} if kwargs.get("device") is not None else dict(kwargs)
     kwargs.pop("pin_memory", None)
     repeated = _repeated(node, [*_leaves(args), *_leaves(kwargs)])
@@ -318,7 +318,7 @@ def _once(value: Any, axes: Sequence[int], rank: int) -> Any:
 
 
 def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Arguments:
-    """Arguments by their names in the schema, defaults for others."""
+    """Arguments by their names in the schema, with defaults."""
     bound: Dict[str, Any] = {}
     for k, argument in enumerate(target._schema.arguments):
         if k < len(args):

@@ -23,7 +23,7 @@ def _embedding(c: Call) -> Array:
 def _embedding_backward(c: Call) -> Array:
     p, grad, ids = c.program, c.array(c.grad_output), c.array(c.indices)
     if c.scale_grad_by_freq:
-        raise Gap("gradients of an embedding divided by how often an id is there")
+        raise Gap("embedding gradients scaled by id frequency (scale_grad_by_freq)")
     if c.padding_idx is not None and c.padding_idx >= 0:
         there = p.compare("not_equal", ids, p.number(c.padding_idx, ids.dtype))
         grad = p.select(p.view(there, [*range(ids.rank), None], [*ids.shape, 1]), grad, p.number(0.0, grad.dtype))
@@ -50,7 +50,7 @@ def _from_end(p: Program, ids: Array, n: int) -> Array:
 
 
 def known(x: Array) -> "Optional[np.ndarray]":
-    """The elements of an array that is one from outside, arranged anew, or a number."""
+    """The elements of an input array, rearranged, or of a number."""
     while x.op in ("view", "reshape"):
         x = x.inputs[0]
     value = x.attrs.get("value") if x.op in ("leaf", "number") else None
@@ -58,12 +58,12 @@ def known(x: Array) -> "Optional[np.ndarray]":
 
 
 def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List[int], Array]:
-    """The axes that have ids, and ids of them all as one axis."""
+    """The indexed axes, and their ids merged into one axis."""
     p = c.program
     axes = [a for a, i in enumerate(indices) if i is not None]
     arrays = [c.array(_counted(indices[a], shape[a])) for a in axes]
     if any(i.dtype == "bool" for i in arrays):
-        raise Gap("indexing by a mask, of which the size depends on values; torch.where is known")
+        raise Gap("indexing by a mask, whose size depends on values; torch.where is supported")
     total: Optional[Array] = None
     for axis, ids in zip(axes, ranked(p, arrays)):
         ids = _from_end(p, ids, shape[axis])
@@ -76,14 +76,14 @@ def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List
 
 
 def _first(p: Program, x: Array, axes: Sequence[int]) -> Array:
-    """The axes as one, in front of the others."""
+    """The axes merged into one, in front."""
     rest = [a for a in range(x.rank) if a not in axes]
     moved = p.transpose(x, [*axes, *rest])
     return p.reshape(moved, [math.prod(x.shape[a] for a in axes), *(x.shape[a] for a in rest)])
 
 
 def _order(axes: Sequence[int], nids: int, rank: int) -> List[int]:
-    """Where the axes of ids, and then the others, are in PyTorch's result: ids in front if they are apart."""
+    """Positions of the ids' axes, then the other axes, in PyTorch's result: ids in front if not adjacent."""
     together = list(axes) == list(range(axes[0], axes[0] + len(axes)))
     before = axes[0] if together else 0
     rest = rank - len(axes)
@@ -120,7 +120,7 @@ def _index_put(c: Call) -> Array:
 
 
 def _set(c: Call, put: Callable[[Array], Array], x: Array, rows: Array, ids: Array) -> Array:
-    """Elements in place of x's.  Which of two that go to one place wins is not defined in PyTorch either."""
+    """x with elements replaced. Of two elements for one place either may win, as in PyTorch."""
     p, value = c.program, uniform(rows)
     there = p.compare("greater", put(p.broadcast(p.number(1.0, "float32"), rows.shape, [])), p.number(0.0, "float32"))
     if value is not None:
@@ -165,7 +165,7 @@ def _last(p: Program, x: Array, axis: int) -> Array:
 
 
 def _back(p: Program, x: Array, axis: int) -> Array:
-    """The last axis where it was."""
+    """The last axis back in its place."""
     order = list(range(x.rank - 1))
     order.insert(axis, x.rank - 1)
     return p.transpose(x, order)
@@ -199,11 +199,11 @@ def _added(c: Call, src: Array, ids: Array, axis: int) -> Array:
 
 @handles("scatter", "scatter_add")
 def _scatter(c: Call) -> Array:
-    """Added, or set: which of two elements that go to one place wins is not defined in PyTorch either."""
+    """Added, or set: of two elements for one place either may win, as in PyTorch."""
     p, x, ids = c.program, c.array(c.self), c.array(c.index)
     axis = c.dim % x.rank
     if getattr(c.arguments, "reduce", None) is not None:
-        raise Gap("scatter with a reduction; scatter_add is known")
+        raise Gap("scatter with a reduction; scatter_add is supported")
     value = c.array(c.src if hasattr(c.arguments, "src") else c.value, c.dtype)
     if value.rank != ids.rank:
         value = p.broadcast(value, ids.shape, [])
@@ -221,13 +221,13 @@ def _scatter(c: Call) -> Array:
 
 @handles("scatter_reduce")
 def _scatter_reduce(c: Call) -> Array:
-    """Sums, means and extremes at ids along one axis; the ids of one row are those of all others, or it is a gap."""
+    """Sums, means, minima and maxima at ids along one axis; all rows must have the same ids."""
     p, x, ids = c.program, c.array(c.self), c.array(c.index)
     axis, reduce = c.dim % x.rank, c.reduce
     if reduce in ("amax", "amin"):
         return _extreme_at(c, x, ids, axis, reduce[1:])
     if reduce not in ("sum", "mean"):
-        raise Gap(f"scatter_reduce by {reduce}; sum, mean, amax and amin are known")
+        raise Gap(f"scatter_reduce by {reduce}; sum, mean, amax and amin are supported")
     added = _added(c, _cut(p, c.array(c.src, c.dtype), ids), ids, axis)
     count = _added(c, p.broadcast(p.number(1.0, c.dtype), ids.shape, []), ids, axis) if reduce == "mean" or not c.include_self else None
     none = p.number(0.0, c.dtype)
@@ -248,18 +248,18 @@ def _cut(p: Program, x: Array, ids: Array) -> Array:
 
 
 def _repeated(x: Array, axis: int) -> bool:
-    """Whether an array is a view that is the same all along an axis."""
+    """Whether an array is a view broadcast along an axis."""
     at = x.attrs["source"][axis] if x.op == "view" else axis
     return at is None or (x.op == "view" and x.inputs[0].shape[at] == 1)
 
 
 def _extreme_at(c: Call, x: Array, ids: Array, axis: int, fn: str) -> Array:
-    """Of rows whose ids are those of the first element, as `expand` makes them."""
+    """For rows with equal ids, as `expand` makes them."""
     p, src = c.program, _cut(c.program, c.array(c.src, c.dtype), ids)
     if any(n != m for a, (n, m) in enumerate(zip(ids.shape, x.shape)) if a != axis):
-        raise Gap("an extreme at ids of a part of an array")
+        raise Gap("a minimum or maximum at ids of a part of an array")
     if any(a != axis and n != 1 and not _repeated(ids, a) for a, n in enumerate(ids.shape)):
-        raise Gap("an extreme at ids of their own for each element; of rows it is known")
+        raise Gap("a minimum or maximum at separate ids per element; for rows it is supported")
     first = ids
     for a in range(ids.rank):
         first = p.slice(first, a, 0, 1) if a != axis else first
@@ -309,7 +309,7 @@ def _diagonal_backward(c: Call) -> Array:
 
 def _storage_ids(c: Call, of: torch.Tensor) -> torch.Tensor:
     if not of.is_contiguous():
-        raise Gap(f"'{c.node.target}' of an array that is not contiguous; a view by slices and transposes is known")
+        raise Gap(f"'{c.node.target}' of a non-contiguous array; a view by slices and transposes is supported")
     ids = torch.tensor(c.storage_offset or 0)
     for size, step in zip(c.size, c.stride):
         ids = ids.unsqueeze(-1) + torch.arange(size) * step
@@ -327,7 +327,7 @@ def _as_strided(c: Call) -> Array:
 
 @handles("as_strided_scatter")
 def _as_strided_scatter(c: Call) -> Array:
-    """A view's elements in place of what was there."""
+    """Replace the elements of a view."""
     p, x = c.program, c.array(c.input)
     ids, count = _storage_ids(c, c.node.args[0].meta["val"]), math.prod(x.shape)
     outside = torch.ones(count, dtype=torch.bool)

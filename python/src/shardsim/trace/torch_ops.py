@@ -1,4 +1,4 @@
-"""Operations of ATen in terms of the program's: what is done with each element."""
+"""Elementwise ATen operations."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -32,13 +32,13 @@ LOGIC = {
 
 
 def mapped(c: Call, fn: str, *operands: Any, dtype: Optional[str] = None) -> Array:
-    """fn of each element, of operands in the type of the result, repeated as PyTorch repeats them."""
+    """fn of each element; operands have the result's type and are broadcast as in PyTorch."""
     kind = dtype or c.dtype
     return c.program.map(fn, *ranked(c.program, [c.array(x, kind) for x in operands]), dtype=kind)
 
 
 def ranked(p: Program, operands: Sequence[Array]) -> List[Array]:
-    """Operands with axes of size 1 in front, so that all have one rank; numbers have none."""
+    """Operands with leading axes of size 1, so that all ranks are equal; numbers have none."""
     rank = max(x.rank for x in operands)
     return [widened(p, x, rank) if x.rank else x for x in operands]
 
@@ -51,7 +51,7 @@ def widened(p: Program, x: Array, rank: int) -> Array:
 
 
 def operands_of(c: Call) -> List[Any]:
-    """The operands of an elementwise operation, whatever the schema calls them."""
+    """The operands of an elementwise operation, by position."""
     return [getattr(c, argument.name) for argument in c.node.target._schema.arguments if argument.name in OPERANDS]
 
 
@@ -98,13 +98,13 @@ def _div(c: Call) -> Array:
 
 
 def _apart(p: Program, a: Array, b: Array) -> Array:
-    """Whether two numbers have other signs: a product of them may be beyond its type."""
+    """Whether two numbers have different signs (their product may overflow)."""
     zero = p.number(0.0 if is_float(a.dtype) else 0, a.dtype)
     return p.logic("or", *(p.logic("and", p.compare("less", x, zero), p.compare("less", zero, y)) for x, y in ((a, b), (b, a))))
 
 
 def _float_floor(c: Call) -> Array:
-    """As PyTorch has it: what the rest leaves is divided, so that 1 // 0.1 is 9, and NaN where the dividend is infinite."""
+    """As in PyTorch, divide the dividend minus the remainder: 1 // 0.1 is 9, and an infinite dividend gives NaN."""
     p, kind = c.program, c.dtype
     a, b = ranked(p, [c.array(x, kind) for x in (c.self, c.other)])
     zero, one = p.number(0.0, kind), p.number(1.0, kind)
@@ -123,7 +123,7 @@ def truncated(p: Program, x: Array) -> Array:
 
 
 def _whole_division(c: Call, mode: str) -> Array:
-    """The quotient is rounded towards 0, and the floor is one less where the rest has the other sign."""
+    """Round the quotient towards 0, then subtract 1 where the remainder's sign differs."""
     p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
     quotient = p.map("div", a, b)
     if mode == "trunc":
@@ -141,7 +141,7 @@ def _floor_divide(c: Call) -> Array:
 
 @handles("remainder")
 def _remainder(c: Call) -> Array:
-    """The rest with the sign of the divisor."""
+    """The remainder, with the sign of the divisor."""
     p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
     rest = p.map("rem", a, b)
     return p.select(_apart(p, rest, b), p.map("add", rest, b), rest)
@@ -155,7 +155,7 @@ def _trunc(c: Call) -> Array:
 @handles("round")
 def _round(c: Call) -> Array:
     if getattr(c.arguments, "decimals", 0):
-        raise Gap("rounding to decimals; round(x * 10**n) / 10**n is known")
+        raise Gap("rounding to decimals; round(x * 10**n) / 10**n is supported")
     return mapped(c, "round", c.self)
 
 
@@ -241,7 +241,7 @@ def _compare(c: Call) -> Array:
 
 
 def _kind(x: Any) -> Any:
-    """What has the type of an operand, for PyTorch's own rules."""
+    """A stand-in with an operand's type, for PyTorch's promotion rules."""
     if isinstance(x, Array):
         return torch.empty([1] * x.rank, dtype=getattr(torch, x.dtype), device="meta")
     return torch.empty_like(x, device="meta") if isinstance(x, torch.Tensor) else x
@@ -256,7 +256,7 @@ def _logic(c: Call) -> Array:
 
 @handles("_local_scalar_dense")
 def _item(c: Call) -> Any:
-    raise Gap("the value of a tensor, asked for while the program is traced (item, int, float, if); keep it a tensor")
+    raise Gap("reading a tensor's value while tracing (item, int, float, if); keep it a tensor")
 
 
 @handles("isnan")

@@ -1,4 +1,4 @@
-"""Layouts of modules as other libraries write them, as rules of from_torch."""
+"""Other libraries' layouts of modules, converted to rules of from_torch."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -51,14 +51,14 @@ def layout_of_dtensors(module: torch.nn.Module) -> Tuple[Dict[str, int], List[Tu
             continue
         axes = tensor.device_mesh.mesh_dim_names
         if axes is None:
-            raise InputError(f"{name}: its device mesh has no names of dimensions; give mesh_dim_names")
+            raise InputError(f"{name}: the device mesh has no dimension names; set mesh_dim_names")
         for axis, size in zip(axes, tensor.device_mesh.shape):
             if mesh.setdefault(axis, size) != size:
-                raise InputError(f"{name}: a mesh axis '{axis}' of {size} devices, of {mesh[axis]} before")
+                raise InputError(f"{name}: mesh axis '{axis}' has {size} devices, but {mesh[axis]} elsewhere")
         sizes = [mesh[axis] for axis in axes]
         rules.append((f"^{re.escape(name)}$", _spec_of_placements(name, tensor.ndim, axes, sizes, tensor.placements)))
     if not rules:
-        raise InputError("the module has no parameter or buffer that is a DTensor")
+        raise InputError("no parameter or buffer of the module is a DTensor")
     return mesh, rules
 
 
@@ -83,7 +83,7 @@ def _spec_of_placements(
             left //= sizes[cuts[dim][outer]]
             outer += 1
         if left > 1:
-            raise InputError(f"{name}: a placement {placement} over '{axes[k]}' of pieces that no other axis cuts")
+            raise InputError(f"{name}: a placement {placement} over '{axes[k]}' of pieces that no other axis shards")
         cuts[dim].insert(outer, k)
     spec = [[axes[k] for k in one] for one in cuts]
     return [None if not one else one[0] if len(one) == 1 else one for one in spec]

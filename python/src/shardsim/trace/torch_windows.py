@@ -17,7 +17,7 @@ LETTERS = "uvw", "xyz"  # windows and taps of three spatial axes
 
 @dataclass(frozen=True)
 class Window:
-    """How the windows of one axis lie."""
+    """The positions of the windows of one axis."""
 
     size: int
     taps: int
@@ -28,17 +28,17 @@ class Window:
 
     @property
     def high(self) -> int:
-        """What the last windows reach over the end."""
+        """How far the last window extends beyond the end."""
         return max(0, (self.count - 1) * self.stride + (self.taps - 1) * self.dilation + 1 - self.size - self.low)
 
     @property
     def apart(self) -> bool:
-        """Windows that share nothing and begin at 0: groups of elements."""
+        """Non-overlapping windows that begin at 0: groups of elements."""
         return self.low == 0 and self.dilation == 1 and self.stride >= self.taps and self.count * self.stride <= self.size
 
 
 def each_axis(value: Any, n: int) -> List[int]:
-    """An option for each spatial axis, of which one number is for all."""
+    """An option per spatial axis; one number applies to all."""
     numbers = [int(v) for v in value] if isinstance(value, (list, tuple)) else [int(value)]
     return numbers * n if len(numbers) == 1 else numbers
 
@@ -52,7 +52,7 @@ def window_list(
 
 
 def unfolded(p: Program, x: Array, first: int, windows: Sequence[Window], fill: float = 0.0) -> Array:
-    """Axes from `first` on, each as its windows and their taps."""
+    """Axes from `first` on, each split into windows and taps."""
     for k, w in enumerate(windows):
         axis = first + 2 * k
         shape = [*x.shape[:axis], w.count, w.taps, *x.shape[axis + 1 :]]
@@ -70,7 +70,7 @@ def unfolded(p: Program, x: Array, first: int, windows: Sequence[Window], fill: 
 
 
 def folded(p: Program, x: Array, first: int, windows: Sequence[Window]) -> Array:
-    """The adjoint: taps are added where they came from."""
+    """The adjoint: taps are added back at their positions."""
     for k, w in enumerate(windows):
         axis = first + k
         shape = list(x.shape)
@@ -104,7 +104,7 @@ class Convolution:
         self.out = "ngo" + to
 
     def _grouped(self, x: Array, axis: int) -> Array:
-        """The axis of channels as groups and the channels of each."""
+        """The channel axis split into groups and channels per group."""
         shape = list(x.shape)
         return self.p.reshape(x, [*shape[:axis], self.groups, shape[axis] // self.groups, *shape[axis + 1 :]])
 
@@ -129,7 +129,7 @@ class Convolution:
 
 def convolution_of(c: Call, x: Sequence[int], out: Sequence[int], weight: Sequence[int]) -> Convolution:
     if len(x) < 3 or len(x) > 5:
-        raise Gap("a convolution without an axis of the batch, or of more than three axes")
+        raise Gap("a convolution without a batch axis, or with more than three spatial axes")
     small, large = (out, x) if c.transposed else (x, out)
     windows = window_list(small[2:], large[2:], weight[2:], c.stride, c.padding, c.dilation)
     return Convolution(c.program, int(c.groups), windows)
@@ -166,7 +166,7 @@ def _convolution_backward(c: Call) -> List[Optional[Array]]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the largest element of each window is: 1 in the one tap, 0 in the others."""
+    """Mask of the largest element of each window: 1 in its tap, else 0."""
 
     hot: Array
     windows: Tuple[Window, ...]
@@ -209,7 +209,7 @@ def _max_pool(c: Call) -> Tuple[Array, Places]:
 
 
 def _with_taps(p: Program, x: Array, shape: Sequence[int], axes: Sequence[int]) -> Array:
-    """x with the axes of taps again, with one element."""
+    """x with the tap axes restored, with one element."""
     return p.reshape(x, [1 if a in axes else n for a, n in enumerate(shape)])
 
 
@@ -217,7 +217,7 @@ def _with_taps(p: Program, x: Array, shape: Sequence[int], axes: Sequence[int]) 
 def _max_pool_backward(c: Call) -> Array:
     p, grad, places = c.program, c.array(c.grad_output), c.indices
     if not isinstance(places, Places):
-        raise Gap("max pooling backward by places that were computed elsewhere")
+        raise Gap("max pooling backward by indices computed elsewhere")
     n = len(places.windows)
     axes = _tap_axes(places.hot.rank, n)
     spread = p.select(places.hot, _with_taps(p, grad, places.hot.shape, axes), p.number(0.0, grad.dtype))
@@ -225,7 +225,7 @@ def _max_pool_backward(c: Call) -> Array:
 
 
 def _weights(c: Call, windows: Sequence[Window]) -> torch.Tensor:
-    """One over what the sum of each window is divided by, as PyTorch counts what is outside."""
+    """The reciprocal of each window's divisor, with PyTorch's counting of padding."""
     pool = torch.nn.functional.avg_pool2d if len(windows) == 2 else torch.nn.functional.avg_pool3d
     ones = torch.ones(1, 1, *(w.size for w in windows), dtype=torch.float64)
     given = ([w.taps for w in windows], [w.stride for w in windows], [w.low for w in windows], c.ceil_mode)

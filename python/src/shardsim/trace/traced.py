@@ -32,7 +32,7 @@ PATTERN_MOST = 200
 
 @dataclass(frozen=True)
 class Ran:
-    """An executed step: the program's own outputs, and what was counted."""
+    """An executed step: the function's outputs, and the counted figures."""
 
     outputs: Any
     gradients: Mapping[str, np.ndarray]
@@ -43,7 +43,7 @@ class Ran:
 
 
 def _caller() -> str:
-    """The line of the user's that traces a program: "/home/me/trace.py:14"."""
+    """The user's line that traces a program: "/home/me/trace.py:14"."""
     own = str(Path(__file__).parents[1]) + os.sep
     frame: Optional[FrameType] = sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(own):
@@ -52,7 +52,7 @@ def _caller() -> str:
 
 
 def _beside(place: str) -> str:
-    """A place in a file by its path from here; of no file, as in a notebook, none."""
+    """A place in a file, by its relative path; none outside of a file, as in a notebook."""
     file, _, line = place.rpartition(":")
     if not os.path.isfile(file):
         return ""
@@ -90,7 +90,7 @@ class Traced:
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
             lines = "\n  ".join(found)
-            raise InputError(f"{self.name}: {len(found)} thing(s) that cannot be done here:\n  {lines}")
+            raise InputError(f"{self.name}: {len(found)} unsupported operation(s):\n  {lines}")
         self._leaves: Dict[str, Leaf] = {leaf.name: leaf for leaf in writer.leaves}
         self._names = [v.text for v in self._values]
 
@@ -104,7 +104,7 @@ class Traced:
         }
 
     def scenario(self, values: Optional[str] = None) -> Dict[str, Any]:
-        """The scenario as a mapping; with the name of a file of values beside it, if there is one."""
+        """The scenario as a mapping, with the name of its file of values, if any."""
         writer = self._writer
         graph: Dict[str, Any] = {"dims": dict(writer.dims)}
         if values:
@@ -128,7 +128,7 @@ class Traced:
         return made
 
     def _rules(self, kind: str) -> List[Any]:
-        """Specs of parameters, or of all else, as rules: one for all names that have it from one line."""
+        """Specs of parameters, or of other arrays, as rules: one rule for all names sharded by the same line."""
         names: Dict[str, List[str]] = {}
         for name, spec in self._writer.shardings.specs.items():
             leaf = self._leaves.get(name)
@@ -140,7 +140,7 @@ class Traced:
         return [[pattern, *json.loads(key)] for key, found in names.items() for pattern in patterns(found)]
 
     def save(self, path: "str | os.PathLike[str]") -> Path:
-        """Write the scenario, and beside it the values of its arrays, for the command line."""
+        """Write the scenario and a file with the values of its arrays, for the command line."""
         target = Path(path)
         values = target.with_suffix(".safetensors")
         write_tensors(values, self._contents())
@@ -164,7 +164,7 @@ class Traced:
         without = [x.array.attrs["path"] for x in self._leaves.values() if x.array.attrs["value"] is None]
         if without:
             more = f" and {len(without) - 1} more" if without[1:] else ""
-            raise InputError(f"{self.name}: '{without[0]}'{more} was given as a shape alone, which can be planned; run needs arrays")
+            raise InputError(f"{self.name}: '{without[0]}'{more} has a shape but no values; run needs arrays, plan does not")
         with tempfile.TemporaryDirectory(prefix="shardsim-") as folder:
             path = self.save(Path(folder) / "step.yaml")
             written = Path(folder) / "outputs.safetensors"
@@ -172,7 +172,7 @@ class Traced:
             arrays = read_tensors(written)
         for x, name in zip(self._checks, self._names[len(self._arrays) :]):
             if not float(arrays[name]) <= EXACT_MOST:
-                raise InputError(f"{x.where}: whole numbers beyond 2^53, which are not exact here; a rest of each product keeps them small")
+                raise InputError(f"{x.where}: integers beyond 2^53 are not exact; reduce each product modulo a number")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
         gradients = {name: flat[at] for name, at in self._gradients.items()}
@@ -186,11 +186,11 @@ class Traced:
         return value if is_float(array.dtype) and value.dtype.kind == "f" else value.astype(stored(array.dtype))
 
     def plan(self, **options: Any) -> Result:
-        """The same on paper."""
+        """Plan without executing."""
         return plan_scenario(self.scenario(), **options).only
 
     def explain(self, **options: Any) -> str:
-        """What is computed between which collectives, and why each of these is there."""
+        """Explain the step: its computation between collectives, and the reason of each collective."""
         return explain_scenario(self.scenario(), **options)
 
     @property
@@ -200,7 +200,7 @@ class Traced:
 
 
 def patterns(names: Sequence[str]) -> List[str]:
-    """Patterns of whole names, each of a length that scenarios allow."""
+    """Patterns of whole names, each of an allowed length."""
     made: List[List[str]] = [[]]
     for name in names:
         if made[-1] and sum(len(n) + 1 for n in made[-1]) + len(name) > PATTERN_MOST - len("^()$"):
@@ -210,11 +210,11 @@ def patterns(names: Sequence[str]) -> List[str]:
 
 
 def check_range(leaf: Leaf, value: np.ndarray) -> None:
-    """Whole numbers of 64 bits are kept in int32, or in float64."""
+    """64-bit integers are stored in int32, or in float64."""
     if value.dtype == np.int64 and value.size and (value.min() < -EXACT_MOST or value.max() > EXACT_MOST):
-        raise InputError(f"'{leaf.array.attrs['path']}' has whole numbers beyond 2^53, which are not exact here")
+        raise InputError(f"'{leaf.array.attrs['path']}' has integers beyond 2^53, which are not exact")
 
 
 def stored(dtype: str) -> Any:
-    """The numpy type in which values of a type are written."""
+    """The numpy type for writing values of a type."""
     return np.dtype("float32") if dtype in ("bfloat16", "float16") else np.dtype(dtype)

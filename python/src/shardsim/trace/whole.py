@@ -44,7 +44,7 @@ def fractions(p: Program, x: Array) -> Array:
 
 
 def long(p: Program, made: Array, ends: Range) -> Array:
-    """Whole numbers of 64 bits, in a range, that are there as float64."""
+    """64-bit integers within a range, stored as float64."""
     if fits(ends):
         return p.narrowed(made, "int64", ends)
     if ends[0] < -EXACT_MOST or ends[1] > EXACT_MOST:
@@ -55,40 +55,40 @@ def long(p: Program, made: Array, ends: Range) -> Array:
 
 
 def span(p: Program, x: Array) -> Range:
-    """Between which numbers those of an array are, by what is known of it or by its type."""
+    """The range of an array's values, as far as known, else of its type."""
     known = p.ranges.of(x)
     return LIMITS.get(x.dtype, known) if known == ANY else known
 
 
 def wrapped(p: Program, made: Array, dtype: str, ends: Range) -> Array:
-    """Whole numbers of a type, which begin anew beyond it, that are there as float64, in a range."""
+    """Integers of a type, with wraparound, stored as float64, within a range."""
     return p.convert(long(p, made, ends), dtype)
 
 
 def largest(p: Program, x: Array) -> Array:
-    """How large whole numbers are."""
+    """The largest magnitude of integers."""
     return p.reduce("max", p.map("abs", fractions(p, x)), range(x.rank))
 
 
 def truncated(p: Program, x: Array) -> Array:
-    """Fractions without what follows the point."""
+    """Truncate fractions."""
     return p.select(p.compare("less", x, p.number(0.0, x.dtype)), p.map("ceil", x), p.map("floor", x))
 
 
 def low_word(p: Program, x: Array) -> Array:
-    """The last 32 bits of whole numbers that are there as float64, as int32."""
+    """The low 32 bits of integers stored as float64, as int32."""
     rest = p.map("sub", x, p.map("mul", _high(p, x), p.number(WORD, "float64")))
     half = p.compare("less", rest, p.number(WORD / 2, "float64"))
     return p.narrowed(p.select(half, rest, p.map("sub", rest, p.number(WORD, "float64"))), "int32", (-(2.0**31), 2.0**31 - 1))
 
 
 def _high(p: Program, x: Array) -> Array:
-    """What is above the last 32 bits."""
+    """The bits above the low 32."""
     return p.map("floor", p.map("mul", x, p.number(1 / WORD, "float64")))
 
 
 def mapped(p: Program, fn: str, operands: Sequence[Array], dtype: str) -> Optional[Array]:
-    """fn of whole numbers where int32 has another result; None: it has the same."""
+    """fn of integers where int32 arithmetic differs; None: int32 is correct."""
     kinds = [dtype, *(x.dtype for x in operands)]
     if fn == "convert" or fn == "select":
         return None
@@ -131,10 +131,10 @@ def _bits(p: Program, fn: str, wide: Sequence[Array]) -> Array:
 
 
 def shifted_down(p: Program, x: Array, by: Array) -> Array:
-    """Bits moved down by one number for all, with the sign in front: the floor of a quotient."""
+    """Arithmetic right shift by a constant: the floor of a quotient."""
     count = uniform(by)
     if count is None or not 0 <= count < 64:
-        raise Gap("bits moved down by numbers that are computed; by one number for all it is known")
+        raise Gap("a right shift by computed amounts; a constant amount is supported")
     low, high = p.ranges.of(x)
     ends = low * 2.0**-count, high * 2.0**-count
     ends = ends if math.inf in (-low, high) else (math.floor(ends[0]), math.floor(ends[1]))
@@ -143,17 +143,17 @@ def shifted_down(p: Program, x: Array, by: Array) -> Array:
 
 
 def ordered(p: Program, x: Array) -> Array:
-    """Words as int32 that are in the same order: with the first bit turned over."""
+    """Order-preserving int32 form of words: with the sign bit flipped."""
     return p.map("bit_xor", p.retyped(x, "int32"), p.number(-(2**31), "int32"))
 
 
 def as_words(p: Program, x: Array) -> Array:
-    """The words of which `ordered` made int32."""
+    """The inverse of `ordered`."""
     return p.retyped(p.map("bit_xor", x, p.number(-(2**31), "int32")), "uint32")
 
 
 def _of_words(p: Program, fn: str, operands: Sequence[Array]) -> Optional[Array]:
-    """Where the first bit is none of a sign; sums, products and bits are the same."""
+    """For unsigned words; sums, products and bit operations are the same as signed."""
     if fn in ("max", "min"):
         return as_words(p, p.map(fn, *(ordered(p, x) for x in operands)))
     if fn == "abs":
@@ -171,14 +171,14 @@ def _of_words(p: Program, fn: str, operands: Sequence[Array]) -> Optional[Array]
 
 
 def products(p: Program, a: Array, b: Array, count: int) -> Range:
-    """Between which numbers sums of so many products lie."""
+    """The range of a sum of `count` products."""
     most = [max(abs(end) for end in span(p, x)) for x in (a, b)]
     total = most[0] * most[1] * count if 0 not in most else 0.0
     return -total, total
 
 
 def reduced(p: Program, fn: str, x: Array, over: Sequence[int]) -> Optional[Array]:
-    """A reduction over axes where int32 has another result; None: it has the same."""
+    """A reduction over axes where int32 arithmetic differs; None: int32 is correct."""
     if x.dtype == "uint32" and fn in ("max", "min", "argmax", "argmin"):
         made = p.reduce(fn, ordered(p, x), over)
         return made if fn.startswith("arg") else as_words(p, made)
@@ -192,7 +192,7 @@ def reduced(p: Program, fn: str, x: Array, over: Sequence[int]) -> Optional[Arra
 
 
 def along(p: Program, fn: str, x: Array, axis: int, **options: Any) -> Optional[Array]:
-    """A function along an axis where int32 has another result; None: it has the same."""
+    """A function along an axis where int32 arithmetic differs; None: int32 is correct."""
     if x.dtype in LIMITS and fn == "cumprod":
         return _products_so_far(p, x, axis, bool(options.get("reverse")))
     if x.dtype == "uint32" and fn in ("cummax", "cummin"):
@@ -209,7 +209,7 @@ def along(p: Program, fn: str, x: Array, axis: int, **options: Any) -> Optional[
 
 
 def _products_so_far(p: Program, x: Array, axis: int, reverse: bool) -> Array:
-    """Each element times those before it: of twice as many with each step, as a product of two keeps its last bits."""
+    """Cumulative product, doubling the span in each step: a product of two keeps its low bits."""
     count, by = x.shape[axis], 1
     while by < count:
         before = p.slice(x, axis, by if reverse else 0, count - by)
@@ -219,7 +219,7 @@ def _products_so_far(p: Program, x: Array, axis: int, reverse: bool) -> Array:
 
 
 def converted(p: Program, x: Array, dtype: str) -> Array:
-    """Whole numbers or fractions as whole numbers of another type, or words as fractions."""
+    """Convert integers or fractions to integers of another type, or words to fractions."""
     if is_float(dtype):
         return p.convert(fractions(p, x), dtype)
     if dtype == "int64":

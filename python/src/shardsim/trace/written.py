@@ -1,4 +1,4 @@
-"""Lines of a scenario, and values whose dimensions are named, ordered or regrouped by them."""
+"""Lines of a scenario, and values whose dimensions the lines name, order or regroup."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .texts import bare, bracket, option_text, readable
 
 
 class Lines(Naming):
-    """Lines that are written, and what each array of the program is among them."""
+    """The lines written so far, and the value of each array of the program."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Lines(Naming):
         self._renamed: Dict[Tuple[str, str, str], str] = {}
 
     def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
-        """Add a line, which is called after the function of the user's source and the op."""
+        """Add a line, named after the user's function and the op."""
         parts = [readable(array.scope), hint or array.attrs.get("fn", array.op)]
         name = self.unique(".".join(p for p in parts if p != "x"))
         self.lines.append(f"{name}{bracket(names)} = {text}")
@@ -59,7 +59,7 @@ class Lines(Naming):
         return Value(text, dims)
 
     def materialised(self, array: Array, value: Value, axes: Sequence[Optional[Axis]]) -> Value:
-        """A value that has all axes, also those along which it is the same."""
+        """A value with all axes, broadcast axes included."""
         if all(d is not None for d in value.dims) and not value.number:
             return value
         dims: List[Optional[Names]] = []
@@ -83,14 +83,14 @@ class Lines(Naming):
         return Value(self.line(array, names, text, "spread"), dims)
 
     def ordered(self, array: Array, value: Value) -> Value:
-        """A value that has all its axes, stored in their order."""
+        """A value with all its axes, stored in order."""
         value = self.materialised(array, value, array.axes)
         if self._stored.get(value.text) == value.names():
             return value
         return Value(self.line(array, value.names(), f"transpose({bare(value.text)})", "ordered"), value.dims)
 
     def aligned(self, array: Array, x: Value, dims: Sequence[Optional[Names]]) -> Value:
-        """x with the names that the same axes have elsewhere."""
+        """x with the given names of the same axes."""
         mapping: Dict[str, str] = {}
         for have, want in zip(x.dims, dims):
             if have and want:
@@ -98,18 +98,18 @@ class Lines(Naming):
         return self.renamed(array, x, mapping)
 
     def lone(self, array: Array, place: int, used: Sequence[str], beside: Sequence[str] = ()) -> str:
-        """One name for an axis; where it consists of factors, not one of those `beside` it either."""
+        """One name for an axis; for an axis of several factors, a name not used in `beside`."""
         names = self.axis_names(array.axes[place])
         name = names[0] if len(names) == 1 else self.pooled(array.shape[place], [*used, *beside])
         return self.apart(name, used)
 
     def regrouped(self, array: Array, x: Value, place: int, names: Names, hint: str) -> Value:
-        """x with other factors of one axis."""
+        """x with an axis split into different factors."""
         dims = [*x.dims[:place], names, *x.dims[place + 1 :]]
         return Value(self.line(array, flat(dims), f"reshape({x.text}){bracket(flat(dims))}", hint), dims)
 
     def whole(self, array: Array, place: int) -> Tuple[Value, str]:
-        """A value whose axis at `place` is one dimension, of the given name."""
+        """A value whose axis at `place` is one dimension with the given name."""
         x = self.value(array)
         if x.dims[place] is None or x.number:
             x = self.materialised(array, x, array.axes)
@@ -122,7 +122,7 @@ class Lines(Naming):
         return self.regrouped(array, x, place, (one,), "merged" if names else "as"), one
 
     def _split(self, array: Array, value: Value, place: int, names: Names) -> Value:
-        """The axis that an op left as one dimension, in its factors again."""
+        """Split the axis that an op merged into its factors again."""
         if len(names) == 1 or not names and value.dims[place] == ():
             return value
         if names:
@@ -136,6 +136,6 @@ class Lines(Naming):
 
     @staticmethod
     def _keys(options: Dict[str, Any]) -> str:
-        """Options that are not what they are by default."""
+        """Options with non-default values."""
         default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0}
         return "".join(f", {k}={option_text(v)}" for k, v in options.items() if v != default.get(k))
