@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests, after all other tests, that none took longer than its share in tests/tiers, that the table
-# has every test, and prints the dearest.
+# Tests, after all other tests, that tests/tiers has a row for every test, and prints the dearest
+# beside what their rows say.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -24,8 +24,8 @@ awk '!/^#/ && NF && !($2 ~ /^[0-9.]+$/ && $3 ~ /^[cC][aA]?[tT]?$/)' "$tiers" >"$
 ok $? "each row has seconds and tiers"
 diag <"$tmp/wrong"
 
-# NAME SECONDS SHARE, the dearest first.  A busy machine can triple the seconds of the table; more
-# means that a test has grown.
+# NAME SECONDS SHARE, the dearest first.  Nothing fails by CPU time: it depends on the machine and
+# on its load, and one test's share has been four times its row beside a busy neighbour.
 for file in "$top_builddir"/tests/*/*.cpu; do
     [ -e "$file" ] || continue
     name=${file#"$top_builddir"/tests/}
@@ -34,17 +34,12 @@ for file in "$top_builddir"/tests/*/*.cpu; do
     [ -z "$share" ] || echo "$name $(cat "$file") $share"
 done | sort -k2,2nr >"$tmp/taken"
 {
-    awk '{ sum += $2 } END { printf "tests: %d CPU seconds; the dearest ten, and what tests/tiers gives them\n", sum }' \
+    awk '{ sum += $2; share += $3 }
+         END { printf "tests: %d CPU seconds of %d; the dearest ten, and what tests/tiers gives them\n", sum, share }' \
         "$tmp/taken"
     head -n 10 "$tmp/taken" | awk '{ printf "  %-24s %7.1f  of %g\n", $1, $2, $3 }'
 } >"$tmp/said"
 diag <"$tmp/said"
 # The file descriptor 9 is the terminal where make check gives tests one.
 if [ -n "${SHD_TERMINAL:-}" ]; then cat "$tmp/said" >&9; fi
-if [ "${SHD_TEST_TIER:-}" = change ] && [ "${SHD_SANITIZER:-no}" = no ]; then
-    awk '$2 > 3 * $3 + 3' "$tmp/taken" >"$tmp/wrong"
-    ! [ -s "$tmp/wrong" ]
-    ok $? "no test takes more than its share: thrice its seconds in tests/tiers and 3 more"
-    diag <"$tmp/wrong"
-fi
 done_testing
