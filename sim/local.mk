@@ -561,6 +561,7 @@ libsim_la_SOURCES = \
 	%D%/kern/rotation.h \
 	%D%/kern/routing.c \
 	%D%/kern/routing.h \
+	%D%/kern/routing_store.c \
 	%D%/kern/scan.c \
 	%D%/kern/select.h \
 	%D%/kern/sight.c \

@@ -30,6 +30,8 @@ void graph_destroy(struct graph *graph)
 {
     if (!graph)
         return;
+    for (struct graph_routing *r = graph->routings; r; r = r->next)
+        kern_routing_release(r->routing);
     while (graph->texts) {
         struct graph_text *next = graph->texts->next;
 
@@ -389,6 +391,7 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
         return NULL;
     *copy = *graph;
     copy->texts = NULL;
+    copy->routings = NULL;
     copy->leaves = (struct graph_names){.slots = NULL};
     copy->dims = copied(graph->dims, graph->ndims, sizeof *graph->dims);
     copy->nodes = copied(graph->nodes, graph->nnodes, sizeof *graph->nodes);

@@ -272,6 +272,12 @@ struct graph_output {
     uint32_t of; /* GRAPH_GRADIENT, GRAPH_NEXT: the parameter or input */
 };
 
+/* A routing that a graph holds (kern/routing.h). */
+struct graph_routing {
+    const struct kern_routing *routing;
+    struct graph_routing *next;
+};
+
 struct graph {
     struct graph_dim *dims;
     uint32_t ndims;
@@ -286,6 +292,7 @@ struct graph {
                                data */
     struct shd_error err;   /* the first error, or SHD_OK */
     struct graph_text *texts;
+    struct graph_routing *routings;
     struct graph_names leaves; /* names of inputs and parameters, which are unique */
 };
 
@@ -531,7 +538,7 @@ uint32_t graph_accumulate(struct graph *graph, const char *name, enum shd_dtype 
  * in rows [expert, slot, ..]: group g's are slots [g * capacity, (g + 1) * capacity).  What is
  * beyond an expert's count in a group is zero, and neither computed nor sent. */
 
-/* A routing owned by the graph. */
+/* A routing that the graph holds. */
 const struct kern_routing *graph_routing(struct graph *graph, const struct kern_routing_spec *spec);
 
 /* The same to the places of copies: `more` of them beside the experts', on `devices`, which divide

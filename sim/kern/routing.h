@@ -79,6 +79,12 @@ size_t kern_routing_room(const struct kern_routing_spec *spec);
 bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec *spec,
                        int32_t *room);
 
+/* A routing made as specified, which is kept for those who ask for the same: making one takes
+ * longer than planning a layer with it.  Its room must not be 0.  End with kern_routing_release().
+ * NULL: no memory.  Any thread may call both. */
+const struct kern_routing *kern_routing_hold(const struct kern_routing_spec *spec);
+void kern_routing_release(const struct kern_routing *routing);
+
 /* The specified share of all choices that each expert has, in units of 2^-32 of a token's choice.
  * False: no memory. */
 bool kern_routing_shares(uint64_t *out, const struct kern_routing_spec *spec);

@@ -649,6 +649,35 @@ static void check_workload(const char *name, struct kern_routing_spec spec)
     free(room);
 }
 
+/* What is asked for again while it is held, or soon after, is the same memory; another seed is
+ * another routing. */
+static void test_store(void)
+{
+    struct kern_routing_spec spec = {
+        .tokens = 64, .experts = 8, .choices = 2, .ranks = 1, .seed = 3};
+    const struct kern_routing *a = kern_routing_hold(&spec), *b = kern_routing_hold(&spec), *c;
+    int32_t *room = malloc(kern_routing_room(&spec) * sizeof *room);
+    struct kern_routing made;
+
+    ok(a && a == b, "a routing that is held is made once");
+    ok(kern_routing_make(&made, &spec, room) && !memcmp(a->ids, made.ids, 128 * sizeof *made.ids) &&
+           !memcmp(a->slots, made.slots, 128 * sizeof *made.slots) && a->capacity == made.capacity,
+       "it is the one that is specified");
+    kern_routing_release(a);
+    kern_routing_release(b);
+    ok(kern_routing_hold(&spec) == a, "it is kept for a while");
+    kern_routing_release(a);
+    spec.seed = 4;
+    c = kern_routing_hold(&spec);
+    ok(c && c != a && memcmp(c->ids, made.ids, 128 * sizeof *made.ids) != 0,
+       "another seed makes another routing");
+    spec.seed = 3;
+    spec.skew = 2;
+    ok(kern_routing_hold(&spec) != a, "another skew is another specification");
+    kern_routing_release(c);
+    free(room);
+}
+
 static void test_workloads(void)
 {
     const struct kern_routing_spec all = {
@@ -725,6 +754,7 @@ int main(void)
     test_filled_copies();
     test_grouped();
     test_named();
+    test_store();
     test_workloads();
     test_fill();
     return done();

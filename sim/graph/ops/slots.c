@@ -38,8 +38,7 @@ const struct kern_routing *graph_routing(struct graph *graph, const struct kern_
 {
     const char *fault = find_fault(spec);
     size_t room = fault ? 0 : kern_routing_room(spec);
-    struct kern_routing *routing;
-    int32_t *numbers;
+    struct graph_routing *held;
 
     if (fault || room == 0) {
         graph_fail(graph, fault ? SHD_EINVAL : SHD_ERANGE,
@@ -48,15 +47,17 @@ const struct kern_routing *graph_routing(struct graph *graph, const struct kern_
                    fault ? fault : "too many to be counted");
         return NULL;
     }
-    routing = (struct kern_routing *)graph_bytes(graph, sizeof *routing);
-    numbers = (int32_t *)graph_bytes(graph, room * sizeof *numbers);
-    if (!routing || !numbers)
+    held = graph_memory(graph, 1, sizeof *held);
+    if (!held)
         return NULL;
-    if (!kern_routing_make(routing, spec, numbers)) {
+    held->routing = kern_routing_hold(spec);
+    if (!held->routing) {
         graph_fail(graph, SHD_ENOMEM, "no memory for a routing");
         return NULL;
     }
-    return routing;
+    held->next = graph->routings;
+    graph->routings = held;
+    return held->routing;
 }
 
 /* Copies of the experts of a routing, owned by the graph; NULL: no memory. */
