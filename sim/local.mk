@@ -187,6 +187,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/init/first_scenario.h \
 	%D%/cmd/init/first_serving.c \
 	%D%/cmd/init/first_serving.h \
+	%D%/cmd/init/first_text.c \
+	%D%/cmd/init/first_text.h \
 	%D%/cmd/main.c \
 	%D%/cmd/plan.c \
 	%D%/cmd/query.c \

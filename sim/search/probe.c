@@ -3,8 +3,11 @@
  *
  * The simple layouts have one sequence a microbatch, one stage a rank and as little else as the
  * space allows.  From the best of them, one choice is changed at a time while the bound on the step
- * falls. Bounds stand for plans; what a plan takes of memory above its bound is learned from plans
- * that are too big.
+ * falls. Bounds stand for plans; what plans of a kind take of memory above their bounds is learned
+ * from those that are too big.
+ *
+ * A first layout (search_first()) is found in the same way, with less work: from one start with
+ * stages and one without, by the bounds alone, and only the ends are planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +28,29 @@
 #define POLISH_PLANS 16
 #define NEIGHBORS 64 /* layouts beside another that are looked at */
 #define TAKEN 2      /* of them with one value of a choice */
+#define LEARNED 32   /* kinds of layouts whose memory was learned */
+
+/* Memory of a plan that was too big, over its bound. */
+struct learned {
+    struct layout like;
+    double more;
+};
 
 struct probe {
     struct search *s;          /* whose items are what was looked at */
     const struct search *sets; /* whose items are the sets of the space */
     const struct search_opts *opts;
-    double more; /* memory of plans over that of their bounds */
+    struct learned learned[LEARNED];
+    uint32_t nlearned;
 };
+
+/* Whether a descent changes a choice.  Bounds do not tell what ZeRO's transfers cost, so a first
+ * layout keeps its start's. */
+static bool is_turned(const struct probe *p, enum space_choice choice)
+{
+    return choice != SPACE_DP &&
+           !(p->opts->first && (choice == SPACE_ZERO || choice == SPACE_SHARDS));
+}
 
 /* Whether no more plans are to be made. */
 static bool is_done(const struct probe *p)
@@ -41,9 +60,22 @@ static bool is_done(const struct probe *p)
 
 /* ---- comparing ---- */
 
+/* Whether gathered parameters, which bounds leave out, are of the same kind. */
+static bool is_like(const struct layout *a, const struct layout *b)
+{
+    return a->value[SPACE_EP] == b->value[SPACE_EP] &&
+           a->value[SPACE_ZERO] == b->value[SPACE_ZERO] &&
+           (a->value[SPACE_PP] > 1) == (b->value[SPACE_PP] > 1);
+}
+
 static bool fits(const struct probe *p, const struct search_item *item)
 {
-    return item->bound_bytes * p->more <= p->s->subject->hardware->memory_bytes;
+    double more = 1;
+
+    for (uint32_t k = 0; k < p->nlearned; k++)
+        if (is_like(&item->layout, &p->learned[k].like))
+            more = fmax(more, p->learned[k].more);
+    return item->bound_bytes * more <= p->s->subject->hardware->memory_bytes;
 }
 
 /* What fits is before what is too big, and that before what is refused. */
@@ -235,7 +267,7 @@ static int add_members(struct probe *p, const struct layout *set, const struct l
     if (found[0] == UINT32_MAX || found[1] == UINT32_MAX)
         return no_memory(err);
     items[(*n)++] = found[0];
-    if (found[1] != found[0])
+    if (found[1] != found[0] && !p->opts->first)
         items[(*n)++] = found[1];
     return SHD_OK;
 }
@@ -279,10 +311,11 @@ static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *
         bool staged = p->s->items[sets[k]].layout.value[SPACE_PP] > 1;
 
         if (!p->s->items[sets[k]].out && is_best_of_mesh(p, sets, nsets, sets[k]))
-            nbest[staged] = insert(p, best[staged], nbest[staged], STARTS / 2, sets[k]);
+            nbest[staged] =
+                insert(p, best[staged], nbest[staged], p->opts->first ? 1 : STARTS / 2, sets[k]);
     }
     *n = 0;
-    if (status == SHD_OK)
+    if (status == SHD_OK && !p->opts->first)
         status = add_own(p, starts, n, err);
     for (uint32_t k = 0; k < nbest[0] + nbest[1] && status == SHD_OK; k++) {
         uint32_t item = k < nbest[0] ? best[0][k] : best[1][k - nbest[0]];
@@ -407,12 +440,25 @@ static int beside(struct probe *p, uint32_t item, enum space_choice choice, uint
                                     : members_beside(p, &at, choice, out, n, err);
 }
 
-/* Change a choice to its best value. */
+/* Of n layouts, those with stages. */
+static uint32_t with_stages(const struct probe *p, uint32_t *items, uint32_t n)
+{
+    uint32_t nkept = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        if (p->s->items[items[k]].layout.value[SPACE_PP] > 1)
+            items[nkept++] = items[k];
+    return nkept;
+}
+
+/* Change a choice to its best value; what has stages keeps some. */
 static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct shd_error *err)
 {
     uint32_t near[NEIGHBORS], n = 0;
     int status = beside(p, *at, choice, near, &n, err);
 
+    if (p->opts->first && p->s->items[*at].layout.value[SPACE_PP] > 1)
+        n = with_stages(p, near, n);
     for (int level = SEARCH_LAYERS; level <= SEARCH_TIMED && status == SHD_OK; level++) {
         status = look(p, near, n, (enum search_level)level, err);
         n = may_be_better(p, near, n, *at);
@@ -423,15 +469,33 @@ static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct 
     return status;
 }
 
+/* Take the best of the changes that let a layout fit, not the first one. */
+static int leap(struct probe *p, uint32_t *at, enum space_choice fixed, struct shd_error *err)
+{
+    uint32_t best = *at;
+    int status = SHD_OK;
+
+    for (int c = 0; c < SPACE_NCHOICES && status == SHD_OK && !is_done(p); c++) {
+        uint32_t to = *at;
+
+        if (is_turned(p, (enum space_choice)c) && c != (int)fixed)
+            status = turn(p, &to, (enum space_choice)c, err);
+        if (is_better(p, to, best))
+            best = to;
+    }
+    *at = best;
+    return status;
+}
+
 static int descend(struct probe *p, uint32_t *at, enum space_choice fixed, struct shd_error *err)
 {
     uint32_t before = UINT32_MAX;
-    int status = SHD_OK;
+    int status = fits(p, &p->s->items[*at]) ? SHD_OK : leap(p, at, fixed, err);
 
     for (int sweep = 0; sweep < SWEEPS && before != *at; sweep++) {
         before = *at;
         for (int c = 0; c < SPACE_NCHOICES && status == SHD_OK && !is_done(p); c++)
-            if (c != SPACE_DP && c != (int)fixed)
+            if (is_turned(p, (enum space_choice)c) && c != (int)fixed)
                 status = turn(p, at, (enum space_choice)c, err);
     }
     return status;
@@ -441,8 +505,9 @@ static int descend(struct probe *p, uint32_t *at, enum space_choice fixed, struc
 
 static void learn(struct probe *p, const struct search_item *item, const struct plan *plan)
 {
-    if (plan->state == VARIANT_TOO_BIG)
-        p->more = fmax(p->more, plan->figures.memory_bytes / item->bound_bytes);
+    if (plan->state == VARIANT_TOO_BIG && p->nlearned < LEARNED)
+        p->learned[p->nlearned++] =
+            (struct learned){item->layout, plan->figures.memory_bytes / item->bound_bytes};
 }
 
 /* Plan up to SEARCH_BATCH items that are not planned yet, and no more than the options allow. */
@@ -478,10 +543,10 @@ static int probe_from(struct probe *p, uint32_t item, enum space_choice fixed,
                       struct shd_error *err)
 {
     int status = look(p, &item, 1, SEARCH_TIMED, err);
-    double more = 0;
+    uint32_t before = UINT32_MAX;
 
-    for (int round = 0; round < ROUNDS && status == SHD_OK && more < p->more; round++) {
-        more = p->more;
+    for (int round = 0; round < ROUNDS && status == SHD_OK && before != p->nlearned; round++) {
+        before = p->nlearned;
         status = descend(p, &item, fixed, err);
         if (status == SHD_OK && !is_done(p))
             status = plan_items(p, &item, 1, err);
@@ -568,7 +633,7 @@ static int polish(struct probe *p, struct shd_error *err)
 int search_probe(struct search *out, struct search *sets, const struct search_opts *opts,
                  struct shd_error *err)
 {
-    struct probe p = {.s = out, .sets = sets, .opts = opts, .more = 1};
+    struct probe p = {.s = out, .sets = sets, .opts = opts};
     uint32_t starts[STARTS_MOST] = {0}, n = 0;
     int status;
 
@@ -579,18 +644,18 @@ int search_probe(struct search *out, struct search *sets, const struct search_op
                            .pieces = sets->pieces,
                            .least = sets->least};
     status = find_starts(&p, starts, &n, err);
-    for (uint32_t k = 0; k < n && status == SHD_OK; k++)
+    for (uint32_t k = 0; k < n && status == SHD_OK && !opts->first; k++)
         status = plan_items(&p, &starts[k], 1, err);
     for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(&p); k++) {
-        bool staged = out->items[starts[k]].layout.value[SPACE_PP] > 1;
+        bool staged = out->items[starts[k]].layout.value[SPACE_PP] > 1 && !opts->first;
 
         status = probe_from(&p, starts[k], staged ? SPACE_PP : SPACE_NCHOICES, err);
     }
-    if (status == SHD_OK)
+    if (status == SHD_OK && !opts->first)
         status = trade_memory(&p, SPACE_RECOMPUTE, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK && !opts->first)
         status = trade_memory(&p, SPACE_MICROBATCH, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK && !opts->first)
         status = polish(&p, err);
     sets->pieces_s += out->pieces_s;
     sets->bounds_s += out->bounds_s;

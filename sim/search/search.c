@@ -18,17 +18,24 @@
  * because the planned layouts must not depend on the machine. */
 #define SETS_BEFORE_PROBE 4000
 
+static int create_pieces(struct search *s, struct shd_error *err)
+{
+    s->pieces = pieces_create(s->subject);
+    s->least = s->pieces ? least_create(s->subject, s->pieces) : NULL;
+    return s->least ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
+}
+
 static int begin(struct search *s, struct search *found, const struct search_opts *opts,
                  struct shd_error *err)
 {
     const struct search_progress progress = {.what = "layouts", .ntotal = s->nlayouts};
+    int status;
 
     if (opts->progress)
         opts->progress(opts->arg, &progress);
-    s->pieces = pieces_create(s->subject);
-    s->least = s->pieces ? least_create(s->subject, s->pieces) : NULL;
-    if (!s->least)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for pieces");
+    status = create_pieces(s, err);
+    if (status != SHD_OK)
+        return status;
     if ((s->nitems < SETS_BEFORE_PROBE && !opts->probes) || opts->all)
         return SHD_OK;
     return search_probe(found, s, opts, err);
@@ -315,6 +322,29 @@ int search_run(struct search *out, const struct subject *subject, const struct s
         *out = s;
     else
         search_fini(&s);
+    return status;
+}
+
+int search_first(struct layout *layout, struct plan *plan, const struct subject *subject,
+                 struct shd_error *err)
+{
+    const struct search_opts opts = {.ntop = 1, .nthreads = 1, .first = true};
+    struct search s = {.subject = subject}, found = {.subject = NULL};
+    int status = list(&s, err);
+
+    *plan = (struct plan){.state = VARIANT_REFUSED};
+    if (status == SHD_OK)
+        status = create_pieces(&s, err);
+    if (status == SHD_OK)
+        status = search_probe(&found, &s, &opts, err);
+    if (status == SHD_OK && found.nbest > 0) {
+        const struct search_plan *best = &found.plans[found.best[0]];
+
+        *layout = found.items[best->item].layout;
+        *plan = best->plan;
+    }
+    search_fini(&found);
+    search_fini(&s);
     return status;
 }
 

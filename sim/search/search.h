@@ -76,6 +76,7 @@ struct search_opts {
     size_t nplans;   /* most plans to make; 0: no limit */
     bool all;        /* plan every layout, whatever its bounds */
     bool probes;     /* look for a good layout first in a small space, too (probe.c) */
+    bool first;      /* as search_first(): few plans */
     double within_s; /* above 0: minimize memory among layouts whose steps take no longer */
     int nthreads;
     struct farm *farm;       /* ranks that also build pieces and plan; NULL: this process alone */
@@ -127,6 +128,11 @@ struct search {
 SHD_MUST_CHECK int search_run(struct search *out, const struct subject *subject,
                               const struct search_opts *opts, struct shd_error *err);
 void search_fini(struct search *search);
+
+/* Look for a good layout with little work, by one thread and without a clock: *plan is that of
+ * *layout, or refused if none fits.  SHD_ENOMEM; SHD_ENOTFOUND: the space is empty. */
+SHD_MUST_CHECK int search_first(struct layout *layout, struct plan *plan,
+                                const struct subject *subject, struct shd_error *err);
 
 /* What a search minimizes: seconds of the step or, with `within_s`, bytes of memory. */
 double search_bound_of(const struct search *search, size_t item);

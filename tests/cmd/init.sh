@@ -290,16 +290,18 @@ test_answers() {
     says out "did you mean 'gpt2-small'" "a bad model: what was meant, and it is asked again"
     says out "'x' is not a whole number from 1 to" "a bad number is told"
     says out "no hardware 'h1000'" "a bad cluster is told"
-    # A vocabulary of 50,257 words is not sharded over tp, so that no layout has fewer replicas.
-    shardsim init --model gpt2-small --devices 8 --batch 12 -o none.yaml
+    # A vocabulary of 50,257 words is not sharded over tp: stages leave fewer replicas.
+    shardsim init --model gpt2-small --devices 8 --batch 12
+    says out '^mesh: {pp: 2, fsdp: 4}' "a batch that does not divide over the devices: stages"
+    shardsim init --model gpt2-small --devices 7 --batch 12 -o none.yaml
     is 2 "a bad batch: status 2"
-    says err 'a batch of 12 sequences is not divisible over 8 devices; expected a multiple, such as 16' \
+    says err 'a batch of 12 sequences is not divisible over 7 devices; expected a multiple, such as 14' \
         "a bad batch: one that divides"
     [ ! -e none.yaml ]
     ok $? "a bad batch: nothing is written"
     shardsim init --model llama3-405b --devices 16384 --batch 2048 --seq 8192 -o few.yaml
-    grep -q '^mesh: {fsdp: 2048, tp: 8}' few.yaml && shardsim plan -q few.yaml && [ "$status" -le 1 ]
-    ok $? "a batch of fewer sequences than devices: replicas are fewer"
+    grep -q '^mesh: {pp: [0-9]*, fsdp: [0-9]*, .*tp: 8}' few.yaml && shardsim plan -q few.yaml && [ "$status" -eq 0 ]
+    ok $? "a batch of fewer sequences than devices: replicas are fewer, with stages"
     shardsim init llama3.1-8b --devices 8 --seq 32k
     says out '^batch: {size: 8, seq: 32768' "long sequences: fewer of them by default"
     person '?\n\n\n?\n\n\n\n' no
@@ -352,8 +354,8 @@ test_ends
 # Long sequences are sharded, with their experts over the same devices; by fewer sequences than nodes, more.
 shardsim init --model qwen3-30b-a3b --devices 64 --seq 128k -o long.yaml
 is 0 "init: long sequences"
-grep -q '^mesh: {fsdp: 8, cp: 8}' long.yaml && grep -q '^axes: {batch: fsdp, seq: cp}' long.yaml &&
-    grep -q 'moe/down/kernel, \[cp, null' long.yaml && grep -q '^batch: {size: 16, seq: 131072' long.yaml
+grep -q '^mesh: .*cp: 8' long.yaml && grep -q '^axes: {batch: fsdp, seq: cp}' long.yaml &&
+    grep -q 'moe/down/kernel, \[.*cp.*, null' long.yaml && grep -q '^batch: {size: 16, seq: 131072' long.yaml
 ok $? "init: their tokens and experts are sharded over cp, and a step has fewer"
 shardsim plan -q --json long.yaml
 holds "init: they fit, and no work is done twice" <<'PY'
@@ -422,17 +424,27 @@ is 0 "a server that does not fit: written"
 says out '^# IT DOES NOT FIT' "a server that does not fit: told"
 says out "^# 'shardsim search --serve' looks for" "a server that does not fit: what to do"
 
-# What init writes is planned, of every known model, in training and served.
+# What init writes is planned, of every known model, in training and served, on one of four clusters.
 shardsim show options model.size
 models=$(sed -n '/one of custom/,/; not for models/p' "$tmp/out" | sed 's/.*one of custom,//; s/;.*//' | tr -d ',\n' | tr -s ' ')
 [ "$(echo "$models" | wc -w)" -gt 100 ]
 ok $? "the known models are listed"
+cluster=h100-sxm
+next_cluster() {
+    case $cluster in
+        h100-sxm) cluster=h200-sxm ;;
+        h200-sxm) cluster=b200 ;;
+        b200) cluster=tpu-v6e ;;
+        *) cluster=h100-sxm ;;
+    esac
+}
 for model in $models; do
     for use in '' --serve; do
         sampled 24 || continue
         case $model$use in t5*--serve) continue ;; esac # an encoder is not served
-        shardsim init $use --model "$model" --devices 16 --hardware h200-sxm --force -o known.yaml
-        is 0 "$model $use: written"
+        next_cluster
+        shardsim init $use --model "$model" --devices 16 --hardware $cluster --force -o known.yaml
+        is 0 "$model $use on $cluster: written"
         fits=0
         ! grep -q 'DOES NOT FIT' known.yaml || fits=1
         shardsim plan -q known.yaml

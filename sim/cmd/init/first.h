@@ -1,11 +1,12 @@
 /* cmd/init/first.h - the layout of the first scenario that `shardsim init` writes: a short step
  * that fits.
  *
- * Data-parallel layouts are compared: expert parallelism, the ZeRO stage, the amount of
+ * Simple layouts are compared first: expert parallelism, the ZeRO stage, the amount of
  * recomputation, and the microbatch.  Long sequences are sharded over several devices.  Tensor
- * parallelism, then pipeline stages, are added only as needed for the batch to divide and for any
- * layout to fit.  Each layout is estimated from plans of few layers, because time and memory grow
- * linearly with the layers; then the best is planned whole. No clock is read: the answer is always
+ * parallelism is added only as needed for the batch to divide and for any layout to fit.  Each
+ * layout is estimated from plans of few layers, because time and memory grow linearly with the
+ * layers; then the best is planned whole.  A short search (search_first()) then looks for a shorter
+ * step, with stages and tensor parallelism where they pay.  No clock is read: the answer is always
  * the same.
  *
  * Thread class: pure functions.
@@ -27,6 +28,7 @@ struct first_asked {
     const char *model; /* name of a published model or, for comments, of a config */
     const char *from;  /* path of the config, relative to the scenario; NULL: no config */
     const char *hardware;
+    const struct hardware *cluster; /* of that name */
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
     bool serves;                        /* a step of serving, else of training; `batch` may be 0 */
@@ -41,9 +43,6 @@ struct first_figures {
 };
 
 bool first_fits(const struct first_figures *figures);
-
-/* Write the comments on top, and the keys up to the cluster. */
-void first_write_head(struct text *out, const struct first_asked *asked);
 
 /* Read the requested model as part of a scenario with one kind of step ("decode").  SHD_OK; else
  * `diag` says why the model is refused. */

@@ -193,12 +193,14 @@ static char *find_config(const struct first_scenario *o)
 }
 
 /* Write the scenario, with a layout that fits in memory if there is one. */
-static int build_scenario(struct text *text, const struct first_scenario *o)
+static int build_scenario(struct text *text, const struct first_scenario *o,
+                          const struct hardware *cluster)
 {
     char *from = o->config ? find_config(o) : NULL;
     const struct first_asked asked = {.model = o->model,
                                       .from = from,
                                       .hardware = o->hardware,
+                                      .cluster = cluster,
                                       .file = file_name(o),
                                       .serves = o->serve,
                                       .devices = o->devices,
@@ -397,12 +399,16 @@ static void tell_next(const struct first_scenario *o)
 int first_scenario_run(struct first_scenario *o)
 {
     struct text text = TEXT_INIT;
+    struct hardware *cluster = NULL;
     int exit = cmd_check_new(o->output, o->force);
 
+    if (exit == CMD_OK && o->asks && ask_can())
+        exit = ask_all(o);
     if (exit == CMD_OK)
-        exit = o->asks && ask_can() ? ask_all(o) : check_hardware(o->hardware);
+        exit = cluster_load(&cluster, o->hardware);
     if (exit == CMD_OK)
-        exit = build_scenario(&text, o);
+        exit = build_scenario(&text, o, cluster);
+    hardware_destroy(cluster);
     if (exit == CMD_OK)
         exit = cmd_write(o->output, &text);
     if (exit == CMD_OK && o->output && o->asks)

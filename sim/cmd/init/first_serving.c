@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/nearest.h"
+#include "cmd/init/first_text.h"
 #include "hardware/hardware.h"
 #include "scenario/published_types.h"
 #include "servers/serving.h"
