@@ -350,10 +350,18 @@ shardsim plan --set products.recipe=blockwise --set products.block=5 "$tmp/decod
 is 2 "blocks that do not divide"
 says err "products.block: blocks of 5 do not divide dimension '.*' of [0-9]*; expected a divisor" \
     "blocks that do not divide: which"
-shardsim plan -q "$tmp/heads.yaml"
-is 2 "more devices than heads"
+for amax in local all; do
+    shardsim plan -q --set products.amax=$amax "$tmp/heads.yaml"
+    is 2 "amax $amax, more devices than heads"
+    says err "heads.yaml:8:15: error: 'layers/0/attn/o/kernel': dimension 0 of extent 2 does not divide into 4 shards; 2 would do" \
+        "amax $amax, more devices than heads: the rule, and how many devices"
+done
+shardsim plan -q --set uneven=pad "$tmp/heads.yaml"
+is 2 "padded heads"
 says err "products.amax local: 4 parts do not divide dimension 'heads' of 2; expected products.amax all" \
-    "more devices than heads: what to do"
+    "padded heads: what to do"
+shardsim plan -q --set uneven=pad --set products.amax=all "$tmp/heads.yaml"
+is 0 "padded heads, with magnitudes of all devices"
 shardsim plan --set products.recipe=rowwise --set model.dtype=float64 "$tmp/mlp.yaml"
 is 2 "products in float64"
 shardsim plan --set products.recipe=fp9 "$tmp/mlp.yaml"
