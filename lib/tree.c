@@ -13,11 +13,11 @@
 /* A node of the tree, found by its full path in a hash table; leaves are numbered. */
 struct node {
     const char *path; /* part of the name of a leaf below the node; NULL: free slot */
-    size_t length;
-    size_t leaf; /* number of the leaf; INNER for an inner node */
+    uint32_t length;
+    uint32_t leaf; /* number of the leaf; INNER for an inner node */
 };
 
-#define INNER SIZE_MAX /* no leaf has that number */
+#define INNER UINT32_MAX /* no leaf has that number */
 
 struct shd_tree {
     struct shd_leaf *leaves;
@@ -82,13 +82,13 @@ static const struct node *find_node(const struct shd_tree *tree, const char *pat
 }
 
 /* Add a node, unless the path already has one. */
-static void add_node(struct shd_tree *tree, const char *path, size_t length, size_t leaf)
+static void add_node(struct shd_tree *tree, const char *path, size_t length, uint32_t leaf)
 {
     struct node *node = find_slot(tree->nodes, tree->nslots, path, length);
 
     if (node->path)
         return;
-    *node = (struct node){path, length, leaf};
+    *node = (struct node){path, (uint32_t)length, leaf};
     tree->nnodes++;
 }
 
@@ -205,7 +205,8 @@ static int count_leaf(const struct shd_tree *tree, const struct shd_leaf *leaf, 
     if (status)
         return status;
     if (__builtin_add_overflow(*nelements, tree->nelements, nelements) ||
-        __builtin_add_overflow(*bytes, tree->bytes, bytes))
+        __builtin_add_overflow(*bytes, tree->bytes, bytes) || tree->nleaves >= INNER ||
+        strlen(leaf->name) > UINT32_MAX)
         return shd_error_set(err, SHD_ERANGE, "the tree is too large with '%.100s'", leaf->name);
     return SHD_OK;
 }
@@ -246,7 +247,7 @@ int shd_tree_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct shd_
 
     for (const char *p = strchr(copy.name, '/'); p; p = strchr(p + 1, '/'))
         add_node(tree, copy.name, (size_t)(p - copy.name), INNER);
-    add_node(tree, copy.name, strlen(copy.name), tree->nleaves);
+    add_node(tree, copy.name, strlen(copy.name), (uint32_t)tree->nleaves);
     tree->leaves[tree->nleaves++] = copy;
     tree->nelements = nelements;
     tree->bytes = bytes;

@@ -28,11 +28,12 @@ struct route {
     double quantum; /* scores are multiples of it; 0: any value */
     struct kern_source source;
     float *logits;      /* [tokens][experts] */
-    double *probs;      /* [tokens][experts] */
+    double *probs;      /* [tokens][choices]: of the choices, by a softmax over all experts */
     int32_t *ids;       /* [tokens][choices] */
     int32_t *slots;     /* for token-major, then slot-major queues */
     int32_t *counts;    /* [experts] before drops, then for both queue orders */
     uint64_t *copies;   /* [ranks][ranks] */
+    double *softmax;    /* [experts]: probabilities of one token */
     double *importance; /* [experts]: mean probability */
 };
 
@@ -110,14 +111,15 @@ static int allocate(struct route *r, struct shd_error *err)
     size_t nscores = (size_t)(r->tokens * r->experts), nids = (size_t)(r->tokens * r->choices);
 
     r->logits = malloc(nscores * sizeof *r->logits);
-    r->probs = malloc(nscores * sizeof *r->probs);
+    r->probs = malloc(nids * sizeof *r->probs);
     r->ids = malloc(nids * sizeof *r->ids);
     r->slots = malloc(2 * nids * sizeof *r->slots);
     r->counts = calloc(3 * (size_t)r->experts, sizeof *r->counts);
     r->copies = malloc((size_t)(r->ranks * r->ranks) * sizeof *r->copies);
+    r->softmax = malloc((size_t)r->experts * sizeof *r->softmax);
     r->importance = calloc((size_t)r->experts, sizeof *r->importance);
     if (!r->logits || !r->probs || !r->ids || !r->slots || !r->counts || !r->copies ||
-        !r->importance)
+        !r->softmax || !r->importance)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the scores of %lld tokens",
                              (long long)r->tokens);
     return SHD_OK;
@@ -131,6 +133,7 @@ static void release(struct route *r)
     free(r->slots);
     free(r->counts);
     free(r->copies);
+    free(r->softmax);
     free(r->importance);
 }
 
@@ -183,11 +186,11 @@ static void softmax(const float *logits, int64_t n, double *out)
 static void weigh(struct route *r)
 {
     for (int64_t t = 0; t < r->tokens; t++) {
-        double *probs = r->probs + t * r->experts;
-
-        softmax(r->logits + t * r->experts, r->experts, probs);
+        softmax(r->logits + t * r->experts, r->experts, r->softmax);
         for (int64_t e = 0; e < r->experts; e++)
-            r->importance[e] += probs[e] / (double)r->tokens;
+            r->importance[e] += r->softmax[e] / (double)r->tokens;
+        for (int64_t i = t * r->choices; i < (t + 1) * r->choices; i++)
+            r->probs[i] = r->softmax[r->ids[i]];
     }
 }
 
@@ -236,15 +239,14 @@ static void write_gates(struct json_out *out, const char *key, const struct rout
 {
     json_out_key_array(out, key);
     for (int64_t t = 0; t < r->tokens; t++) {
-        const int32_t *ids = r->ids + t * r->choices;
-        const double *probs = r->probs + t * r->experts;
+        const double *probs = r->probs + t * r->choices;
         double sum = 0;
 
         for (int64_t j = 0; j < r->choices; j++)
-            sum += probs[ids[j]];
+            sum += probs[j];
         json_out_begin_array(out);
         for (int64_t j = 0; j < r->choices; j++)
-            json_out_double(out, renormalized ? probs[ids[j]] / sum : probs[ids[j]]);
+            json_out_double(out, renormalized ? probs[j] / sum : probs[j]);
         json_out_end_array(out);
     }
     json_out_end_array(out);

@@ -80,29 +80,22 @@ static void write_id(struct json_out *out, const json_t *id)
     answer_copy(out, id);
 }
 
+/* Answer with what the op writes, or with its error in place of what was written. */
 static void answer_op(const struct query_op *op, const json_t *in, struct json_out *out)
 {
-    struct text body = TEXT_INIT;
-    struct json_out value;
+    const struct json_out_mark mark = json_out_mark(out);
     struct shd_error err;
-    int status;
+    int status = fields_check(op->in, op->name, in, &err);
 
-    json_out_init_text(&value, &body, JSON_OUT_COMPACT);
-    status = fields_check(op->in, op->name, in, &err);
-    if (status == SHD_OK)
-        status = op->answer(in, &value, &err);
-    if (status == SHD_OK) {
-        if (json_out_fini(&value) != SHD_OK)
-            status = shd_error_set(&err, SHD_ENOMEM, "no memory for the answer");
-    }
     if (status == SHD_OK) {
         json_out_key(out, "out");
-        json_out_raw(out, text_get(&body), body.length);
-    } else {
-        could_not_run |= status == SHD_ENOMEM || status == SHD_ESYSTEM;
-        answer_error(out, shd_status_name(status), err.text);
+        status = op->answer(in, out, &err);
     }
-    text_fini(&body);
+    if (status == SHD_OK)
+        return;
+    could_not_run |= status == SHD_ENOMEM || status == SHD_ESYSTEM;
+    json_out_undo(out, &mark);
+    answer_error(out, shd_status_name(status), err.text);
 }
 
 /* Fields of a question; a file of questions with their answers may be used as it is. */

@@ -37,7 +37,8 @@ SHD_API void shd_tree_destroy(struct shd_tree *tree); /* NULL is allowed */
 /* Add a leaf; everything is copied.  On failure the tree is as before.  SHD_EINVAL (an empty name
  * or part of one, a negative extent, a name that is a leaf and an inner node), SHD_EDUPAXIS (the
  * name is there already), SHD_ERANGE (the rank is over SHD_RANK_MAX, or elements or bytes of the
- * leaf or of the whole tree do not fit), SHD_ENOMEM. */
+ * leaf or of the whole tree do not fit, or its leaves or the name's bytes do not fit 32 bits),
+ * SHD_ENOMEM. */
 SHD_API SHD_MUST_CHECK int shd_tree_add(struct shd_tree *tree, const struct shd_leaf *leaf,
                                         struct shd_error *err);
 

@@ -31,6 +31,17 @@ void json_out_init_file(struct json_out *out, FILE *file, enum json_out_style st
     out->text = &out->own;
 }
 
+struct json_out_mark json_out_mark(const struct json_out *out)
+{
+    return (struct json_out_mark){*out, out->text->length};
+}
+
+void json_out_undo(struct json_out *out, const struct json_out_mark *mark)
+{
+    *out = mark->out;
+    text_cut(out->text, mark->length);
+}
+
 static void flush(struct json_out *out)
 {
     size_t length = out->text->failed ? 0 : out->text->length;

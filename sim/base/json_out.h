@@ -50,6 +50,17 @@ struct json_out {
 void json_out_init_text(struct json_out *out, struct text *text, enum json_out_style style);
 void json_out_init_file(struct json_out *out, FILE *file, enum json_out_style style);
 
+/* What was written to a text so far. */
+struct json_out_mark {
+    struct json_out out;
+    size_t length;
+};
+
+struct json_out_mark json_out_mark(const struct json_out *out);
+
+/* Take back what was written since then. */
+void json_out_undo(struct json_out *out, const struct json_out_mark *mark);
+
 /* Flush and free; all objects and arrays must be closed.  SHD_OK, SHD_ENOMEM or SHD_ESYSTEM when
  * something could not be written. */
 int json_out_fini(struct json_out *out);

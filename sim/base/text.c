@@ -49,11 +49,16 @@ void text_fini(struct text *text)
     text_init(text);
 }
 
+void text_cut(struct text *text, size_t length)
+{
+    text->length = length;
+    if (text->data)
+        text->data[length] = '\0';
+}
+
 void text_clear(struct text *text)
 {
-    text->length = 0;
-    if (text->data)
-        text->data[0] = '\0';
+    text_cut(text, 0);
 }
 
 bool text_ends_with(const char *string, const char *end)

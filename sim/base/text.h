@@ -49,6 +49,9 @@ void text_join(struct text *text, struct text *part);
 /* Pass on the `failed` of another text whose content was used, and free it. */
 void text_drop(struct text *text, struct text *part);
 
+/* Drop the bytes from `length` on. */
+void text_cut(struct text *text, size_t length);
+
 /* Pad with spaces until the line that starts at byte `from` has `width` columns. */
 void text_pad(struct text *text, size_t from, size_t width);
 

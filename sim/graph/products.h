@@ -38,6 +38,8 @@ struct products_opts {
     const int64_t *data_parts;
     const int64_t (*weight_parts)[GRAPH_RANK_MAX];
     uint32_t ndims;   /* that data_parts has */
+    bool padded;      /* dimensions that their parts do not divide are padded after the rounding,
+                         which parts with magnitudes of their own do not allow */
     bool stored;      /* weights that only products read are stored as codes and their magnitudes,
                          parameters in their place: of a model that is served, not learned */
     bool frozen;      /* as `stored`, for frozen weights */

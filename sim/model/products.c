@@ -35,6 +35,7 @@ static struct products_opts opts_of(const struct scenario *s)
         opts.block = p->block;
     opts.gathers = p->gathers || s->zero.stage < 3;
     opts.dispatch = p->dispatch;
+    opts.padded = s->uneven == SCENARIO_PADDED;
     opts.stored = scenario_serves(s);
     opts.frozen = p->frozen == SCENARIO_FROZEN_CODES;
     opts.known = p->amax == SCENARIO_AMAX_STATIC;
@@ -129,22 +130,17 @@ struct parts {
     const struct model_shardings *shardings;
     const struct shd_mesh *mesh;
     uint32_t batch; /* axes that shard the batch; bit a: axis a */
-    bool padded;    /* dimensions that do not divide are padded after the rounding */
 };
 
-/* The shards of a dimension of `size` elements over axes but some.  Shards that do not divide the
- * dimension count as one: model_shardings() refuses them later, at the line of their rule.  Padded
- * dimensions are refused by products_round(). */
+/* The shards of a dimension over axes but some. */
 static int64_t shards_of(const struct parts *p, const struct shd_sharding *s, uint32_t d,
-                         int64_t size, uint32_t without)
+                         uint32_t without)
 {
     uint32_t axes = 0;
-    int64_t shards;
 
     for (uint8_t i = 0; i < s->dims[d].naxes; i++)
         axes |= UINT32_C(1) << s->dims[d].axes[i];
-    shards = shd_mesh_size_along(p->mesh, axes & ~without);
-    return p->padded || size % shards == 0 ? shards : 1;
+    return shd_mesh_size_along(p->mesh, axes & ~without);
 }
 
 /* Cut the dimensions of an array of data, or those that data share with a weight, as it is. */
@@ -152,10 +148,9 @@ static void cut_data(struct parts *p, const struct graph *g, uint32_t like,
                      const struct shd_sharding *s, uint32_t without)
 {
     for (uint32_t d = 0; d < g->nodes[like].rank; d++) {
-        uint32_t dim = g->nodes[like].dims[d];
-        int64_t shards = shards_of(p, s, d, g->dims[dim].size, without);
+        int64_t shards = shards_of(p, s, d, without), *parts = &p->data[g->nodes[like].dims[d]];
 
-        p->data[dim] = shards > p->data[dim] ? shards : p->data[dim];
+        *parts = shards > *parts ? shards : *parts;
     }
 }
 
@@ -194,7 +189,7 @@ static void find_parts(struct parts *p, const struct graph *g, const struct prod
         if (s)
             cut_data(p, g, weight, s, p->batch);
         for (uint32_t d = 0; s && d < g->nodes[weight].rank; d++)
-            p->weights[weight][d] = shards_of(p, s, d, g->dims[g->nodes[weight].dims[d]].size, 0);
+            p->weights[weight][d] = shards_of(p, s, d, 0);
     }
     if (slot != GRAPH_NONE && groups != GRAPH_NONE) /* each group of tokens has slots of its own */
         p->data[slot] = g->dims[groups].size;
@@ -206,8 +201,7 @@ static void round_local(struct graph *graph, const struct products_chosen *chose
                         struct diag *diag)
 {
     struct parts parts = {.data = calloc((size_t)graph->ndims + 1, sizeof *parts.data),
-                          .weights = calloc((size_t)graph->nnodes + 1, sizeof *parts.weights),
-                          .padded = scenario->uneven != SCENARIO_REFUSED};
+                          .weights = calloc((size_t)graph->nnodes + 1, sizeof *parts.weights)};
     struct model_shardings shardings;
     struct shd_mesh *mesh = NULL;
     struct shd_error err;

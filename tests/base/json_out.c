@@ -210,6 +210,28 @@ static void test_join(void)
     text_fini(&text);
 }
 
+/* What an answer had begun gives way to its error. */
+static void test_undo(void)
+{
+    struct text text = TEXT_INIT;
+    struct json_out_mark mark;
+    struct json_out out;
+
+    json_out_init_text(&out, &text, JSON_OUT_COMPACT);
+    json_out_begin_object(&out);
+    json_out_key_int(&out, "id", 1);
+    mark = json_out_mark(&out);
+    json_out_key_array(&out, "out");
+    json_out_begin_object(&out);
+    json_out_key(&out, "half");
+    json_out_undo(&out, &mark);
+    json_out_key_string(&out, "err", "none");
+    json_out_end_object(&out);
+    ok(json_out_fini(&out) == SHD_OK && !strcmp(text_get(&text), "{\"id\":1,\"err\":\"none\"}"),
+       "undo: as if nothing had been written since the mark");
+    text_fini(&text);
+}
+
 static void test_file(void)
 {
     FILE *file = tmpfile();
@@ -247,6 +269,7 @@ int main(void)
     test_numbers();
     test_round_trip();
     test_join();
+    test_undo();
     test_file();
     return done();
 }

@@ -81,13 +81,6 @@ static size_t push(struct walk *walk, const char *key)
     return mark;
 }
 
-static void pop(struct walk *walk, size_t mark)
-{
-    walk->path.length = mark;
-    if (walk->path.data)
-        walk->path.data[mark] = '\0';
-}
-
 static int differ(const struct walk *walk, struct shd_error *err)
 {
     return shd_error_set(err, SHD_EINVAL, "the two trees differ in what is in '%.150s'",
@@ -112,7 +105,7 @@ static int walk_list(struct walk *walk, const json_t *list, const json_t *beside
         snprintf(key, sizeof key, "%zu", i);
         mark = push(walk, key);
         status = walk_node(walk, json_array_get(list, i), json_array_get(others, i), err);
-        pop(walk, mark);
+        text_cut(&walk->path, mark);
     }
     return status;
 }
@@ -139,7 +132,7 @@ static int walk_object(struct walk *walk, const json_t *object, const json_t *be
         }
         mark = push(walk, keys[i]);
         status = walk_node(walk, json_object_get(object, keys[i]), other, err);
-        pop(walk, mark);
+        text_cut(&walk->path, mark);
     }
     free(keys);
     return status;
