@@ -105,31 +105,38 @@ static enum follow_claim weight_claim(const struct follow *f, uint32_t node, uin
                : CLAIM_NONE;
 }
 
-/* The axes that cut the other operands of a value's readers along dimensions of the value, as those
- * that bring tokens to experts do: along these it is not gathered. */
-static uint32_t axes_met(const struct follow *f, uint32_t node)
+/* The axes of the batch over which the readers of a weight gather it: those that may cut other
+ * operands, but along no dimension of the weight, as those that bring tokens to experts do.  Where
+ * the tokens of all devices are gathered, the weight stays. */
+static uint32_t axes_gathered(const struct follow *f, uint32_t node)
 {
     const struct placement *p = f->p;
     const struct graph_node *value = &p->graph->nodes[node];
-    uint32_t axes = 0;
+    uint32_t cut = 0, met = 0;
 
     for (uint32_t r = 0; r < p->nodes[node].nreaders; r++) {
         const struct graph_node *reader = &p->graph->nodes[p->nodes[node].readers[r].node];
 
+        cut |= reader->ninputs == 1 ? f->batch.axes : 0;
         for (uint32_t k = 0; k < reader->ninputs; k++) {
             const struct graph_node *other = &p->graph->nodes[reader->inputs[k]];
             const struct shd_sharding *s;
 
-            if (reader->inputs[k] == node || p->nodes[reader->inputs[k]].home == PLACEMENT_UNKNOWN)
+            if (reader->inputs[k] == node)
                 continue;
+            if (p->nodes[reader->inputs[k]].home == PLACEMENT_UNKNOWN) {
+                cut |= f->batch.axes;
+                continue;
+            }
             s = price_sharding(p->price, p->nodes[reader->inputs[k]].home);
+            cut |= shd_sharding_axes(s);
             for (uint32_t d = 0; d < s->rank; d++)
                 for (uint8_t a = 0; a < s->dims[d].naxes && graph_has_dim(value, other->dims[d]);
                      a++)
-                    axes |= UINT32_C(1) << s->dims[d].axes[a];
+                    met |= UINT32_C(1) << s->dims[d].axes[a];
         }
     }
-    return axes;
+    return f->batch.axes & cut & ~met;
 }
 
 /* A table indexed by values that are the same for the whole batch, such as distances, makes a
@@ -142,7 +149,7 @@ static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
                  graph_elements(g, &g->nodes[node]) > graph_elements(g, &g->nodes[operand]);
 
     if (graph_op(g->nodes[node].op)->unpacks)
-        f->stored[operand] |= f->batch.axes & ~axes_met(f, node);
+        f->stored[operand] |= axes_gathered(f, node);
     else if (f->weight[operand] && !f->weight[node] && !f->batch.varies[node] && grows)
         f->stored[operand] |= f->batch.axes;
 }

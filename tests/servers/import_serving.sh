@@ -418,6 +418,23 @@ printf 'vllm serve none/Unknown-7B\n' >unknown.sh
 [ $? -eq 2 ] && grep -q "^unknown.sh:1:12: error: .* init --serve --model DIR/config.json" err
 ok $? "a model without published sizes: its config.json will do"
 
+# With data parallelism the experts' weights stay where they are and tokens are gathered, whatever type the weights have.
+# traffic TYPE: bytes that the devices receive in a step
+traffic() {
+    "$shardsim" plan -q dp.yaml -s "products={$1}" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["received_bytes"]["total"])'
+}
+for command in 'vllm serve openai/gpt-oss-120b -tp 2 -dp 2' \
+    "$serve openai/gpt-oss-120b --tp 4 --dp 4 --enable-dp-attention"; do
+    system=sglang
+    case $command in vllm*) system=vllm ;; esac
+    printf '%s\n' "$command" >dp.sh
+    "$shardsim" import --from $system dp.sh --batch 32 --seq 64 --allow-unknown --force -o dp.yaml
+    none=$(traffic 'recipe: none')
+    [ "$none" -gt 0 ] && [ "$none" = "$(traffic 'weights: mxfp4, except: [attn, router$, ^head$]')" ] &&
+        [ "$none" = "$(traffic 'weights: int8, except: [attn, router$, ^head$]')" ]
+    ok $? "experts in 4 or 8 bits stay where they are: $command"
+done
+
 # A folder of any name is one word, of the command and not of its options.
 # The variables are the scripts'.
 # shellcheck disable=SC2016
