@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import re
 import unittest
 from typing import Any, Callable, Dict, Iterator, List, Tuple
@@ -19,15 +20,46 @@ try:
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
     from torch.nn import functional as F
     from torch.testing._internal.distributed.fake_pg import FakeStore
+    from torch.utils.checkpoint import checkpoint
 except ImportError as error:
     raise unittest.SkipTest("PyTorch and numpy are not installed") from error
 
-from interpret import evaluate
+from interpret import evaluate, needed_by
 
 from shardsim import InputError
 from shardsim.trace.torch import from_torch
 from shardsim.trace.torch_graph import HANDLERS
 from shardsim.trace.torch_rules import layout_of_dtensors, rules_of_tp_plan
+
+class Signs(torch.autograd.Function):  # type: ignore[misc]
+    """A straight-through estimator."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x.sign()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * (ctx.saved_tensors[0].abs() < 1)
+
+
+class Clipped(torch.autograd.Function):  # type: ignore[misc]
+    """In the old style, with its context in `forward`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, most: float) -> Any:
+        ctx.save_for_backward(x)
+        ctx.most = most
+        return x.clamp(max=most) * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.most * ctx.saved_tensors[0], None
+
 
 Case = Tuple[Callable[..., Any], List[Any]]
 
@@ -53,6 +85,44 @@ def distinct(*shape: int) -> Any:
 X, Y, S = normal(4, 6), normal(4, 6, seed=1), positive(4, 6)
 IMAGE = distinct(2, 4, 9, 8)
 K = normal(6, 4, 3, 3)
+
+def past_autograd(x: Any, y: Any) -> Any:
+    x.data[1] = 0
+    x.data.mul_(3)
+    return x * y + x.detach().square()
+
+
+def thirds(x: Any) -> Any:
+    """With a function that is rewritten while it is traced."""
+    return F.adaptive_avg_pool1d(x, 3)
+
+
+def written_parts(x: Any, y: Any) -> Any:
+    made = torch.zeros(4, 6)
+    made[:, :3] = y[:, 3:]
+    made[1:, 1::2].mul_(x[1:, :3])
+    made[2] += x[0]
+    x = x.clone()
+    x[:, 2].relu_()
+    x = x.clone()
+    x.t()[1:4, ::3].add_(y.t()[:3, :2])
+    made.view(2, 12)[:, 5:9] *= 2
+    return made * x
+
+
+def strided(x: Any, y: Any) -> Any:
+    made = x * 2
+    made.as_strided((2, 3), (4, 8), 1).mul_(y[:2, :3])
+    return made.t() * torch.as_strided_scatter(y, x[:2, :3], (2, 3), (6, 2), 6)
+
+
+def masks_of_heads(x: Any) -> Any:
+    """A key's mask as nn.MultiheadAttention spreads it over heads."""
+    hidden = torch.zeros(2, 6, dtype=torch.bool)
+    hidden[1, 4:] = True
+    spread = torch.zeros(2, 6).masked_fill(hidden, -torch.inf).view(2, 1, 1, 6).expand(-1, 2, -1, -1).reshape(4, 1, 6)
+    return [(x[:, None] + spread).softmax(-1), torch.ones(6, 4).t().reshape(2, 2, 6)[0] + x[:2], torch.eye(4).expand(2, 4, 4).as_strided((2, 2), (1, 1), 3)]
+
 
 #: Functions of floating-point arrays, which have gradients.
 SMOOTH: Dict[str, Case] = {
@@ -156,6 +226,13 @@ SMOOTH: Dict[str, Case] = {
     "pooling to a size": (lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (3, 4)).sum((2, 3), True), [IMAGE]),
     "larger images": (lambda x: F.interpolate(x, scale_factor=2, mode="nearest") + F.pixel_shuffle(x, 2).sum(), [normal(2, 4, 3, 3)]),
     "between pixels": (lambda x: F.interpolate(x, size=(5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="nearest"), [normal(2, 4, 3, 3)]),
+    "a function with its own gradient": (lambda x, y: Clipped.apply(Signs.apply(x * y), 3.0), [X, Y]),
+    "recomputed": (lambda x, y: checkpoint(lambda v: thirds(v.sin() * y).exp(), x * 2, use_reentrant=False), [X, Y]),
+    "recomputed by a backward inside": (lambda x, y: checkpoint(lambda v: thirds(v.sin() * y).exp(), x * 2, use_reentrant=True), [X, Y]),
+    "data written past autograd": (lambda x, y: past_autograd(x * 2, y), [X, Y]),
+    "parts written in place": (lambda x, y: written_parts(x * 2, y), [X, Y]),
+    "every other element": (lambda x, y: torch.slice_scatter(x, y[:, :2], 1, 1, 5, 2) + torch.slice_scatter(y, x[1:3], 0, 0, 4, 2), [X, Y]),
+    "by places in the storage": (lambda x, y: strided(x.t(), y), [X, Y]),
     "a gradient inside": (lambda x, y: torch.func.grad(lambda v: (v.sin() * y).sum())(x), [X, Y]),
 }  # fmt: skip
 
@@ -194,6 +271,10 @@ DISCRETE: Dict[str, Case] = {
         lambda x, y, i: [x.scatter_reduce(1, i.expand_as(y), y, r, include_self=s) for r in ("amax", "amin") for s in (True, False)],
         [X, torch.tensor([-torch.inf, torch.inf, torch.nan, 1.0]).repeat(4, 1), torch.tensor([0, 1, 3, 5])],
     ),
+    "counts in intervals": (
+        lambda x, i: [torch.histc(x, 5, -1, 1.5), torch.histc(i.float(), bins=7, min=0, max=6), torch.histc(x, 3, 0, 0.5)], [X, ints(9, 20)],
+    ),
+    "masks that are known": (masks_of_heads, [X]),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
@@ -264,6 +345,28 @@ class Operations(unittest.TestCase):
         with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: PyTorch does not trace this: lshift"):
             from_torch(lambda x: x << 3, torch.tensor([True, False]), mesh={"a": 1})
 
+    def test_matmuls_of_groups(self) -> None:
+        x, y, w = normal(4, 8), normal(4, 8, seed=1), normal(3, 8, 4)
+        ends = [torch.tensor(n, dtype=torch.int32) for n in ([1, 1, 4], [2, 6, 8])]
+        cases: List[Case] = [
+            (lambda x, w: F.grouped_mm(x, w, offs=ends[0]), [x, w]),
+            (lambda x, y: F.grouped_mm(x, y.t(), offs=ends[1]), [x, y]),
+            (lambda w, y: F.grouped_mm(w.transpose(1, 2), y.t(), offs=ends[0]), [w, y]),
+            (lambda w, v: F.grouped_mm(w, v.transpose(1, 2)), [w, normal(3, 8, 4, seed=1)]),
+        ]
+        for k, (fn, args) in enumerate(cases):
+            with self.subTest(k):
+                values = evaluate(from_torch(lambda *a: fn(*a).square().sum(), *args, mesh={"a": 2}, grad=True)._arrays, {})
+                leaves = [a.clone().requires_grad_() for a in args]
+                (made := fn(*leaves).square().sum()).backward()
+                for got, want in zip(values, [made, *(leaf.grad for leaf in leaves)], strict=True):
+                    np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_parts_written_in_place_are_slices(self) -> None:
+        """Which lie as the array does: places in its storage would have to be gathered."""
+        traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
+        self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
+
     def test_gradients(self) -> None:
         for name, (fn, args) in SMOOTH.items():
             with self.subTest(name):
@@ -275,9 +378,9 @@ class Operations(unittest.TestCase):
                 traced = from_torch(loss, *args, mesh={"a": 2}, grad=True)
                 values = evaluate(traced._arrays, {})
                 leaves = [a.requires_grad_() for a in wide(args)]
-                gradients = torch.autograd.grad(exact(loss, leaves), leaves)
-                for got, want in zip(values[1:], gradients, strict=True):
-                    np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=2e-6)
+                exact(loss, leaves).backward()
+                for got, leaf in zip(values[1:], leaves, strict=True):
+                    np.testing.assert_allclose(got, leaf.grad.numpy(), rtol=1e-5, atol=2e-6)
 
 
 class Embedded(nn.Module):  # type: ignore[misc]
@@ -393,6 +496,24 @@ class Modules(unittest.TestCase):
                 for got, want in zip(evaluate(traced._arrays, {}), wanted, strict=True):
                     np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)
 
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+    def test_experts_of_transformers(self) -> None:
+        """As they are without options: matmuls of groups of rows; the layers are recomputed, in both ways of PyTorch."""
+        from transformers import MixtralConfig, MixtralForCausalLM
+
+        sizes = {"vocab_size": 16, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
+        ids = ints(16, 2, 5)
+        for reentrant in (False, True):
+            model = MixtralForCausalLM(MixtralConfig(**sizes, num_key_value_heads=1, num_local_experts=3))
+            model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+            options = {"labels": ids, "use_cache": False, "return_dict": False}
+            traced = from_torch(model, ids, mesh={"a": 2}, grad=True, kwargs=options)
+            values = evaluate(traced._arrays, {})
+            (loss := model(ids, **options)[0]).backward()
+            np.testing.assert_allclose(values[0], loss.item(), rtol=1e-5)
+            for name, p in model.named_parameters():
+                np.testing.assert_allclose(values[traced._gradients[name]], p.grad.numpy(), rtol=1e-3, atol=1e-6)
+
     def test_rules_of_a_tp_plan(self) -> None:
         module = nn.ModuleDict({"up": nn.Linear(8, 16), "down": nn.Linear(16, 8), "norm": nn.LayerNorm(8)})
         model = nn.Sequential(nn.Sequential(*module.values()), nn.Linear(8, 4))
@@ -469,7 +590,7 @@ class Modules(unittest.TestCase):
         for name, fn in {"sum": lambda x: x.sum(1, keepdim=True), "topk": lambda x: x.topk(2, 1).values, "amax": lambda x: x.amax(1)}.items():
             from_torch(fn, X, mesh={"a": 2})
             with self.subTest(name), mock.patch.dict(HANDLERS, {name: least}):
-                with self.assertRaisesRegex(InputError, "test_torch.py:.* with (dim|k)="):
+                with self.assertRaisesRegex(InputError, "test_torch.py:.* with unsupported (dim|k)="):
                     from_torch(fn, X, mesh={"a": 2})
 
     def test_what_depends_on_values(self) -> None:

@@ -316,6 +316,21 @@ class Program:
             x = self.map("mul", self.slice(x, at, 0, half), self.slice(x, at, half, half))
         return self.reshape(x, shape) if x.shape[at] else self.broadcast(self.number(1, x.dtype), shape, [])
 
+    def by_groups(self, x: Array, axis: int, ends: Array, starts: Optional[Array] = None) -> Array:
+        """x for each group of elements along an axis, one behind the other: a new first axis, with 0 outside the group.
+
+        A group goes up to `ends`, from `starts` on, or else from the end of the group before.
+        """
+        groups, n = ends.shape[0], x.shape[axis]
+        if starts is None:
+            starts = self.pad(self.slice(ends, 0, 0, groups - 1), 0, 1, 0)
+        place = self.broadcast(self.iota(n, ends.dtype), (groups, n), [1])
+        begun = self.compare("greater_equal", place, self.broadcast(starts, place.shape, [0]))
+        inside = self.logic("and", begun, self.compare("less", place, self.broadcast(ends, place.shape, [0])))
+        wide = (groups, *x.shape)
+        each = self.broadcast(x, wide, list(range(1, len(wide))))
+        return self.select(self.broadcast(inside, wide, [0, 1 + axis]), each, self.number(0.0, x.dtype))
+
     # ---- along an axis
 
     def along(

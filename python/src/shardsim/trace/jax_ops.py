@@ -325,8 +325,7 @@ def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     """Rows of groups, each with its own matrix; or the products of the rows of each group.
 
-    A group more before the rows, in which those of others are 0: it is summed with the columns, or it is the first of
-    the result's axes.
+    The axis of the groups is summed with the columns, or it is the first of the result's axes.
     """
     a, b, sizes = operands(reader, eqn, values)
     demand_plain(eqn)
@@ -336,13 +335,7 @@ def _ragged_dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     if ragged in a_batch or sizes.rank != 1:
         raise Gap("groups along a batch of matmuls; jax.lax.ragged_dot of rows is supported")
     ends = p.along("cumsum", sizes, 0)
-    place = p.broadcast(p.iota(a.shape[ragged], "int32"), (sizes.shape[0], a.shape[ragged]), [1])
-    begun = p.compare("greater_equal", place, p.broadcast(p.map("sub", ends, sizes), place.shape, [0]))
-    inside = p.logic("and", begun, p.compare("less", place, p.broadcast(ends, place.shape, [0])))
-    wide = (sizes.shape[0], *a.shape)
-    masked = p.select(
-        p.broadcast(inside, wide, [0, 1 + ragged]), p.broadcast(a, wide, list(range(1, len(wide)))), p.number(0.0, a.dtype)
-    )
+    masked = p.by_groups(a, ragged, ends, p.map("sub", ends, sizes))
     a_sum, a_batch = [d + 1 for d in a_sum], [d + 1 for d in a_batch]
     if ragged + 1 in a_sum:
         return dot(p, masked, b, (a_sum, b_sum), (a_batch, b_batch), str(eqn.outvars[0].aval.dtype), first=[0])

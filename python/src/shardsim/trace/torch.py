@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
+from torch.nn.utils.stateless import _reparametrize_module
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from . import torch_attention, torch_axes, torch_index, torch_ops, torch_windows
+from . import torch_attention, torch_axes, torch_groups, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
 from .kept import unchanged
-from .torch_functions import Rewriting, demand, scaled_dot_product_attention
+from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .traced import Traced
 from .versions import tell_untried
@@ -32,7 +33,7 @@ Spec = Tuple[Any, ...]
 Rules = Sequence[Tuple[str, Sequence[Any]]]
 
 #: Modules that have handlers of operations.
-OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_index, torch_windows)
+OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_groups, torch_index, torch_windows)
 
 
 class Input(NamedTuple):
@@ -95,7 +96,7 @@ def _spec(path: str, rules: Rules) -> Tuple[Any, ...]:
 
 
 def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[List[Input], Any]:
-    """Input tensors, and a call of the target with substitutes for them."""
+    """Input tensors, and a call of the target with substitutes for them, which stay in their places until it is closed."""
     found: List[Input] = []
     is_module = isinstance(target, torch.nn.Module)
     if isinstance(target, torch.nn.Module):
@@ -112,14 +113,14 @@ def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str,
             learned = not is_module and value.dtype.is_floating_point
             found.append(Input(_path(path, names), value.detach(), learned, is_module))
 
-    def call(tensors: Sequence[torch.Tensor]) -> Any:
+    @contextlib.contextmanager
+    def call(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
         rest = iter(tensors[owned:])
         leaves = [next(rest) if isinstance(v, torch.Tensor) else v for _, v in paths]
         a, k = pytree.tree_unflatten(leaves, tree)
-        if not isinstance(target, torch.nn.Module):
-            return target(*a, **k)
         own = {one.path: t for one, t in zip(found, tensors[:owned])}
-        return torch.func.functional_call(target, own, a, k)
+        with _reparametrize_module(target, own, tie_weights=True) if is_module else contextlib.nullcontext():
+            yield target(*a, **k)
 
     return found, call
 
@@ -147,31 +148,22 @@ def _path(path: Sequence[Any], names: Sequence[str]) -> str:
 
 def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tuple[torch.fx.Graph, Any]:
     """The graph of tensor outputs and gradients, and the tree of the outputs."""
+    from torch._subclasses.functional_tensor import dispatch_functionalize
     from torch.fx.experimental.proxy_tensor import make_fx
 
     trees: List[Any] = []
+    learned = [one.learned and grad for one in inputs]
 
-    def outputs(*tensors: torch.Tensor) -> Any:
-        flat, tree = pytree.tree_flatten(call(tensors))
-        demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is not a tensor; return tensors alone")
-        trees[:] = [tree]
-        return flat
+    def step(*tensors: torch.Tensor) -> List[torch.Tensor]:
+        leaves = [t.detach().requires_grad_() if is_learned else t for t, is_learned in zip(tensors, learned)]
+        with call(leaves) as made:  # a checkpoint runs its part of the forward pass again, with the same parameters
+            flat, tree = pytree.tree_flatten(made)
+            demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is not a tensor; return tensors alone")
+            trees[:] = [tree]
+            return [*flat, *_gradients(flat, [t for t, is_learned in zip(leaves, learned) if is_learned])]
 
-    def with_gradients(*tensors: torch.Tensor) -> List[torch.Tensor]:
-        places = [k for k, one in enumerate(inputs) if one.learned]
-
-        def loss(*every: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
-            flat = outputs(*every)
-            torch.fx.traceback.set_stack_trace([])  # nodes of the way back have the places of their operands
-            demand(bool(flat) and flat[0].numel() == 1, "gradients need a scalar; the first output must be the loss")
-            return flat[0].reshape(()), flat
-
-        gradients, (_, flat) = torch.func.grad_and_value(loss, tuple(places), has_aux=True)(*tensors)
-        return [*flat, *gradients]
-
-    step = with_gradients if grad and any(one.learned for one in inputs) else outputs
     traced = make_fx(
-        torch.func.functionalize(step),
+        dispatch_functionalize(step),
         decomposition_table=_decompositions(),
         tracing_mode="fake",
         _allow_non_fake_inputs=True,
@@ -185,6 +177,16 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
             raise InputError(f"{_place(error)}PyTorch does not trace this: {error}") from error
     made.graph.eliminate_dead_code()
     return made.graph, trees[0]
+
+
+def _gradients(outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """Of the loss, by `backward` as in PyTorch's own training loops: reentrant checkpoints do without autograd.grad."""
+    if not leaves:
+        return []
+    demand(bool(outputs) and outputs[0].numel() == 1, "gradients need a scalar; the first output must be the loss")
+    if outputs[0].requires_grad:
+        torch.autograd.backward(outputs[0], torch.ones_like(outputs[0]))
+    return [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad for leaf in leaves]
 
 
 def _place(error: BaseException) -> str:
@@ -212,21 +214,25 @@ def _as_it_was_written() -> Iterator[None]:
     """
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    enabled, attention = torch._C._get_mkldnn_enabled(), torch.nn.functional.scaled_dot_product_attention
     flags = ("_is_compiling_flag", "_is_exporting_flag")
-    before = {flag: getattr(torch.compiler, flag) for flag in flags if hasattr(torch.compiler, flag)}
+    instead = [
+        *((torch.compiler, flag, True) for flag in flags if hasattr(torch.compiler, flag)),
+        (torch.nn.functional, "scaled_dot_product_attention", scaled_dot_product_attention),  # for functions beside it
+        (torch.nn.modules.transformer, "_detect_is_causal_mask", not_looked_at),
+        (torch.autograd, "_engine_run_backward", run_backward(torch.autograd._engine_run_backward)),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]
+    enabled = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
-    torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention  # for functions beside it
     try:
-        for flag in before:
-            setattr(torch.compiler, flag, True)
+        for owner, name, value in instead:
+            setattr(owner, name, value)
         with sdpa_kernel(SDPBackend.MATH):
             yield
     finally:
-        for flag, value in before.items():
-            setattr(torch.compiler, flag, value)
+        for owner, name, value in before:
+            setattr(owner, name, value)
         torch._C._set_mkldnn_enabled(enabled)
-        torch.nn.functional.scaled_dot_product_attention = attention
 
 
 __all__ = ["from_torch"]

@@ -120,14 +120,17 @@ def _select_backward(c: Call) -> Array:
 def _slice_scatter(c: Call) -> Array:
     """Replace a part of an array."""
     p, x = c.program, c.array(c.self)
-    axis, step = c.dim % x.rank, getattr(c.arguments, "step", 1)
-    if step != 1:
-        raise Gap("setting every n-th element; torch.where with a mask is supported")
+    axis, n, step = c.dim % x.rank, x.shape[c.dim % x.rank], getattr(c.arguments, "step", 1)
     if c.name == "select_scatter":
-        start = c.index % x.shape[axis]
+        start = c.index % n
         part = p.reshape(c.array(c.src, c.dtype), [*x.shape[:axis], 1, *x.shape[axis + 1 :]])
     else:
-        start, part = _bounds(c.start, c.end, x.shape[axis])[0], c.array(c.src, c.dtype)
+        start, part = _bounds(c.start, c.end, n)[0], c.array(c.src, c.dtype)
+    if step != 1:
+        there = torch.zeros(n, dtype=torch.bool)
+        there[start::step][: part.shape[axis]] = True
+        mask = p.broadcast(c.array(there), x.shape, [axis])
+        return p.select(mask, spaced(p, part, axis, n, start, step), x)
     end = start + part.shape[axis]
     pieces = [p.slice(x, axis, 0, start)] if start else []
     pieces += [part]

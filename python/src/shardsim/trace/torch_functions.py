@@ -158,6 +158,11 @@ def scaled_dot_product_attention(
     return op(query, key, value, 0.0, is_causal, scale=scale)[0]
 
 
+def not_looked_at(mask: Optional[torch.Tensor], is_causal: Optional[bool] = None, size: Optional[int] = None) -> bool:
+    """Whether a mask of nn.Transformer is causal, if told so: its values are not looked at, and the mask is used."""
+    return bool(is_causal)
+
+
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "scaled_dot_product_attention": scaled_dot_product_attention,
@@ -171,9 +176,31 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
 
 
 class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """Replaces some functions, and records each call's source line for its nodes."""
+    """Replaces some functions, and records each call's source line for its nodes.
+
+    On the way back (`back`) only what a checkpoint runs again has lines of its own.
+    """
+
+    def __init__(self, back: bool = False) -> None:
+        super().__init__()
+        self._back = back
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         torch.fx.traceback.set_stack_trace([place(sys._getframe(1))])
         instead = REWRITTEN.get(getattr(func, "__name__", ""))
-        return (instead or func)(*args, **(kwargs or {}))
+        try:
+            return (instead or func)(*args, **(kwargs or {}))
+        finally:
+            if self._back:
+                torch.fx.traceback.set_stack_trace([])
+
+
+def run_backward(engine: Callable[..., Any]) -> Callable[..., Any]:
+    """PyTorch's engine of gradients: `backward` itself is a function that a mode handles, and is off while it does."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        torch.fx.traceback.set_stack_trace([])  # nodes of the way back have the places of their operands
+        with Rewriting(back=True):
+            return engine(*args, **kwargs)
+
+    return run

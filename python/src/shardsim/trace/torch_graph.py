@@ -23,6 +23,9 @@ CONSTANT_MOST = 1 << 18
 #: Arrangements of which the result shares the storage of what is arranged.
 NO_COPY = ("expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "detach", "alias")
 
+#: Operations that are possible, or mean what they do, by the strides of what they arrange.
+BY_STRIDES = ("view", "_unsafe_view", "as_strided", "as_strided_scatter")
+
 #: Types of PyTorch in the program.
 TYPES = {
     torch.bool: "bool", torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "bfloat16",
@@ -59,7 +62,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "_assert_tensor_metadata": ("size", "stride"), "_log_softmax": ("half_to_float",), "_softmax": ("half_to_float",),
     "_scaled_dot_product_flash_attention_for_cpu_backward":
         ("dropout_p", "is_causal", "key", "logsumexp", "out", "query", "scale", "value"),  # those of the op whose result it has
-    "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
+    "_grouped_mm": ("out_dtype",), "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
     "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
     "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
     "unsafe_chunk": ("chunks",), "_unsafe_index_put": ("unsafe",), "index_put": ("unsafe",),
@@ -300,6 +303,8 @@ def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
     """Evaluate a constant on this machine; along broadcast axes only once."""
     kwargs = {**kwargs, "device": torch.device("cpu")} if kwargs.get("device") is not None else dict(kwargs)
     kwargs.pop("pin_memory", None)
+    if operation_name(node.target) in BY_STRIDES:
+        args = [_strided(args[0], node.args[0]), *args[1:]]
     repeated = _repeated(node, [*_leaves(args), *_leaves(kwargs)])
     if repeated:
         rank = node.meta["val"].dim()
@@ -307,6 +312,14 @@ def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
     with torch.no_grad():
         made = node.target(*args, **kwargs)
     return made.expand(node.meta["val"].shape) if repeated else made
+
+
+def _strided(value: Any, node: Any) -> Any:
+    """A constant with the strides that it has in the trace: it may have been worked out with fewer elements."""
+    traced = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+    if not isinstance(value, torch.Tensor) or traced is None or value.stride() == traced.stride():
+        return value
+    return torch.empty_strided(traced.shape, traced.stride(), dtype=value.dtype).copy_(value)
 
 
 def _once(value: Any, axes: Sequence[int], rank: int) -> Any:

@@ -11,7 +11,7 @@ import torch
 
 from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
-from .torch_ops import mapped, ranked
+from .torch_ops import arguments_first, mapped, ranked
 
 
 @handles("embedding")
@@ -307,19 +307,31 @@ def _diagonal_backward(c: Call) -> Array:
 # ---- by places in the storage
 
 
-def _storage_ids(c: Call, of: torch.Tensor) -> torch.Tensor:
-    if not of.is_contiguous():
-        raise Gap(f"'{c.node.target}' of a non-contiguous array; a view by slices and transposes is supported")
-    ids = torch.tensor(c.storage_offset or 0)
-    for size, step in zip(c.size, c.stride):
-        ids = ids.unsqueeze(-1) + torch.arange(size) * step
+def _storage_ids(c: Call) -> torch.Tensor:
+    """The elements of the first argument, in their own order, that a view by places in its storage has."""
+    of = c.node.args[0].meta["val"]
+    places = _places(of.shape, of.stride(), of.storage_offset())
+    offset = of.storage_offset() if c.storage_offset is None else c.storage_offset
+    wanted = _places(c.size, c.stride, offset)
+    element = torch.full((int(max(places.max(), wanted.max())) + 1,), -1)
+    element[places.flatten()] = torch.arange(places.numel())
+    ids = element[wanted]
+    if len(places.unique()) < places.numel() or ids.min() < 0:
+        raise Gap(f"'{c.node.target}' of an array that is broadcast, or outside it; a view by slices and transposes is supported")
     return ids
+
+
+def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> torch.Tensor:
+    places = torch.tensor(offset)
+    for size, step in zip(sizes, strides):
+        places = places.unsqueeze(-1) + torch.arange(size) * step
+    return places
 
 
 @handles("as_strided")
 def _as_strided(c: Call) -> Array:
     p, x = c.program, c.array(c.self)
-    ids = _storage_ids(c, c.node.args[0].meta["val"])
+    ids = _storage_ids(c)
     if torch.equal(ids.flatten(), torch.arange(math.prod(x.shape))):
         return p.reshape(x, c.shape)
     return p.embed(p.reshape(x, [math.prod(x.shape)]), c.array(ids))
@@ -328,8 +340,8 @@ def _as_strided(c: Call) -> Array:
 @handles("as_strided_scatter")
 def _as_strided_scatter(c: Call) -> Array:
     """Replace the elements of a view."""
-    p, x = c.program, c.array(c.input)
-    ids, count = _storage_ids(c, c.node.args[0].meta["val"]), math.prod(x.shape)
+    p, x = c.program, c.array(arguments_first(c))
+    ids, count = _storage_ids(c), math.prod(x.shape)
     outside = torch.ones(count, dtype=torch.bool)
     outside[ids.flatten()] = False
     added = p.reshape(p.embed_add(c.array(c.src, c.dtype), c.array(ids), count), x.shape)
