@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import re
 import unittest
+from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 from unittest import mock
 
@@ -434,6 +435,109 @@ class Remembers(nn.Module):  # type: ignore[misc]
         self.seen[f"{len(self.seen)}"] = self.up.scratch = x * 2
         self.eval()
         return self.up(x) + self.table
+
+
+def loss_of(module: Any, x: Any, y: Any) -> Any:
+    return F.mse_loss(module(x), y)
+
+
+class Trainer:
+    """A step as a method: clipped gradients, an optimizer, a schedule."""
+
+    def __init__(self, optimizer: Callable[..., Any]) -> None:
+        torch.manual_seed(0)
+        self.net = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 6))
+        self.opt = optimizer(self.net.parameters(), lr=0.1)
+        self.plan = torch.optim.lr_scheduler.StepLR(self.opt, 1)
+
+    def step(self, x: Any, y: Any) -> Any:
+        self.opt.zero_grad()
+        loss = loss_of(self.net, x, y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.net.parameters(), 0.2)
+        self.opt.step()
+        self.plan.step()
+        return loss
+
+    def by_hand(self, x: Any, y: Any) -> Any:
+        loss = loss_of(self.net, x, y)
+        self.net.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in self.net[0].parameters():
+                p -= 0.1 * p.grad
+        return loss
+
+    def own(self) -> Dict[str, Any]:
+        """Parameters and states, but for counters."""
+        made = {f"net.{name}": p.detach().clone() for name, p in self.net.named_parameters()}
+        for name, p in self.net.named_parameters():
+            made.update((f"opt.{k}.net.{name}", v.clone()) for k, v in self.opt.state[p].items() if torch.is_tensor(v) and v.dim())
+        return made
+
+
+class Steps(unittest.TestCase):
+    """Training steps that use a module and an optimizer from around them."""
+
+    def compare(self, trainer: Trainer, step: Callable[..., Any], **options: Any) -> Any:
+        """What a step returns and changes, and that the trace changes nothing."""
+        before, rate = trainer.own(), trainer.opt.param_groups[0]["lr"]
+        traced = from_torch(step, X, Y, mesh={"a": 2}, **options)
+        for name, tensor in trainer.own().items():
+            self.assertTrue(torch.equal(tensor, before[name]), name)
+        self.assertEqual((trainer.opt.param_groups[0]["lr"], set(trainer.own())), (rate, set(before)))
+        values = evaluate(traced._arrays, {})
+        np.testing.assert_allclose(values[0], step(X, Y).item(), rtol=1e-5)
+        changed = {name: t for name, t in trainer.own().items() if name not in before or not torch.equal(t, before[name])}
+        self.assertEqual(set(traced._updated), set(changed))
+        for name, at in traced._updated.items():
+            np.testing.assert_allclose(values[at], changed[name].numpy(), rtol=1e-4, atol=1e-6, err_msg=name)
+        return traced
+
+    def test_optimizers(self) -> None:
+        """Of one kernel and of many tensors at once as well; a first step, and one with states."""
+        algorithms: Dict[str, Tuple[Any, Dict[str, Any]]] = {
+            "AdamW": (torch.optim.AdamW, {}), "fused AdamW": (torch.optim.AdamW, {"fused": True}),
+            "AdamW of many": (torch.optim.AdamW, {"foreach": True, "amsgrad": True}),
+            "SGD": (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+            "fused SGD": (torch.optim.SGD, {"fused": True, "momentum": 0.9}), "Adagrad": (torch.optim.Adagrad, {}),
+            "RMSprop": (torch.optim.RMSprop, {"foreach": True}), "Adamax": (torch.optim.Adamax, {}),
+        }  # fmt: skip
+        for name, (kind, options) in algorithms.items():
+            with self.subTest(name):
+                trainer = Trainer(partial(kind, **options))
+                for _ in range(2):
+                    self.compare(trainer, trainer.step)
+
+    def test_by_hand(self) -> None:
+        trainer = Trainer(torch.optim.SGD)
+        self.assertEqual(set(self.compare(trainer, trainer.by_hand)._updated), {"net.0.weight", "net.0.bias"})
+
+    def test_layouts_of_states(self) -> None:
+        """As the parameter's, or by their own rule."""
+        trainer = Trainer(torch.optim.AdamW)
+        for _ in range(2):
+            rules = [("exp_avg_sq.net.0.weight", (None, "a")), ("^net.0.weight$", ("a",))]
+            traced = self.compare(trainer, trainer.step, rules=rules)
+            specs = {name: traced._arrays[at].attrs.get("spec", ()) for name, at in traced._updated.items()}
+            self.assertEqual(specs["net.0.weight"], ("a",))
+            self.assertEqual(specs["opt.exp_avg.net.0.weight"], ("a",))
+            self.assertEqual(specs["opt.exp_avg_sq.net.0.weight"], (None, "a"))
+            self.assertEqual(specs["opt.exp_avg.net.2.weight"], ())
+        leaves = {leaf.array.attrs["path"]: leaf.array.attrs["spec"] for leaf in traced._leaves.values()}
+        self.assertEqual(leaves["opt.exp_avg.net.0.weight"], ("a",))
+
+    def test_an_optimizer_of_the_arguments(self) -> None:
+        def step(w: Any, x: Any, y: Any) -> Any:
+            w = w.detach().clone().requires_grad_()
+            optimizer = torch.optim.AdamW([w], lr=0.1)
+            (loss := F.mse_loss(x @ w, y)).backward()
+            optimizer.step()
+            return loss, w
+
+        args = [normal(6, 6), X, Y]
+        for got, want in zip(evaluate(from_torch(step, *args, mesh={"a": 2})._arrays, {}), step(*args), strict=True):
+            np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-6)
 
 
 class Modules(unittest.TestCase):

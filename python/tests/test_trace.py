@@ -155,6 +155,15 @@ class Executed(unittest.TestCase):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
         return step
 
+    def test_outputs_beside_those_returned(self) -> None:
+        p = Program("step")
+        x = p.leaf("x", (4,), "float32", np.arange(4.0))
+        arrays = [p.map("mul", x, p.number(n, "float32")) for n in (2.0, 3.0, 5.0)]
+        ran = Traced(p, {"dp": 2}, arrays, list, {"w": 1}, updated={"m": 2}).run()
+        for got, want in ((ran.outputs[0], 2), (ran.gradients["w"], 3), (ran.updated["m"], 5)):
+            np.testing.assert_array_equal(got, want * np.arange(4.0))
+        self.assertEqual(len(ran.outputs), 1)
+
     def test_attention(self) -> None:
         p = Program("attention")
         self.check(p, {"dp": 2, "tp": 2}, *attention(p))

@@ -22,7 +22,10 @@ OBJECTS_MOST = 1_000_000
 #: What holds no other objects, or none that a forward pass may change.
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
 
-#: Packages whose objects, but for modules with parameters and containers, are left alone: some load libraries when they are looked at.
+#: What a training step changes though its class is PyTorch's.
+CHANGED = (torch.nn.Module, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
+
+#: Packages whose objects, but for these and containers, are left alone: some load libraries when they are looked at.
 LEFT_ALONE = ("torch", "numpy", "builtins", "logging", "threading", "_thread")
 
 Undo = Callable[[], None]
@@ -61,8 +64,8 @@ def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
         return ([_gradient(value)] if value.is_leaf else []), []
     if kind is FunctionType:
         named = [value.__globals__[n] for n in value.__code__.co_names if n in value.__globals__]
-        cells = [c for c in value.__closure__ or () if _filled(c)]
-        modules = [v for v in named if issubclass(type(v), torch.nn.Module)]
+        cells = [c for c in value.__closure__ or () if filled(c)]
+        modules = [v for v in named if issubclass(type(v), CHANGED)]
         return [_cell(c) for c in cells], [*(c.cell_contents for c in cells), *modules, *(value.__defaults__ or ())]
     if kind is MethodType:
         return [], [value.__self__]
@@ -76,7 +79,7 @@ def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
         undo.append(_mapping(value))
     elif issubclass(kind, set):
         undo.append(_set(value))
-    known = kind.__module__.partition(".")[0] in LEFT_ALONE and not issubclass(kind, torch.nn.Module)
+    known = kind.__module__.partition(".")[0] in LEFT_ALONE and not issubclass(kind, CHANGED)
     if not known and "__dict__" in dir(kind):
         own = object.__getattribute__(value, "__dict__")
         inside += own.values()
@@ -84,7 +87,7 @@ def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
     return undo, inside
 
 
-def _filled(cell: Any) -> bool:
+def filled(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
     except ValueError:

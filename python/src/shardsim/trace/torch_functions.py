@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.fx.traceback
@@ -161,6 +161,15 @@ def scaled_dot_product_attention(
 def not_looked_at(mask: Optional[torch.Tensor], is_causal: Optional[bool] = None, size: Optional[int] = None) -> bool:
     """Whether a mask of nn.Transformer is causal, if told so: its values are not looked at, and the mask is used."""
     return bool(is_causal)
+
+
+def single_tensor_steps() -> Iterator[Tuple[Any, str, Any]]:
+    """Optimizers' steps on many tensors, or in one kernel, and the same on each tensor: module, name, function instead."""
+    for path, module in list(sys.modules.items()):
+        for name, step in list(vars(module).items()) if path.startswith("torch.optim.") else ():
+            if name.startswith("_single_tensor_"):
+                algorithm = name[len("_single_tensor_") :]
+                yield from ((module, n, step) for n in (f"_multi_tensor_{algorithm}", f"_fused_{algorithm}") if hasattr(module, n))
 
 
 REWRITTEN: Dict[str, Callable[..., Any]] = {

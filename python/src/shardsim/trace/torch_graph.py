@@ -161,6 +161,8 @@ class Reader:
                 env[node] = next(waiting)
             elif node.op == "get_attr":
                 env[node] = _attribute(graph.owning_module, node.target).detach()
+            elif getattr(node.target, "namespace", "") == "profiler":
+                env[node] = None  # marks of a section
             elif node.op == "output":
                 return list(torch.fx.map_arg(node.args[0], lambda n: env[n]))
             else:
@@ -243,7 +245,8 @@ class Reader:
 
     def _constant(self, tensor: torch.Tensor) -> Array:
         name, array = type_name(tensor.dtype), numpy_of(tensor)
-        assert array is not None
+        if array is None:
+            raise Gap("a constant on the device meta, which has no values; trace outside of torch.device('meta'), or pass an argument")
         first = array.reshape(-1)[:1]
         if (array == first).all():
             item = first[0] if array.size else 0

@@ -32,11 +32,12 @@ PATTERN_MOST = 200
 
 @dataclass(frozen=True)
 class Ran:
-    """An executed step: the function's outputs, and the counted figures."""
+    """An executed step: the function's outputs, what it makes of parameters and optimizers' states, and the counted figures."""
 
     outputs: Any
     gradients: Mapping[str, np.ndarray]
     result: Result
+    updated: Mapping[str, np.ndarray]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.result, name)
@@ -72,13 +73,15 @@ class Traced:
         gradients: Optional[Mapping[str, int]] = None,
         gaps: Sequence[str] = (),
         names: Optional[Sequence[str]] = None,
+        updated: Optional[Mapping[str, int]] = None,
     ) -> None:
-        """`rebuild` makes of all outputs what the function returns; `gradients` are places among the outputs, which
-        are called `names`."""
+        """`rebuild` makes of all outputs what the function returns; `gradients` and `updated` are places among the
+        outputs, which are called `names`."""
         self.name = program.name
         self.mesh = dict(mesh)
         self._rebuild = rebuild
         self._gradients = dict(gradients or {})
+        self._updated = dict(updated or {})
         self._arrays = list(outputs)
         self._called = _caller()
         writer = Writer(mesh)
@@ -175,9 +178,10 @@ class Traced:
                 raise InputError(f"{x.where}: integers beyond 2^53 are not exact; reduce each product modulo a number")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
-        gradients = {name: flat[at] for name, at in self._gradients.items()}
-        kept = [a for i, a in enumerate(flat) if i not in self._gradients.values()] if self._gradients else flat
-        return Ran(self._rebuild(kept), gradients, result)
+        gradients, updated = ({name: flat[at] for name, at in of.items()} for of in (self._gradients, self._updated))
+        beside = {*self._gradients.values(), *self._updated.values()}
+        returned = [a for i, a in enumerate(flat) if i not in beside]
+        return Ran(self._rebuild(returned), gradients, result, updated)
 
     def _shaped(self, array: Array, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         leaf = self._leaves.get(name)
