@@ -368,6 +368,49 @@ class Operations(unittest.TestCase):
         traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
         self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
 
+    def test_what_stops_a_trace_is_told_in_a_sentence(self) -> None:
+        """With its line; what PyTorch writes about its own tracer is in the exception's cause."""
+        around, ids = torch.zeros(6), ints(5, 4)
+        value = "what is computed depends on a tensor's value"
+        cases: Dict[str, Case] = {
+            value: (lambda x: x * 2 if x.sum() > 0 else x, [X]),
+            f"{value}, ": (lambda x: x.split(int(x[0, 0]) + 1), [X]),
+            "'aten.arange.default' makes an array whose size depends on values": (lambda i: torch.arange(i[0]), [ids]),
+            "reading a tensor's value while tracing": (lambda x: x * sum(x[0].tolist()), [X]),
+            "a tensor is converted to numpy": (lambda x: x + torch.from_numpy(np.sin(x.detach().numpy())), [X]),
+            "a tensor is changed in place that is no argument": (lambda x: around.add_(x.sum(0)) * 1, [X]),
+            "PyTorch does not trace this: .* same reduction dim": (lambda x: x @ x, [X]),
+            "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
+            "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
+            "aten._linalg_check_errors": (lambda x: torch.linalg.inv(x[:, :4]), [X]),
+        }
+        for wanted, (fn, args) in cases.items():
+            with self.subTest(wanted):
+                with self.assertRaisesRegex(InputError, rf"test_torch[.]py:{fn.__code__.co_firstlineno}: .*{re.escape(wanted) if '.*' not in wanted else wanted}"):
+                    from_torch(fn, *args, mesh={"a": 2})
+        with self.assertRaisesRegex(InputError, "returns no tensor"):
+            from_torch(lambda x: None, X, mesh={"a": 2})
+
+    def test_the_way_back_is_told_at_the_call(self) -> None:
+        def modified(x: Any) -> Any:
+            y = x.exp()
+            y.add_(1)
+            return y.sum()
+
+        with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: PyTorch does not trace this: .* modified by an inplace operation"):
+            from_torch(modified, X, mesh={"a": 2}, grad=True)
+
+    def test_a_handler_that_fails_is_told(self) -> None:
+        with mock.patch.dict(HANDLERS, {"sin": lambda c: c.nothing}):
+            with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: 'aten.sin.default' is not read with these arguments"):
+                from_torch(lambda x: x.sin(), X, mesh={"a": 2})
+
+    def test_outputs_that_are_no_tensors(self) -> None:
+        traced = from_torch(lambda x: {"loss": x.sum(), "name": "text", "none": None, "more": [3, x * 2]}, X, mesh={"a": 2})
+        values = traced._rebuild(evaluate(traced._arrays, {}))
+        self.assertEqual((values["name"], values["none"], values["more"][0]), ("text", None, 3))
+        np.testing.assert_allclose(values["more"][1], 2 * X.numpy())
+
     def test_gradients(self) -> None:
         for name, (fn, args) in SMOOTH.items():
             with self.subTest(name):

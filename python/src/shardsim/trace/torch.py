@@ -8,22 +8,23 @@ its in-place operations made plain, and with `grad` the backward pass of autogra
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
-import traceback
-from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
+from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
 from . import torch_attention, torch_axes, torch_groups, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
 from .kept import unchanged
+from .torch_errors import told
 from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention, single_tensor_steps
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .torch_inputs import Input, Inputs
-from .traced import Traced
+from .traced import Traced, caller
 from .versions import tell_untried
 
 tell_untried("PyTorch", torch.__version__)
@@ -70,11 +71,9 @@ def from_torch(
         places[one.kind][one.path] = len(kept)
         names.append(f"{one.kind}.{one.path}")
         kept.append(program.constraint(result, spec) if any(spec) else result)
-    tree = step.tree
     return Traced(
-        program, dict(mesh), kept, lambda flat: pytree.tree_unflatten(flat, tree), places["gradient"], reader.gaps, names,
-        places["updated"],
-    )  # fmt: skip
+        program, dict(mesh), kept, step.tree.filled, places["gradient"], reader.gaps, names, places["updated"]
+    )
 
 
 def _leaf(program: Program, one: Input, rules: Rules) -> Array:
@@ -100,11 +99,25 @@ class Beside(NamedTuple):
     tensor: torch.Tensor
 
 
+class Tree(NamedTuple):
+    """What a function returns: its containers, and its leaves with holes for tensors."""
+
+    spec: Any
+    leaves: List[Any]
+
+    def filled(self, tensors: Sequence[Any]) -> Any:
+        rest = iter(tensors)
+        return pytree.tree_unflatten([next(rest) if v is HOLE else v for v in self.leaves], self.spec)
+
+
+HOLE = object()
+
+
 class Step(NamedTuple):
     """The graph of tensor outputs and those beside them, and the tree of the outputs."""
 
     graph: torch.fx.Graph
-    tree: Any
+    tree: Tree
     beside: List[Beside]
 
 
@@ -112,7 +125,7 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
     from torch._subclasses.functional_tensor import dispatch_functionalize
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    trees: List[Any] = []
+    trees: List[Tree] = []
     beside: List[Beside] = []
     learned = [k for k, one in enumerate(inputs.all) if one.learned and grad]
 
@@ -123,8 +136,9 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
         ]
         with inputs.called(leaves) as made:  # a checkpoint runs its part of the forward pass again, with the same parameters
             flat, tree = pytree.tree_flatten(made)
-            demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is not a tensor; return tensors alone")
-            trees[:] = [tree]
+            trees[:] = [Tree(tree, [HOLE if isinstance(v, torch.Tensor) else v for v in flat])]
+            flat = [v for v in flat if isinstance(v, torch.Tensor)]
+            demand(bool(flat), "the program returns no tensor; return what is to be computed")
             gradients = _gradients(flat, [leaves[k] for k in learned])
             beside[:] = [Beside("gradient", inputs.all[k].path, inputs.all[k].names, g) for k, g in zip(learned, gradients)]
             beside.extend(Beside("updated", *one) for one in inputs.updated(leaves))
@@ -139,10 +153,10 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
     with _as_it_was_written(), torch.fx.traceback.preserve_node_meta(), Rewriting():
         try:
             made = traced(*(one.tensor for one in inputs.all))
-        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
-            raise InputError(f"the program reads a tensor's value while it is traced: {error}") from None
-        except RuntimeError as error:
-            raise InputError(f"{_place(error)}PyTorch does not trace this: {error}") from error
+        except InputError:
+            raise
+        except Exception as error:  # whatever the program, or PyTorch, raises
+            raise told(error, caller()) from error
     made.graph.eliminate_dead_code()
     return Step(made.graph, trees[0], beside)
 
@@ -155,13 +169,6 @@ def _gradients(outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]) 
     if outputs[0].requires_grad:
         torch.autograd.backward(outputs[0], torch.ones_like(outputs[0]))
     return [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad for leaf in leaves]
-
-
-def _place(error: BaseException) -> str:
-    """The user's source line of an error."""
-    parts = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*parts, "<"))]
-    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def _decompositions() -> Dict[Any, Any]:
@@ -188,6 +195,7 @@ def _as_it_was_written() -> Iterator[None]:
         (torch.nn.functional, "scaled_dot_product_attention", scaled_dot_product_attention),  # for functions beside it
         (torch.nn.modules.transformer, "_detect_is_causal_mask", not_looked_at),
         *single_tensor_steps(),
+        (logging.getLogger(fake_tensor.__name__), "disabled", True),  # it prints what is raised, too
         (torch.autograd, "_engine_run_backward", run_backward(torch.autograd._engine_run_backward)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
 from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple, Union
@@ -15,7 +17,7 @@ from ..errors import InputError
 
 
 #: Files of which no line is the user's.
-INNER = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<")
+INNER = (os.path.dirname(torch.__file__), os.path.dirname(__file__), contextlib.__file__, functools.__file__, "<")
 
 
 def place(frame: Any) -> str:

@@ -16,6 +16,7 @@ import torch
 from ..errors import InputError
 from .arrays import Array, Gap, Program, is_float
 from .handlers import adds_to
+from .torch_errors import unread
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -180,16 +181,21 @@ class Reader:
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: env[n])
         if node.target is operator.getitem:
             return args[0][args[1]]
+        if not isinstance(node.target, torch._ops.OpOverload):
+            return self._other(node, args)
         name = operation_name(node.target)
-        if self._is_constant(name, node, args, kwargs):
-            return _worked_out(node, args, kwargs)
-        call = Call(self, node, _bound(node.target, args, kwargs))
         self._demand_sizes(node)
+        if self._is_constant(name, node, args, kwargs):
+            try:
+                return _worked_out(node, args, kwargs)
+            except RuntimeError as error:
+                raise unread(self.program.where, node.target, error) from error
+        call = Call(self, node, _bound(node.target, args, kwargs))
         try:
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
-                raise Gap(f"the operation '{node.target}' is not supported")
+                raise Gap(f"the operation '{node.target}' is not supported; write it with others, or pass its result as an argument")
             handled = HANDLERS[name](call)
             call.arguments.demand_read(node.target)
             return handled
@@ -197,6 +203,17 @@ class Reader:
             self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
             made = [self._stand_in(v) for v in call.values]
             return made if isinstance(node.meta["val"], (list, tuple)) else made[0]
+        except InputError:
+            raise
+        except Exception as error:
+            raise unread(self.program.where, node.target, error) from error
+
+    def _other(self, node: Any, args: Any) -> Any:
+        """A node that is no operation on tensors: arithmetic of a value that was read (an error by now), or a control flow."""
+        if node.op == "call_function" and all(_is_plain(v) and not isinstance(v, torch.Tensor) for v in _leaves(args)):
+            return node.target(*args)
+        what = f"'{node.target}' is not supported; call the function that it has without it"
+        raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
 
     def _demand_sizes(self, node: Any) -> None:
         """Sizes are numbers, or there is nothing to lay out."""

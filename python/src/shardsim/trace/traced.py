@@ -43,7 +43,7 @@ class Ran:
         return getattr(self.result, name)
 
 
-def _caller() -> str:
+def caller() -> str:
     """The user's line that traces a program: "/home/me/trace.py:14"."""
     own = str(Path(__file__).parents[1]) + os.sep
     frame: Optional[FrameType] = sys._getframe()
@@ -83,7 +83,7 @@ class Traced:
         self._gradients = dict(gradients or {})
         self._updated = dict(updated or {})
         self._arrays = list(outputs)
-        self._called = _caller()
+        self._called = caller()
         writer = Writer(mesh)
         read = {x.number for x in writer.needed(outputs)}
         self._checks = [x for x in program.checks if x.number in read]

@@ -1,0 +1,60 @@
+"""What stops a trace, as one sentence: the line of the user's source, what happens there, and what to do."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+import traceback
+from typing import Tuple
+
+import torch
+from torch._subclasses import fake_tensor
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+from ..errors import InputError
+from .torch_functions import INNER
+
+#: Sentences of PyTorch that tell of its tracer, and what they say of the program.
+MEANT: Tuple[Tuple[str, str], ...] = (
+    ("mutating a non-functional tensor",
+     "a tensor is changed in place that is no argument, and of no module or optimizer that the function names; pass it as an argument"),
+    (r"[.]numpy\(\) is not supported|Can't call numpy\(\)|resolve_conj|cannot be converted to a NumPy",
+     "a tensor is converted to numpy, which would need its values; compute it with functions of torch"),
+    ("does not require grad and does not have a grad_fn",
+     "the backward pass starts from a tensor that depends on no parameter that requires a gradient; call requires_grad_() on one"),
+)  # fmt: skip
+
+#: Exceptions of PyTorch when a program asks for a value that the trace does not have.
+ASKED = (GuardOnDataDependentSymNode, fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
+
+
+def told(error: Exception, otherwise: str) -> InputError:
+    """An exception of a trace; `otherwise` is a place if the exception comes from no line of the user's."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(INNER)]
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else otherwise
+    return InputError(f"{place}: {_sentence(error)}" if place else _sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).strip()
+    if isinstance(error, ASKED):
+        return (
+            "what is computed depends on a tensor's value, which is not known while tracing (if, while, item, a size);"
+            " keep it in tensors, for example by torch.where"
+        )
+    meant = next((sentence for pattern, sentence in MEANT if re.search(pattern, text)), None)
+    if meant is not None:
+        return meant
+    first = re.split(r"\n|(?<=[.]) (?:Hint|If|This|Please|Specify|For more)\b", text, maxsplit=1)[0].rstrip(". ")
+    if isinstance(error, RuntimeError) and first:
+        return f"PyTorch does not trace this: {first}"
+    return f"the program fails while it is traced: {type(error).__name__}{': ' * bool(first)}{first}"
+
+
+def unread(place: str, operation: object, error: Exception) -> InputError:
+    """A fault of the tracer itself, at an operation."""
+    told_at = f"{place}: " if place else ""
+    return InputError(f"{told_at}'{operation}' is not read with these arguments ({type(error).__name__}: {error}); write it with other functions")
+
+
+__all__ = ["told", "unread"]
