@@ -225,7 +225,6 @@ ALONG: Dict[str, Callable[..., np.ndarray]] = {
     "shift": lambda x, size, by: np.roll(x, by, axis=0), "argsort": lambda x, size: np.argsort(x, axis=0, kind="stable"),
     "cumsum": cumulative(np.cumsum), "cumprod": cumulative(np.cumprod),
     "cummax": cumulative(np.maximum.accumulate), "cummin": cumulative(np.minimum.accumulate),
-    "cumlogsumexp": cumulative(np.logaddexp.accumulate),
 }  # fmt: skip
 
 
@@ -321,7 +320,7 @@ def pick(array: Array, x: np.ndarray, ids: np.ndarray) -> np.ndarray:
     flat = np.broadcast_to(ids, (*last.shape[:-1], *ids.shape[rest:])).reshape(*last.shape[:-1], -1)
     inside = (flat >= 0) & (flat < last.shape[-1])
     picked = np.where(inside, np.take_along_axis(last, np.where(inside, flat, 0), -1), 0)
-    return picked.reshape(*last.shape[:-1], *ids.shape[rest:])
+    return picked.reshape((*last.shape[:-1], *ids.shape[rest:]))
 
 
 def pick_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:

@@ -158,6 +158,11 @@ CASES: Dict[str, Case] = {
     ),
     "a polynomial": (lambda x: jnp.polyval(jnp.array([0.5, -2.0, 3.0]), x), [X]),
     **({"a polynomial of JAX": (lambda x: lax.polynomial(x, [3.0, -2.0, 0.5]), [X])} if hasattr(lax, "polynomial") else {}),
+    "inverse and hyperbolic functions": (
+        lambda x: jnp.sinh(x) + jnp.cosh(x) + jnp.arcsinh(x) + jnp.arcsin(x / 4) + jnp.arccos(x / 4) + jnp.arctan(x) + jnp.arctanh(x / 4)
+        + jnp.arccosh(jnp.abs(x) + 1.1), [X],
+    ),
+    "logarithms of sums so far": (lambda x: lax.cumlogsumexp(x, 1) + lax.cumlogsumexp(x, 0, reverse=True), [X]),
     "inverse error function": (lambda x: lax.erf_inv(jnp.tanh(x) * 0.99999), [X]),
 }  # fmt: skip
 

@@ -93,6 +93,13 @@ def past_autograd(x: Any, y: Any) -> Any:
     return x * y + x.detach().square()
 
 
+def copied(x: Any, y: Any) -> Any:
+    made = torch.empty(4, 6)
+    made[:, 1:] = y[:, :1]
+    made[:, 0] = 2
+    return made * x
+
+
 def thirds(x: Any) -> Any:
     """With a function that is rewritten while it is traced."""
     return F.adaptive_avg_pool1d(x, 3)
@@ -179,6 +186,7 @@ SMOOTH: Dict[str, Case] = {
     "largest along another axis": (lambda x: x.topk(2, 0).values, [distinct(4, 6)]),
     "layer norm": (lambda x, w, b: F.layer_norm(x, (6,), w, b) + F.layer_norm(x, (4, 6)), [X, normal(6), normal(6, seed=3)]),
     "rms norm": (lambda x, w: F.rms_norm(x, (6,), w), [X, normal(6)]),
+    "weight norm": (lambda v, g: torch._weight_norm(v, g[:, None], 0) + torch._weight_norm(v, g[:1, None], -1), [X, normal(4)]),
     "group norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [normal(2, 4, 5, 3), normal(4), normal(4, seed=1)]),
     "batch norm": (lambda x, w, b: F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training=True), [normal(3, 4, 5), normal(4), normal(4, seed=1)]),
     "instance norm": (lambda x: F.instance_norm(x), [normal(2, 4, 5, 3)]),
@@ -234,6 +242,16 @@ SMOOTH: Dict[str, Case] = {
     "parts written in place": (lambda x, y: written_parts(x * 2, y), [X, Y]),
     "every other element": (lambda x, y: torch.slice_scatter(x, y[:, :2], 1, 1, 5, 2) + torch.slice_scatter(y, x[1:3], 0, 0, 4, 2), [X, Y]),
     "by places in the storage": (lambda x, y: strided(x.t(), y), [X, Y]),
+    "inverse and hyperbolic functions": (
+        lambda x: x.sinh() + x.cosh() + x.asinh() + (x / 4).asin() + (x / 4).acos() + x.atan() + (x / 4).atanh() + (x.abs() + 1.1).acosh()
+        + torch.erfinv(x / 4), [X],
+    ),
+    "of two numbers": (lambda x, y: torch.hypot(x, y) + torch.fmax(x, y) + torch.fmin(x, 2 * y) + torch.copysign(x, y), [X, Y]),
+    "shrunk": (lambda x: F.hardshrink(x) + F.softshrink(x), [X]),
+    "largest so far": (lambda x: x.cummax(1).values + x.cummin(0).values, [distinct(4, 6)]),
+    "products so far": (lambda x, y: x.cumprod(1) + y.cumprod(0), [X, Y]),
+    "order statistics": (lambda x: x.median(1).values + x.median() + x.kthvalue(2, 1).values + x.quantile(0.3, dim=1), [distinct(4, 6)]),
+    "copied over an axis": (lambda x, y: copied(x * 2, y), [X, Y]),
     "a gradient inside": (lambda x, y: torch.func.grad(lambda v: (v.sin() * y).sum())(x), [X, Y]),
 }  # fmt: skip
 
@@ -276,6 +294,16 @@ DISCRETE: Dict[str, Case] = {
         lambda x, i: [torch.histc(x, 5, -1, 1.5), torch.histc(i.float(), bins=7, min=0, max=6), torch.histc(x, 3, 0, 0.5)], [X, ints(9, 20)],
     ),
     "masks that are known": (masks_of_heads, [X]),
+    "sorted rows": (
+        lambda x, y: [torch.searchsorted(x[0], y), torch.searchsorted(x, y, right=True), torch.bucketize(y, x[0])], [normal(4, 6).sort(1).values, Y],
+    ),
+    "no numbers in order": (
+        lambda x: [*x.median(1), x.median(), *x.cummax(1), *x.cummin(1)],
+        [torch.tensor([[1.0, torch.nan, 3.0, 2.0], [4.0, 2.0, 2.0, 5.0]])[:, [0, 2, 3, 1]]],
+    ),
+    "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
+    "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
+    "signs": (lambda x: [torch.signbit(x), torch.signbit(x.int()), torch.copysign(torch.ones(4), x)], [torch.tensor([-0.0, 0.0, -2.0, 3.0])]),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
@@ -410,6 +438,18 @@ class Operations(unittest.TestCase):
         values = traced._rebuild(evaluate(traced._arrays, {}))
         self.assertEqual((values["name"], values["none"], values["more"][0]), ("text", None, 3))
         np.testing.assert_allclose(values["more"][1], 2 * X.numpy())
+
+    def test_places_of_gradients(self) -> None:
+        """Those of what they are gradients of, and of what a checkpoint computes again."""
+
+        def loss(x: Any, y: Any) -> Any:
+            z = x.sin()
+            return checkpoint(lambda v: v.exp() * y, z, use_reentrant=False).sum()
+
+        first = loss.__code__.co_firstlineno
+        arrays = needed_by(from_torch(loss, X, Y, mesh={"a": 2}, grad=True)._arrays).values()
+        lines = {(a.attrs["fn"], int(a.where.rpartition(":")[2]) - first) for a in arrays if a.op == "map"}
+        self.assertEqual(lines, {("sin", 1), ("cos", 1), ("exp", 2), ("mul", 1), ("mul", 2)})
 
     def test_gradients(self) -> None:
         for name, (fn, args) in SMOOTH.items():

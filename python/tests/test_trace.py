@@ -164,6 +164,15 @@ class Executed(unittest.TestCase):
             np.testing.assert_array_equal(got, want * np.arange(4.0))
         self.assertEqual(len(ran.outputs), 1)
 
+    def test_what_expressions_do_not_have(self) -> None:
+        """A division by 0, and the log of sums of exponentials so far."""
+        p = Program("lines")
+        x = p.leaf("x", (2, 4), "float32", np.arange(8.0).reshape(2, 4) - 3)
+        ran = traced(p, {"dp": 2}, p.map("div", x, p.number(-0.0, "float32")), p.along("cumlogsumexp", x, 1)).run()
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(ran.outputs[0], (np.arange(8.0).reshape(2, 4) - 3) / -0.0)
+        np.testing.assert_allclose(ran.outputs[1], np.logaddexp.accumulate(np.arange(8.0).reshape(2, 4) - 3, 1), rtol=1e-5)
+
     def test_attention(self) -> None:
         p = Program("attention")
         self.check(p, {"dp": 2, "tp": 2}, *attention(p))

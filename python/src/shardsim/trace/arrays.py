@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
-from . import whole
+from . import special, whole
 from .array import TYPES, Array, Gap, carrier_of, is_float, uniform
 from .dims import Axis
 from .ranges import Range, Ranges
@@ -158,6 +158,9 @@ class Program:
         if same is not None and (dtype or same.dtype) == same.dtype:
             return same
         kind = dtype or operands[0].dtype
+        divisor = uniform(operands[1]) if fn == "div" and is_float(kind) else None
+        if divisor == 0:  # which expressions refuse
+            return self.map("mul", operands[0], self.number(math.copysign(math.inf, divisor), kind))
         other = whole.mapped(self, fn, operands, kind) if not is_float(kind) and kind != "bool" else None
         return other or self.plain(fn, operands, kind, carrier)
 
@@ -346,6 +349,8 @@ class Program:
         axis %= x.rank
         if x.shape[axis] == 1 and (fn.startswith("cum") or fn in ("reverse", "shift")):
             return x
+        if fn == "cumlogsumexp":
+            return special.cumulative_logsumexp(self, x, axis, **options)
         other = whole.along(self, fn, x, axis, size=size, dtype=dtype, **options) if not is_float(x.dtype) else None
         if other is not None:
             return other

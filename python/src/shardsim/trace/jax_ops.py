@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import Array, Gap, Program
 from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
-from .special import erf_inv
+from .special import ELEMENTWISE
 from .whole import shifted_down
 
 # ---- elementwise
@@ -101,9 +101,9 @@ def _polynomial(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return spread(reader, made, x) if made.rank < x.rank else made
 
 
-@handles("erf_inv")
-def _erf_inv(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    return erf_inv(reader.program, reader.lift(values[0]))
+@handles(*ELEMENTWISE)
+def _derived(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return ELEMENTWISE[eqn.primitive.name](reader.program, reader.lift(values[0]))
 
 
 @handles("integer_pow")

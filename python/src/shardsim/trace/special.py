@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import math
-from typing import Sequence
+from typing import TYPE_CHECKING, Callable, Dict, Sequence
 
-from .arrays import Array, Program
+from .array import Array
+
+if TYPE_CHECKING:
+    from .arrays import Program
 
 #: The inverse of the error function by x, as polynomials of w = -log(1 - x^2): of w - 2.5 below 5, of sqrt(w) - 3 from
 #: there on; the highest power is the first (M. Giles, "Approximating the erfinv function", 2010, single precision).
@@ -36,3 +39,60 @@ def erf_inv(p: Program, x: Array) -> Array:
     made = p.map("mul", p.select(p.compare("less", w, p.number(5.0, x.dtype)), near, far), x)
     end = p.compare("equal", p.map("abs", x), p.number(1.0, x.dtype))
     return p.select(end, p.map("mul", x, p.number(math.inf, x.dtype)), made)
+
+
+def _root(p: Program, x: Array) -> Array:
+    """The square root of 1 - x^2, exact where x is close to 1."""
+    one = p.number(1.0, x.dtype)
+    return p.map("sqrt", p.map("mul", p.map("sub", one, x), p.map("add", one, x)))
+
+
+def _sinh(p: Program, x: Array) -> Array:
+    """(e + e / (e + 1)) / 2 of e = exp(x) - 1, exact where x is small."""
+    e = p.map("expm1", x)
+    total = p.map("add", e, p.map("div", e, p.map("add", e, p.number(1.0, x.dtype))))
+    infinite = p.compare("equal", e, p.number(math.inf, x.dtype))
+    return p.map("mul", p.select(infinite, e, total), p.number(0.5, x.dtype))
+
+
+def _cosh(p: Program, x: Array) -> Array:
+    return p.map("mul", p.map("add", p.map("exp", x), p.map("exp", p.map("neg", x))), p.number(0.5, x.dtype))
+
+
+def _asinh(p: Program, x: Array) -> Array:
+    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact where x is small."""
+    one, square = p.number(1.0, x.dtype), p.map("mul", x, x)
+    rest = p.map("div", square, p.map("add", one, p.map("sqrt", p.map("add", one, square))))
+    return p.map("mul", p.map("sign", x), p.map("log1p", p.map("add", p.map("abs", x), rest)))
+
+
+def _acosh(p: Program, x: Array) -> Array:
+    one = p.number(1.0, x.dtype)
+    roots = (p.map("sqrt", p.map(fn, x, one)) for fn in ("sub", "add"))
+    return p.map("log", p.map("add", x, p.map("mul", *roots)))
+
+
+def _atanh(p: Program, x: Array) -> Array:
+    quotient = p.map("div", p.map("add", x, x), p.map("sub", p.number(1.0, x.dtype), x))
+    return p.map("mul", p.map("log1p", quotient), p.number(0.5, x.dtype))
+
+
+#: Functions of each element.
+ELEMENTWISE: Dict[str, Callable[[Program, Array], Array]] = {
+    "sinh": _sinh, "cosh": _cosh, "asinh": _asinh, "acosh": _acosh, "atanh": _atanh, "erf_inv": erf_inv,
+    "asin": lambda p, x: p.map("atan2", x, _root(p, x)), "acos": lambda p, x: p.map("atan2", _root(p, x), x),
+    "atan": lambda p, x: p.map("atan2", x, p.number(1.0, x.dtype)),
+}  # fmt: skip
+
+
+def cumulative_logsumexp(p: Program, x: Array, axis: int, reverse: bool = False) -> Array:
+    """Doubling the span in each step: of two logarithms the larger, and the log of 1 + exp(-their distance)."""
+    count, by, zero = x.shape[axis], 1, p.number(0.0, x.dtype)
+    while by < count:
+        before = p.slice(x, axis, by if reverse else 0, count - by)
+        before = p.pad(before, axis, 0 if reverse else by, by if reverse else 0, -math.inf)
+        most, least = p.map("max", x, before), p.map("min", x, before)
+        apart = p.select(p.compare("equal", most, least), zero, p.map("sub", least, most))  # infinite ones are not
+        x = p.map("add", most, p.map("log1p", p.map("exp", apart)))
+        by *= 2
+    return x

@@ -167,7 +167,7 @@ def _gradients(outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]) 
         return []
     demand(bool(outputs) and outputs[0].numel() == 1, "gradients need a scalar; the first output must be the loss")
     if outputs[0].requires_grad:
-        torch.autograd.backward(outputs[0], torch.ones_like(outputs[0]))
+        torch.autograd.backward(outputs[0])
     return [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad for leaf in leaves]
 
 
@@ -196,7 +196,7 @@ def _as_it_was_written() -> Iterator[None]:
         (torch.nn.modules.transformer, "_detect_is_causal_mask", not_looked_at),
         *single_tensor_steps(),
         (logging.getLogger(fake_tensor.__name__), "disabled", True),  # it prints what is raised, too
-        (torch.autograd, "_engine_run_backward", run_backward(torch.autograd._engine_run_backward)),
+        (torch.autograd, "_engine_run_backward", run_backward),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]
     enabled = torch._C._get_mkldnn_enabled()

@@ -15,9 +15,9 @@ from .torch_ops import mapped, widened
 # ---- arrangement
 
 
-@handles("copy_")
+@handles("copy", "copy_")
 def _copy_into(c: Call) -> Array:
-    """The new value of an input."""
+    """The new value of a tensor."""
     return c.reader.spread(c.array(c.src, c.dtype), c.shape)
 
 
@@ -318,6 +318,19 @@ def _cumulative(c: Call) -> Array:
     if not x.rank:
         return x
     return c.program.along({"logcumsumexp": "cumlogsumexp"}.get(c.name, c.name), x, c.dim)
+
+
+@handles("cummax", "cummin")
+def _extreme_so_far(c: Call) -> Tuple[Array, Array]:
+    """Values, and the last places at which they are."""
+    p, x = c.program, c.array(c.self)
+    if not x.rank:
+        return x, p.number(0, "int64")
+    axis = c.dim % x.rank
+    values = p.along(c.name, x, axis)
+    worse = p.compare("less" if c.name == "cummax" else "greater", x, values)
+    place = p.broadcast(p.iota(x.shape[axis], "int32"), x.shape, [axis])
+    return values, p.convert(p.along("cummax", p.select(worse, p.number(-1, "int32"), place), axis), "int64")
 
 
 @handles("max", "min")

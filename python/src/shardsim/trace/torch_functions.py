@@ -21,8 +21,10 @@ INNER = (os.path.dirname(torch.__file__), os.path.dirname(__file__), contextlib.
 
 
 def place(frame: Any) -> str:
-    """The innermost line of the user's source."""
+    """The innermost line of the user's source; none on the way back, unless a checkpoint runs that line again."""
     while frame is not None and frame.f_code.co_filename.startswith(INNER):
+        if frame.f_code.co_name == run_backward.__name__:
+            return ""
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
@@ -109,6 +111,10 @@ def cdist(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: Any 
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
 
 
+def weight_norm(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> torch.Tensor:
+    return v * (g / torch.norm_except_dim(v, 2, dim))
+
+
 def interpolate(
     input: torch.Tensor,
     size: Any = None,
@@ -181,37 +187,40 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "interpolate": interpolate,
     "bilinear": bilinear,
     "cdist": cdist,
+    "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},
 }
 
 
 class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """Replaces some functions, and records each call's source line for its nodes.
-
-    On the way back (`back`) only what a checkpoint runs again has lines of its own.
-    """
-
-    def __init__(self, back: bool = False) -> None:
-        super().__init__()
-        self._back = back
+    """Replaces some functions, and records each call's source line for its nodes, and for those of its gradient."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        torch.fx.traceback.set_stack_trace([place(sys._getframe(1))])
+        at = place(sys._getframe(1))
         instead = REWRITTEN.get(getattr(func, "__name__", ""))
-        try:
-            return (instead or func)(*args, **(kwargs or {}))
-        finally:
-            if self._back:
-                torch.fx.traceback.set_stack_trace([])
+        if at:
+            torch.fx.traceback.set_stack_trace([at])
+        made = (instead or func)(*args, **(kwargs or {}))
+        for one in made if isinstance(made, (list, tuple)) else (made,):
+            if at and isinstance(one, torch.Tensor):
+                record_place(one.grad_fn, at)
+        return made
 
 
-def run_backward(engine: Callable[..., Any]) -> Callable[..., Any]:
-    """PyTorch's engine of gradients: `backward` itself is a function that a mode handles, and is off while it does."""
+def record_place(node: Any, at: str) -> None:
+    """The gradients of nodes without one, inside a function, come right after."""
+    if node is not None and "shardsim" not in node.metadata:
+        node.metadata["shardsim"] = at
+        node.register_prehook(lambda gradients: torch.fx.traceback.set_stack_trace([at]))
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        torch.fx.traceback.set_stack_trace([])  # nodes of the way back have the places of their operands
-        with Rewriting(back=True):
-            return engine(*args, **kwargs)
 
-    return run
+#: PyTorch's engine of gradients.
+ENGINE = torch.autograd.graph._engine_run_backward
+
+
+def run_backward(*args: Any, **kwargs: Any) -> Any:
+    """`backward` is itself a function that a mode handles, and is off while it does: on again for checkpoints."""
+    torch.fx.traceback.set_stack_trace([])
+    with Rewriting():
+        return ENGINE(*args, **kwargs)

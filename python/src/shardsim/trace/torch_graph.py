@@ -65,7 +65,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
         ("dropout_p", "is_causal", "key", "logsumexp", "out", "query", "scale", "value"),  # those of the op whose result it has
     "_grouped_mm": ("out_dtype",), "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
     "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
-    "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
+    **dict.fromkeys(("kthvalue", "median"), ("keepdim",)), "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
     "unsafe_chunk": ("chunks",), "_unsafe_index_put": ("unsafe",), "index_put": ("unsafe",),
     **dict.fromkeys(("avg_pool2d_backward", "avg_pool3d_backward"), ("self",)),
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), ("ceil_mode",)),
@@ -320,7 +320,7 @@ def _repeated(node: Any, read: Sequence[Any]) -> List[int]:
 
 
 def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-    """Evaluate a constant on this machine; along broadcast axes only once."""
+    """Evaluate a constant on this machine, along broadcast axes only once; arrays without values are 0."""
     kwargs = {**kwargs, "device": torch.device("cpu")} if kwargs.get("device") is not None else dict(kwargs)
     kwargs.pop("pin_memory", None)
     if operation_name(node.target) in BY_STRIDES:
@@ -331,6 +331,8 @@ def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         args = torch.fx.node.map_aggregate(args, lambda v: _once(v, repeated, rank))
     with torch.no_grad():
         made = node.target(*args, **kwargs)
+        if "empty" in operation_name(node.target):
+            made.zero_()
     return made.expand(node.meta["val"].shape) if repeated else made
 
 

@@ -361,6 +361,41 @@ def _topk(c: Call) -> Tuple[Array, Array]:
     return _back(p, values, axis), p.convert(_back(p, ids, axis), "int64")
 
 
+@handles("kthvalue", "median")
+def _order_statistic(c: Call) -> Any:
+    """The k-th smallest element; the median is the lower one of two."""
+    p, x = c.program, c.array(c.self)
+    along = hasattr(c.arguments, "dim") and x.rank > 0
+    x = x if along else p.reshape(x, [math.prod(x.shape)])
+    axis = c.dim % x.rank if along else 0
+    k = int(c.k) if c.name == "kthvalue" else (x.shape[axis] + 1) // 2
+    last = _last(p, x, axis)
+    order = p.along("topk", last, x.rank - 1, k, dtype="int32", smallest=True)
+    ids = p.reshape(p.slice(order, x.rank - 1, k - 1, 1), last.shape[:-1])
+    if c.name == "median":  # of which one element is no number: that one, which is behind all others
+        worst = p.reduce("argmax", last, [x.rank - 1])
+        worst.dtype = worst.carrier = "int32"
+        most = p.pick(last, worst, x.rank - 1)
+        ids = p.select(p.compare("not_equal", most, most), worst, ids)
+    values = p.pick(last, ids, x.rank - 1)
+    if not along:
+        return p.reshape(values, c.shape)
+    return p.reshape(values, c.shape), p.reshape(p.convert(ids, "int64"), c.shape)
+
+
+@handles("searchsorted")
+def _searchsorted(c: Call) -> Array:
+    """How many elements of a sorted row are below each value, or at most it."""
+    p, row = c.program, c.array(c.sorted_sequence)
+    x = c.array(c.self, row.dtype)
+    right = c.right or c.side == "right"
+    before = 0 if row.rank == 1 else x.rank - 1  # axes that the values have as well
+    shape = [*x.shape[:before], *[1] * (x.rank - before), row.shape[-1]]
+    rows = p.view(row, [*range(before), *[None] * (x.rank - before), row.rank - 1], shape)
+    found = p.compare("less_equal" if right else "less", rows, p.view(x, [*range(x.rank), None], [*x.shape, 1]))
+    return p.convert(p.reduce("sum", p.convert(found, "int32"), [x.rank]), c.dtype)
+
+
 @handles("sort")
 def _sort(c: Call) -> Tuple[Array, Array]:
     """Stable: equal elements stay in their order."""

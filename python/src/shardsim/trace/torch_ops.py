@@ -10,6 +10,7 @@ import torch
 
 from .arrays import Array, Gap, Program, is_float
 from .torch_graph import Call, handles, type_name
+from .special import ELEMENTWISE
 from .whole import shifted_down
 
 # ---- elementwise
@@ -63,6 +64,42 @@ def _same(c: Call) -> Array:
     if c.dtype == "bool":
         return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *logical(c))
     return mapped(c, SAME[c.name], *operands_of(c))
+
+
+@handles(*ELEMENTWISE, "erfinv")
+def _derived(c: Call) -> Array:
+    return ELEMENTWISE["erf_inv" if c.name == "erfinv" else c.name](c.program, c.array(arguments_first(c), c.dtype))
+
+
+@handles("hypot")
+def _hypotenuse(c: Call) -> Array:
+    """By the quotient of the two, which does not overflow."""
+    p, (a, b) = c.program, (mapped(c, "abs", x) for x in operands_of(c))
+    most, least = mapped(c, "max", a, b), mapped(c, "min", a, b)
+    quotient = p.map("div", least, p.map("max", most, p.number(1e-30, c.dtype)))
+    return p.map("mul", most, p.map("sqrt", p.map("add", p.map("mul", quotient, quotient), p.number(1.0, c.dtype))))
+
+
+@handles("fmax", "fmin")
+def _without_nan(c: Call) -> Array:
+    p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in operands_of(c)])
+    unknown = [p.compare("not_equal", x, x) for x in (a, b)]
+    return p.select(unknown[0], b, p.select(unknown[1], a, p.map(c.name[1:], a, b)))
+
+
+@handles("signbit")
+def _sign_bit(c: Call) -> Array:
+    """Also of -0, whose inverse is -infinity."""
+    p, x = c.program, c.array(arguments_first(c))
+    zero = p.number(0.0 if is_float(x.dtype) else 0, x.dtype)
+    below = p.compare("less", x, zero)
+    return p.logic("or", below, p.compare("less", p.map("div", p.number(1.0, x.dtype), x), zero)) if is_float(x.dtype) else below
+
+
+@handles("hardshrink_backward", "softshrink_backward")
+def _shrink_backward(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    return chosen(c, p.compare("greater", p.map("abs", x), p.number(c.lambd, x.dtype)), arguments_first(c), 0.0)
 
 
 def logical(c: Call) -> List[Array]:
@@ -225,7 +262,8 @@ def chosen(c: Call, which: Array, yes: Any, no: Any) -> Array:
 
 @handles("where")
 def _where(c: Call) -> Array:
-    return chosen(c, c.array(c.condition), c.self, c.other)
+    which, yes, no = (getattr(c, argument.name) for argument in c.node.target._schema.arguments[:3])
+    return chosen(c, c.array(which), yes, no)
 
 
 @handles("masked_fill")
@@ -283,6 +321,6 @@ def arguments_first(c: Call) -> Any:
     return getattr(c, c.node.target._schema.arguments[0].name)
 
 
-@handles("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "copy", "_assert_tensor_metadata")
+@handles("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "_assert_tensor_metadata")
 def _as_it_is(c: Call) -> Any:
-    return c.src if hasattr(c.arguments, "src") else arguments_first(c)
+    return arguments_first(c)

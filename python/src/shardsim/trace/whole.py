@@ -102,6 +102,8 @@ def mapped(p: Program, fn: str, operands: Sequence[Array], dtype: str) -> Option
 
 
 def _of_longs(p: Program, fn: str, operands: Sequence[Array]) -> Array:
+    if fn == "relu":
+        fn, operands = "max", [operands[0], p.number(0, "int64")]
     ends = ENDS[fn](*(p.ranges.of(x) for x in operands)) if fn in ENDS else ANY
     if any(math.isnan(end) for end in ends):
         ends = ANY
