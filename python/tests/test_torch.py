@@ -487,7 +487,7 @@ class Embedded(nn.Module):  # type: ignore[misc]
 class Random(nn.Module):  # type: ignore[misc]
     def forward(self, x: Any) -> Any:
         y = torch.fft.rfft(x).abs()  # the first line that is told
-        return F.dropout(y, 0.5) + x.sum().item()
+        return torch.bernoulli(y.sigmoid()) + x.sum().item()
 
 
 @contextlib.contextmanager
@@ -559,6 +559,23 @@ class Trainer:
         return made
 
 
+class Noisy(nn.Module):  # type: ignore[misc]
+    """Dropout, also of transposed arrays, and other random numbers, in a part that is recomputed or not."""
+
+    def __init__(self, recomputed: bool) -> None:
+        super().__init__()
+        self.up = nn.Linear(6, 6)
+        self.recomputed = recomputed
+
+    def part(self, x: Any) -> Any:
+        x = F.dropout(self.up(x).t(), 0.4).t() + torch.randn_like(x) * torch.rand(6, device=x.device)
+        return F.alpha_dropout(x, 0.3, training=True) * torch.randint(3, (4, 6), device=x.device) + torch.empty_like(x).uniform_(1, 2)
+
+    def forward(self, x: Any) -> Any:
+        x = self.up(x)
+        return (checkpoint(self.part, x, use_reentrant=False) if self.recomputed else self.part(x)).square().sum()
+
+
 class Steps(unittest.TestCase):
     """Training steps that use a module and an optimizer from around them."""
 
@@ -591,6 +608,22 @@ class Steps(unittest.TestCase):
                 trainer = Trainer(partial(kind, **options))
                 for _ in range(2):
                     self.compare(trainer, trainer.step)
+
+    def test_random_numbers(self) -> None:
+        """Those that PyTorch draws from the same seed; of sizes alone there are none."""
+        for recomputed in (False, True):
+            module = Noisy(recomputed)
+            torch.manual_seed(7)
+            traced = from_torch(module, X, mesh={"a": 2}, grad=True)
+            values = evaluate(traced._arrays, {})
+            (loss := module(X)).backward()
+            np.testing.assert_allclose(values[0], loss.item(), rtol=1e-5)
+            for name, p in module.named_parameters():
+                np.testing.assert_allclose(values[traced._gradients[name]], p.grad.numpy(), rtol=1e-4, atol=1e-5)
+        with torch.device("meta"):
+            small, x = Noisy(False), torch.empty(4, 6)
+        traced = from_torch(small, x, mesh={"a": 2}, grad=True)
+        self.assertIn("random", {name.partition(".")[0] for name in traced._leaves})
 
     def test_by_hand(self) -> None:
         trainer = Trainer(torch.optim.SGD)

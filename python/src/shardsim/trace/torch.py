@@ -24,6 +24,7 @@ from .torch_errors import told
 from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention, single_tensor_steps
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .torch_inputs import Input, Inputs
+from .torch_random import drawn
 from .traced import Traced, caller
 from .versions import tell_untried
 
@@ -172,11 +173,12 @@ def _gradients(outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]) 
 
 
 def _decompositions() -> Dict[Any, Any]:
-    """PyTorch's decompositions of operations without a handler."""
+    """PyTorch's decompositions of operations without a handler; random numbers are drawn."""
     from torch._decomp import decomposition_table
 
     plain = {op: fn for op, fn in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}
-    return {op: fn for op, fn in plain.items() if operation_name(op) not in HANDLERS}
+    known = {op: fn for op, fn in plain.items() if operation_name(op) not in HANDLERS}
+    return {**{op: fn for op, fn in known.items() if torch.Tag.nondeterministic_seeded not in op.tags}, **drawn()}
 
 
 @contextlib.contextmanager

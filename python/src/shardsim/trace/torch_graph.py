@@ -17,6 +17,7 @@ from ..errors import InputError
 from .arrays import Array, Gap, Program, is_float
 from .handlers import adds_to
 from .torch_errors import unread
+from .torch_random import is_drawn
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -192,6 +193,8 @@ class Reader:
                 raise unread(self.program.where, node.target, error) from error
         call = Call(self, node, _bound(node.target, args, kwargs))
         try:
+            if is_drawn(node.target):  # of a tensor of sizes alone
+                return self.program.leaf(f"random/{len(self.program.arrays)}", call.shape, call.dtype, data=True)
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
