@@ -294,6 +294,11 @@ DISCRETE: Dict[str, Case] = {
         lambda x, i: [torch.histc(x, 5, -1, 1.5), torch.histc(i.float(), bins=7, min=0, max=6), torch.histc(x, 3, 0, 0.5)], [X, ints(9, 20)],
     ),
     "masks that are known": (masks_of_heads, [X]),
+    "narrow whole numbers": (
+        lambda a, b, u, x: [y for v in (a, b, u) for y in (v + v, v * v - 3, -v, ~v, v << 1, v // 3, v.float() / 255, v.sum(), v.cumsum(0), v > 5, v[1:], v & 6)]
+        + [(x * 40).to(torch.int8), (x.abs() * 90).to(torch.uint8), a.to(torch.int16) * 300, a.abs(), u.to(torch.int8), torch.tensor([7], dtype=torch.int8) * a],
+        [torch.arange(-128, 127, 20).to(torch.int8), torch.arange(-32768, 32767, 5000).short(), torch.arange(0, 255, 20).to(torch.uint8), X],
+    ),
     "sorted rows": (
         lambda x, y: [torch.searchsorted(x[0], y), torch.searchsorted(x, y, right=True), torch.bucketize(y, x[0])], [normal(4, 6).sort(1).values, Y],
     ),

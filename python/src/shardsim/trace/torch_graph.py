@@ -31,13 +31,19 @@ BY_STRIDES = ("view", "_unsafe_view", "as_strided", "as_strided_scatter")
 #: Types of PyTorch in the program.
 TYPES = {
     torch.bool: "bool", torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "bfloat16",
-    torch.float16: "float16", torch.int64: "int64", torch.int32: "int32",
+    torch.float16: "float16", torch.int64: "int64", torch.int32: "int32", torch.int16: "int32", torch.int8: "int32", torch.uint8: "int32",
 }  # fmt: skip
+
+#: Whole numbers that are kept in wider ones, by their bits.
+NARROW = {torch.int16: 16, torch.int8: 8, torch.uint8: 8}
+
+#: Operations besides elementwise ones whose results may be beyond a narrow type.
+WIDENING = ("_to_copy", "convert_element_type", "sum", "prod", "cumsum", "cumprod")
 
 
 def type_name(dtype: torch.dtype) -> str:
     if dtype not in TYPES:
-        raise Gap(f"arrays of {dtype}; known are {', '.join(TYPES.values())}")
+        raise Gap(f"arrays of {dtype}; known are {', '.join(dict.fromkeys(str(kind).partition('.')[2] for kind in TYPES))}")
     return TYPES[dtype]
 
 
@@ -48,6 +54,8 @@ def numpy_of(tensor: torch.Tensor) -> Optional[np.ndarray]:
     wide = tensor.detach().cpu()
     if wide.dtype in (torch.bfloat16, torch.float16):
         wide = wide.float()
+    if wide.dtype in NARROW:
+        wide = wide.int()
     return np.asarray(wide.numpy())
 
 
@@ -201,7 +209,7 @@ class Reader:
                 raise Gap(f"the operation '{node.target}' is not supported; write it with others, or pass its result as an argument")
             handled = HANDLERS[name](call)
             call.arguments.demand_read(node.target)
-            return handled
+            return _wrapped(self.program, node, name, handled)
         except Gap as gap:
             self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
             made = [self._stand_in(v) for v in call.values]
@@ -287,6 +295,17 @@ class Reader:
         first = len(shape) - x.rank
         source = [None if a < first else a - first for a in range(len(shape))]
         return self.program.view(x, source, shape)
+
+
+def _wrapped(p: Program, node: Any, name: str, made: Any) -> Any:
+    """The low bits of a result of a narrow type."""
+    kind = getattr(node.meta["val"], "dtype", None)
+    if kind not in NARROW or not isinstance(made, Array) or not (torch.Tag.pointwise in node.target.tags or name in WIDENING):
+        return made
+    half, most = p.number(2 ** (NARROW[kind] - 1), "int32"), p.number(2 ** NARROW[kind] - 1, "int32")
+    if kind == torch.uint8:
+        return p.map("bit_and", made, most)
+    return p.map("sub", p.map("bit_and", p.map("add", made, half), most), half)
 
 
 def _attribute(module: Any, path: str) -> Any:
