@@ -739,6 +739,11 @@ class Modules(unittest.TestCase):
             for name, p in model.named_parameters():
                 np.testing.assert_allclose(values[traced._gradients[name]], p.grad.numpy(), rtol=1e-3, atol=1e-6)
 
+    def test_a_compiled_module(self) -> None:
+        module = nn.Linear(6, 3)
+        (got,) = evaluate(from_torch(torch.compile(module), X, mesh={"a": 2})._arrays, {})
+        np.testing.assert_allclose(got, module(X).detach().numpy(), rtol=1e-5, atol=1e-6)
+
     def test_rules_of_a_tp_plan(self) -> None:
         module = nn.ModuleDict({"up": nn.Linear(8, 16), "down": nn.Linear(16, 8), "norm": nn.LayerNorm(8)})
         model = nn.Sequential(nn.Sequential(*module.values()), nn.Linear(8, 4))
