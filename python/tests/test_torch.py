@@ -397,12 +397,12 @@ class Operations(unittest.TestCase):
                     np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-4, atol=1e-5)
 
     def test_parts_written_in_place_are_slices(self) -> None:
-        """Which lie as the array does: places in its storage would have to be gathered."""
+        """Slices keep the array's sharding; places in the storage would be gathered."""
         traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
         self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
 
     def test_what_stops_a_trace_is_told_in_a_sentence(self) -> None:
-        """With its line; what PyTorch writes about its own tracer is in the exception's cause."""
+        """With its line; PyTorch's own text is in the exception's cause."""
         around, ids = torch.zeros(6), ints(5, 4)
         value = "what is computed depends on a tensor's value"
         cases: Dict[str, Case] = {
@@ -445,7 +445,7 @@ class Operations(unittest.TestCase):
         np.testing.assert_allclose(values["more"][1], 2 * X.numpy())
 
     def test_places_of_gradients(self) -> None:
-        """Those of what they are gradients of, and of what a checkpoint computes again."""
+        """A gradient's op has the line of its forward op, also inside a checkpoint."""
 
         def loss(x: Any, y: Any) -> Any:
             z = x.sin()
@@ -615,7 +615,7 @@ class Steps(unittest.TestCase):
                     self.compare(trainer, trainer.step)
 
     def test_random_numbers(self) -> None:
-        """Those that PyTorch draws from the same seed; of sizes alone there are none."""
+        """Equal to PyTorch's from the same seed; without values if the module is on the device meta."""
         for recomputed in (False, True):
             module = Noisy(recomputed)
             torch.manual_seed(7)

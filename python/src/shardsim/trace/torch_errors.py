@@ -1,4 +1,4 @@
-"""What stops a trace, as one sentence: the line of the user's source, what happens there, and what to do."""
+"""Errors of a trace in one sentence: the line of the user's source, the fault, and the remedy."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ..errors import InputError
 from .torch_functions import INNER
 
-#: Sentences of PyTorch that tell of its tracer, and what they say of the program.
+#: PyTorch's sentences about its tracer, and the fault of the program behind each.
 MEANT: Tuple[Tuple[str, str], ...] = (
     ("mutating a non-functional tensor",
      "a tensor is changed in place that is no argument, and of no module or optimizer that the function names; pass it as an argument"),
@@ -29,7 +29,7 @@ ASKED = (GuardOnDataDependentSymNode, fake_tensor.DataDependentOutputException, 
 
 
 def told(error: Exception, otherwise: str) -> InputError:
-    """An exception of a trace; `otherwise` is a place if the exception comes from no line of the user's."""
+    """The error for an exception; `otherwise` is its place if no line of the user raised it."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(INNER)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else otherwise
     return InputError(f"{place}: {_sentence(error)}" if place else _sentence(error))
@@ -52,7 +52,7 @@ def _sentence(error: Exception) -> str:
 
 
 def unread(place: str, operation: object, error: Exception) -> InputError:
-    """A fault of the tracer itself, at an operation."""
+    """An error for an operation whose handler fails."""
     told_at = f"{place}: " if place else ""
     return InputError(f"{told_at}'{operation}' is not read with these arguments ({type(error).__name__}: {error}); write it with other functions")
 

@@ -172,7 +172,7 @@ def not_looked_at(mask: Optional[torch.Tensor], is_causal: Optional[bool] = None
 
 
 def single_tensor_steps() -> Iterator[Tuple[Any, str, Any]]:
-    """Optimizers' steps on many tensors, or in one kernel, and the same on each tensor: module, name, function instead."""
+    """Optimizer steps of many tensors or of one kernel, replaced by the step of each tensor: module, name, replacement."""
     for path, module in list(sys.modules.items()):
         for name, step in list(vars(module).items()) if path.startswith("torch.optim.") else ():
             if name.startswith("_single_tensor_"):
@@ -209,7 +209,7 @@ class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
 
 
 def record_place(node: Any, at: str) -> None:
-    """The gradients of nodes without one, inside a function, come right after."""
+    """Autograd nodes inside a function have no place of their own, and run right after the function's last node."""
     if node is not None and "shardsim" not in node.metadata:
         node.metadata["shardsim"] = at
         node.register_prehook(lambda gradients: torch.fx.traceback.set_stack_trace([at]))
@@ -220,7 +220,7 @@ ENGINE = torch.autograd.graph._engine_run_backward
 
 
 def run_backward(*args: Any, **kwargs: Any) -> Any:
-    """`backward` is itself a function that a mode handles, and is off while it does: on again for checkpoints."""
+    """Runs with the mode on, for checkpoints: the mode is off while it handles `backward`."""
     torch.fx.traceback.set_stack_trace([])
     with Rewriting():
         return ENGINE(*args, **kwargs)

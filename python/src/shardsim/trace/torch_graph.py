@@ -206,7 +206,7 @@ class Reader:
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
-                raise Gap(f"the operation '{node.target}' is not supported; write it with others, or pass its result as an argument")
+                raise Gap(f"the operation '{node.target}' is not supported; compute it by other operations, or pass its result as an argument")
             handled = HANDLERS[name](call)
             call.arguments.demand_read(node.target)
             return _wrapped(self.program, node, name, handled)
@@ -220,10 +220,10 @@ class Reader:
             raise unread(self.program.where, node.target, error) from error
 
     def _other(self, node: Any, args: Any) -> Any:
-        """A node that is no operation on tensors: arithmetic of a value that was read (an error by now), or a control flow."""
+        """Arithmetic of a value read from a tensor (an error by now); other nodes, such as control flow, are refused."""
         if node.op == "call_function" and all(_is_plain(v) and not isinstance(v, torch.Tensor) for v in _leaves(args)):
             return node.target(*args)
-        what = f"'{node.target}' is not supported; call the function that it has without it"
+        what = f"'{node.target}' is not supported; call the function inside directly"
         raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
 
     def _demand_sizes(self, node: Any) -> None:

@@ -1,6 +1,6 @@
-"""Groups of rows, as experts have them: their counts, and matmuls of each group with its own matrix.
+"""Grouped matmuls, as of experts: the number of rows in each group, and each group's product with its own matrix.
 
-Rows of all groups are multiplied with the matrices of all groups: those of other groups are 0.
+Each matrix is multiplied with the rows of all groups, of which other groups' rows are 0.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -47,7 +47,7 @@ def _grouped_matmul(c: Call) -> Array:
 
 @handles("grouped_mm_fallback")
 def _fallback(c: Call) -> Array:
-    """Of transformers: the same for numbers that are not bfloat16."""
+    """The grouped matmul of transformers for types other than bfloat16."""
     return _grouped(c, c.program.by_groups(c.array(c.input), 0, c.array(c.offs)), c.array(c.weight), "gsk,gkn->sn")
 
 

@@ -1,7 +1,7 @@
-"""The tensors that go into a trace: a module's own, those of the arguments, and those around a function.
+"""Input tensors of a trace: a module's, the arguments', and those of modules and optimizers around a function.
 
 A training step is a function that uses a module and an optimizer from around it.  Parameters, buffers and the optimizer's
-state are inputs then, under the variable's name, and what the step makes of them are outputs.
+state are inputs then, under the variable's name, and their new values are outputs.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -38,7 +38,7 @@ class Inputs:
         self._target = target
         is_module = isinstance(target, torch.nn.Module)
         self._modules: Dict[str, torch.nn.Module] = {"": target} if isinstance(target, torch.nn.Module) else {}
-        self._optimizers: Dict[str, torch.optim.Optimizer] = {}  # of a function, as its other modules are
+        self._optimizers: Dict[str, torch.optim.Optimizer] = {}  # around a function
         if not is_module:
             self._look_around(target, set())
         self.all: List[Input] = []
@@ -68,7 +68,7 @@ class Inputs:
             self.all.append(Input(path, tensor.detach(), learned, False, differentiable, names))
 
     def _look_around(self, value: Any, seen: Set[int]) -> None:
-        """Modules and optimizers that a function names, or the functions of its file that it calls."""
+        """Find modules and optimizers named in a function, or in called functions of the same file."""
         if id(value) in seen:
             return
         seen.add(id(value))
@@ -96,16 +96,16 @@ class Inputs:
 
     @property
     def around(self) -> List[Any]:
-        """What has tensors of the inputs, besides the target and its arguments."""
+        """Modules and optimizers with tensors among the inputs."""
         return [*self._modules.values(), *self._optimizers.values()]
 
     # ---- the call
 
     @contextlib.contextmanager
     def called(self, tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
-        """What the target returns for other tensors, which stay in their places until it is closed.
+        """Call the target with other tensors in place of its own, until the context is closed.
 
-        Those of optimizers stay in them: `unchanged` puts their own back.
+        Optimizers keep the other tensors: `unchanged` restores them.
         """
         rest = iter(tensors[self._owned :])
         leaves = [next(rest) if isinstance(v, torch.Tensor) else v for _, v in self._paths]
@@ -132,13 +132,13 @@ class Inputs:
             yield self._target(*args, **kwargs)
 
     def updated(self, tensors: Sequence[torch.Tensor]) -> List[Tuple[str, Tuple[str, ...], torch.Tensor]]:
-        """Parameters and states as the call leaves them, changed or not: as `_states` has them."""
+        """Parameters and states after the call, changed or not, as tuples of `_states`."""
         parameters = [(one.path, one.names, t) for one, t in zip(self.all, tensors) if one.differentiable]
         return [*parameters, *self._states({id(t): k for k, t in enumerate(tensors)})]
 
 
 def _named(value: Any) -> List[Tuple[str, Any]]:
-    """What a function uses by name, or a method's object or a callable object has."""
+    """Objects named in a function's code, and attributes of a method's object or of a callable object."""
     if isinstance(value, MethodType):
         return [*_named(value.__self__), *_named(value.__func__)]
     if not isinstance(value, FunctionType):
@@ -149,7 +149,7 @@ def _named(value: Any) -> List[Tuple[str, Any]]:
 
 
 def _names(code: CodeType) -> List[str]:
-    """Names that a function's code has, and the functions inside it."""
+    """Names in a function's code and in the functions inside."""
     inside = [name for one in code.co_consts if isinstance(one, CodeType) for name in _names(one)]
     return [*code.co_names, *inside]
 

@@ -1,6 +1,6 @@
-"""Random numbers, drawn while a program is traced: those that PyTorch draws on the CPU from the same seed.
+"""Random numbers are drawn while tracing, equal to those of PyTorch on the CPU with the same seed.
 
-They are constants of the program.  A checkpoint sets the generator's state back before it draws again, so it draws the same.
+The numbers are constants of the program.  A checkpoint restores the generator's state before it computes again.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -12,19 +12,19 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-#: Operations of which no tensor's value, but only its shape, decides what is drawn.
+#: Random operations whose tensor arguments give shapes and types alone.
 DRAWN = {
     "bernoulli": ("p",), "rand": ("default",), "randn": ("default",), "rand_like": ("default",), "randn_like": ("default",),
     "randint": ("default", "low"), "randint_like": ("default", "low_dtype"), "randperm": ("default",), "uniform": ("default",),
     "normal_functional": ("default",), "exponential": ("default",),
 }  # fmt: skip
 
-#: Those that a program calls in place, by the methods: they draw in the order of the storage.
+#: Tensor methods of operations in place, which draw in the order of the storage.
 IN_PLACE = {"bernoulli": "bernoulli_", "uniform": "uniform_", "normal_functional": "normal_", "exponential": "exponential_"}
 
 
 def drawn() -> Dict[Any, Callable[..., Any]]:
-    """What is done instead of each operation while it is traced."""
+    """The decomposition of each random operation: a constant."""
     aten = torch.ops.aten
     found = [getattr(getattr(aten, name), o) for name, overloads in DRAWN.items() for o in overloads if hasattr(getattr(aten, name), o)]
     return {op: _draw(op) for op in found}
