@@ -753,6 +753,10 @@ class Modules(unittest.TestCase):
         wanted = {"0.0.weight": ("tp",), "0.0.bias": ("tp",), "0.1.weight": (None, "tp"), "0.1.bias": (), "0.2.weight": ()}
         self.assertEqual({path: specs[path] for path in wanted}, wanted)
         self.assertEqual(specs["1.weight"], ())
+        experts = nn.ParameterDict({"up": torch.ones(3, 8, 4), "down": torch.ones(3, 4, 8)})
+        rules = rules_of_tp_plan({"*.up": "packed_colwise", "*.down": "rowwise", "*": "moe_tp_experts"})
+        found = {name: next(spec for pattern, spec in rules if re.search(pattern, f"0.{name}")) for name in experts}
+        self.assertEqual(found, {"up": [None, "tp"], "down": [None, None, "tp"]})
         with self.assertRaisesRegex(InputError, "h.0: a style 'local'"):
             rules_of_tp_plan({"h.0": "local"})
 

@@ -17,14 +17,17 @@ STYLES: Dict[str, Tuple[str, str]] = {
     **dict.fromkeys(("rowwise", "rowwise_rep", "rowwise_split_input"), ("second", "whole")),
     "embedding_colwise": ("second", "whole"),
     **dict.fromkeys(("embedding_rowwise", "vocab_parallel_rowwise"), ("first", "whole")),
-    **dict.fromkeys(("replicate", "replicated", "replicated_with_grad_allreduce", "sequence_parallel"), ("whole", "whole")),
+    "packed_colwise": ("first", "first"),
+    **dict.fromkeys(("replicate", "moe_tp_experts", "replicated", "replicated_with_grad_allreduce", "sequence_parallel"), ("whole", "whole")),
 }
 
 
 def rules_of_tp_plan(plan: Mapping[str, str], axis: str = "tp") -> List[Tuple[str, List[Any]]]:
     """Rules of a `tp_plan` of transformers: names of modules, with * for a number, and the style of each.
 
-    A plan's names may lack what is in front of them, as those of `base_model_tp_plan` do.
+    A plan's names may lack what is in front of them, as those of `base_model_tp_plan` do.  A name may also be that of the
+    weights of all experts, [experts, out, in].  Packed weights (gates before the others) are sharded in one piece, so that
+    devices exchange slices of the product; transformers shards each of the two.
     """
     specs: Dict[str, List[Any]] = {"first": [axis], "second": [None, axis], "whole": []}
     rules: List[Tuple[str, List[Any]]] = []
@@ -32,8 +35,9 @@ def rules_of_tp_plan(plan: Mapping[str, str], axis: str = "tp") -> List[Tuple[st
         if style not in STYLES:
             raise InputError(f"{name}: a style '{style}'; known are {', '.join(STYLES)}")
         module = "(^|[.])" + re.escape(name).replace(r"\*", "[^.]+")
-        for parameter, place in zip(("weight", "bias"), STYLES[style]):
-            rules.append((f"{module}[.]{parameter}$", specs[place]))
+        for parameter, place in zip(("[.]weight", "[.]bias"), STYLES[style]):
+            rules.append((f"{module}{parameter}$", specs[place]))
+        rules.append((f"{module}$", [None, *specs[STYLES[style][0]]]))
     return rules
 
 
