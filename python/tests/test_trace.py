@@ -17,6 +17,7 @@ from interpret import evaluate
 from shardsim import InputError
 from shardsim.trace.arrays import Array, Gap, Program
 from shardsim.trace.dims import Axis, match
+from shardsim.trace.special import ELEMENTWISE
 from shardsim.trace.traced import Traced
 
 
@@ -172,6 +173,17 @@ class Executed(unittest.TestCase):
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(ran.outputs[0], (np.arange(8.0).reshape(2, 4) - 3) / -0.0)
         np.testing.assert_allclose(ran.outputs[1], np.logaddexp.accumulate(np.arange(8.0).reshape(2, 4) - 3, 1), rtol=1e-5)
+
+    def test_derived_functions(self) -> None:
+        """In float32, far from 0 on both sides and close to it."""
+        numbers = np.array([-30, -15, -1e-4, 15, 89, -1e30, np.inf, 0], np.float32)
+        small = np.array([-0.999999, -0.9, -1e-4, 0.999999, 0], np.float32)
+        for name, values in {"sinh": numbers, "asinh": numbers, "atanh": small}.items():
+            with self.subTest(name), np.errstate(over="ignore"):
+                p = Program(name)
+                ran = traced(p, {"a": 1}, ELEMENTWISE[name](p, p.leaf("x", values.shape, "float32", values))).run()
+                want = getattr(np, name.replace("a", "arc", 1))(values.astype(np.float64)).astype(np.float32)
+                np.testing.assert_allclose(ran.outputs[0], want, rtol=1e-6)
 
     def test_attention(self) -> None:
         p = Program("attention")

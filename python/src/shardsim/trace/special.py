@@ -47,12 +47,17 @@ def _root(p: Program, x: Array) -> Array:
     return p.map("sqrt", p.map("mul", p.map("sub", one, x), p.map("add", one, x)))
 
 
+def _odd(of_size: Callable[[Program, Array], Array]) -> Callable[[Program, Array], Array]:
+    """sign(x) f(|x|): for an f that is exact from 0 up."""
+    return lambda p, x: p.map("mul", p.map("sign", x), of_size(p, p.map("abs", x)))
+
+
 def _sinh(p: Program, x: Array) -> Array:
-    """(e + e / (e + 1)) / 2 of e = exp(x) - 1, exact where x is small."""
-    e = p.map("expm1", x)
-    total = p.map("add", e, p.map("div", e, p.map("add", e, p.number(1.0, x.dtype))))
-    infinite = p.compare("equal", e, p.number(math.inf, x.dtype))
-    return p.map("mul", p.select(infinite, e, total), p.number(0.5, x.dtype))
+    """e (e / 2 + 1) (1 + exp(-x)) of e = exp(x / 2) - 1: infinite only where the result is."""
+    one, half = p.number(1.0, x.dtype), p.number(0.5, x.dtype)
+    e = p.map("expm1", p.map("mul", x, half))
+    made = p.map("mul", e, p.map("add", p.map("mul", e, half), one))
+    return p.map("mul", made, p.map("add", one, p.map("exp", p.map("neg", x))))
 
 
 def _cosh(p: Program, x: Array) -> Array:
@@ -60,10 +65,12 @@ def _cosh(p: Program, x: Array) -> Array:
 
 
 def _asinh(p: Program, x: Array) -> Array:
-    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact where x is small."""
-    one, square = p.number(1.0, x.dtype), p.map("mul", x, x)
-    rest = p.map("div", square, p.map("add", one, p.map("sqrt", p.map("add", one, square))))
-    return p.map("mul", p.map("sign", x), p.map("log1p", p.map("add", p.map("abs", x), rest)))
+    """log1p(x) + log1p(1 / ((i + sqrt(1 + i^2)) (1 + i))) of i = 1 / x, as x^2 may be infinite."""
+    one = p.number(1.0, x.dtype)
+    i = p.map("div", one, x)
+    root = p.map("sqrt", p.map("add", one, p.map("mul", i, i)))
+    rest = p.map("div", one, p.map("mul", p.map("add", i, root), p.map("add", one, i)))
+    return p.map("add", p.map("log1p", x), p.map("log1p", rest))
 
 
 def _acosh(p: Program, x: Array) -> Array:
@@ -79,7 +86,7 @@ def _atanh(p: Program, x: Array) -> Array:
 
 #: Functions of each element.
 ELEMENTWISE: Dict[str, Callable[[Program, Array], Array]] = {
-    "sinh": _sinh, "cosh": _cosh, "asinh": _asinh, "acosh": _acosh, "atanh": _atanh, "erf_inv": erf_inv,
+    "sinh": _odd(_sinh), "cosh": _cosh, "asinh": _odd(_asinh), "acosh": _acosh, "atanh": _odd(_atanh), "erf_inv": erf_inv,
     "asin": lambda p, x: p.map("atan2", x, _root(p, x)), "acos": lambda p, x: p.map("atan2", _root(p, x), x),
     "atan": lambda p, x: p.map("atan2", x, p.number(1.0, x.dtype)),
 }  # fmt: skip
