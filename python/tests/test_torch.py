@@ -308,6 +308,10 @@ DISCRETE: Dict[str, Case] = {
     ),
     "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
     "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
+    "lengths of any size": (
+        lambda x, y: [torch.hypot(x, y), torch.hypot(x * 1e-36, y * 1e-36) * 1e36],
+        [torch.tensor([torch.inf, -torch.inf, 0.0, 3.0, -3.0, torch.inf]), torch.tensor([torch.inf, -torch.inf, 0.0, 4.0, 3.0, 1.0])],
+    ),
     "signs": (lambda x: [torch.signbit(x), torch.signbit(x.int()), torch.copysign(torch.ones(4), x)], [torch.tensor([-0.0, 0.0, -2.0, 3.0])]),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),

@@ -73,11 +73,12 @@ def _derived(c: Call) -> Array:
 
 @handles("hypot")
 def _hypotenuse(c: Call) -> Array:
-    """By the quotient of the two, which does not overflow."""
+    """By the quotient of the two, which does not overflow; of equal ones, also 0 and infinity, it is 1."""
     p, (a, b) = c.program, (mapped(c, "abs", x) for x in operands_of(c))
     most, least = mapped(c, "max", a, b), mapped(c, "min", a, b)
-    quotient = p.map("div", least, p.map("max", most, p.number(1e-30, c.dtype)))
-    return p.map("mul", most, p.map("sqrt", p.map("add", p.map("mul", quotient, quotient), p.number(1.0, c.dtype))))
+    one = p.number(1.0, c.dtype)
+    quotient = p.select(p.compare("equal", least, most), one, p.map("div", least, most))
+    return p.map("mul", most, p.map("sqrt", p.map("add", p.map("mul", quotient, quotient), one)))
 
 
 @handles("fmax", "fmin")
