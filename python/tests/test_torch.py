@@ -299,6 +299,12 @@ DISCRETE: Dict[str, Case] = {
         + [(x * 40).to(torch.int8), (x.abs() * 90).to(torch.uint8), a.to(torch.int16) * 300, a.abs(), u.to(torch.int8), torch.tensor([7], dtype=torch.int8) * a],
         [torch.arange(-128, 127, 20).to(torch.int8), torch.arange(-32768, 32767, 5000).short(), torch.arange(0, 255, 20).to(torch.uint8), X],
     ),
+    "narrow whole numbers summed": (
+        lambda a, u, i: [y for v in (a, u) for y in (
+            v[:, None] @ v[None], v[None] @ v[:, None], v.index_add(0, i, v), v.scatter_add(0, i, v), v.index_put((i,), v, accumulate=True),
+            v.scatter_reduce(0, i, v, "sum"), torch.einsum("i,i", v, v))],
+        [torch.arange(-128, 127, 20).to(torch.int8), torch.arange(0, 255, 20).to(torch.uint8), ints(3, 13)],
+    ),
     "sorted rows": (
         lambda x, y: [torch.searchsorted(x[0], y), torch.searchsorted(x, y, right=True), torch.bucketize(y, x[0])], [normal(4, 6).sort(1).values, Y],
     ),

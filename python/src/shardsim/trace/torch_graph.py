@@ -37,8 +37,11 @@ TYPES = {
 #: Whole numbers that are kept in wider ones, by their bits.
 NARROW = {torch.int16: 16, torch.int8: 8, torch.uint8: 8}
 
-#: Operations besides elementwise ones whose results may be beyond a narrow type.
-WIDENING = ("_to_copy", "convert_element_type", "sum", "prod", "cumsum", "cumprod")
+#: Operations that move elements of a type and compute none; results of others may be beyond a narrow type.
+MOVING = (
+    *NO_COPY, *BY_STRIDES, "_reshape_alias", "amax", "amin", "cat", "contiguous", "diagonal", "embedding", "flip", "gather", "index",
+    "index_select", "median", "repeat", "reshape", "select_scatter", "slice_scatter", "stack", "view_copy",
+)  # fmt: skip
 
 
 def type_name(dtype: torch.dtype) -> str:
@@ -300,7 +303,7 @@ class Reader:
 def _wrapped(p: Program, node: Any, name: str, made: Any) -> Any:
     """The low bits of a result of a narrow type."""
     kind = getattr(node.meta["val"], "dtype", None)
-    if kind not in NARROW or not isinstance(made, Array) or not (torch.Tag.pointwise in node.target.tags or name in WIDENING):
+    if kind not in NARROW or not isinstance(made, Array) or name in MOVING:
         return made
     half, most = p.number(2 ** (NARROW[kind] - 1), "int32"), p.number(2 ** NARROW[kind] - 1, "int32")
     if kind == torch.uint8:
