@@ -539,12 +539,23 @@ def loss_of(module: Any, x: Any, y: Any) -> Any:
     return F.mse_loss(module(x), y)
 
 
+class Scale(nn.Module):  # type: ignore[misc]
+    """By one number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.by
+
+
 class Trainer:
     """A step as a method: clipped gradients, an optimizer, a schedule."""
 
     def __init__(self, optimizer: Callable[..., Any]) -> None:
         torch.manual_seed(0)
-        self.net = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 6))
+        self.net = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.Linear(8, 6), Scale())
         self.opt = optimizer(self.net.parameters(), lr=0.1)
         self.plan = torch.optim.lr_scheduler.StepLR(self.opt, 1)
 
@@ -567,10 +578,10 @@ class Trainer:
         return loss
 
     def own(self) -> Dict[str, Any]:
-        """Parameters and states, but for counters."""
+        """Parameters and states, but for counters of steps."""
         made = {f"net.{name}": p.detach().clone() for name, p in self.net.named_parameters()}
         for name, p in self.net.named_parameters():
-            made.update((f"opt.{k}.net.{name}", v.clone()) for k, v in self.opt.state[p].items() if torch.is_tensor(v) and v.dim())
+            made.update((f"opt.{k}.net.{name}", v.clone()) for k, v in self.opt.state[p].items() if torch.is_tensor(v) and k != "step")
         return made
 
 

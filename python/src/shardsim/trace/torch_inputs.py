@@ -89,7 +89,7 @@ class Inputs:
             for parameter, state in optimizer.state.items():
                 at = places.get(id(parameter))
                 for key, value in state.items():
-                    if at is not None and isinstance(value, torch.Tensor) and value.dim():
+                    if at is not None and isinstance(value, torch.Tensor) and not _is_counter(key, value, parameter):
                         path = f"{name}.{key}.{self.all[at].path}"
                         names = (path, *self.all[at].names) if value.shape == parameter.shape else ()
                         yield path, names, value
@@ -135,6 +135,11 @@ class Inputs:
         """Parameters and states after the call, changed or not, as tuples of `_states`."""
         parameters = [(one.path, one.names, t) for one, t in zip(self.all, tensors) if one.differentiable]
         return [*parameters, *self._states({id(t): k for k, t in enumerate(tensors)})]
+
+
+def _is_counter(key: str, state: torch.Tensor, parameter: torch.Tensor) -> bool:
+    """Whether a state of one element is no state of the parameter's element."""
+    return not state.dim() and (key == "step" or parameter.dim() > 0)
 
 
 def _named(value: Any) -> List[Tuple[str, Any]]:
