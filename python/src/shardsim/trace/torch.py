@@ -65,8 +65,9 @@ def from_torch(
     first = len(results) - len(step.beside)
     names, kept = [f"out.{k}" for k in range(first)], results[:first]
     places: Dict[str, Dict[str, int]] = {"gradient": {}, "updated": {}}
+    before = {one.path: leaf for one, leaf in zip(inputs.all, leaves)}
     for one, result in zip(step.beside, results[first:]):
-        if one.kind == "updated" and any(result is leaf for leaf in leaves):
+        if one.kind == "updated" and result is before.get(one.path):
             continue  # the step leaves it as it was
         spec = _spec(one.names, rules)  # they lie as what they are of
         places[one.kind][one.path] = len(kept)
