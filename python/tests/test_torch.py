@@ -585,6 +585,26 @@ class Trainer:
         return made
 
 
+#: What functions find by its name.
+LAYER = nn.Linear(6, 6)
+OPTIMIZER = torch.optim.SGD(LAYER.parameters(), lr=0.1)
+SCHEDULE = torch.optim.lr_scheduler.StepLR(OPTIMIZER, 1)
+
+
+def step_of_functions(x: Any, y: Any) -> Any:
+    (loss := loss_of(LAYER, x, y)).backward()
+    step_all()
+    return loss
+
+
+def step_all() -> None:
+    def last() -> None:
+        SCHEDULE.step()
+
+    OPTIMIZER.step()
+    last()
+
+
 class Noisy(nn.Module):  # type: ignore[misc]
     """Dropout, also of transposed arrays, and other random numbers, in a part that is recomputed or not."""
 
@@ -654,6 +674,23 @@ class Steps(unittest.TestCase):
     def test_by_hand(self) -> None:
         trainer = Trainer(torch.optim.SGD)
         self.assertEqual(set(self.compare(trainer, trainer.by_hand)._updated), {"net.0.weight", "net.0.bias"})
+
+    def test_called_functions(self) -> None:
+        """A schedule that a called function steps is left as it was."""
+        traced = from_torch(step_of_functions, X, Y, mesh={"a": 2})
+        self.assertEqual(set(traced._updated), {"LAYER.weight", "LAYER.bias"})
+        self.assertEqual((OPTIMIZER.param_groups[0]["lr"], SCHEDULE.last_epoch), (0.1, 0))
+
+    def test_a_copy_of_another_parameter(self) -> None:
+        trainer, average = Trainer(torch.optim.SGD), nn.Linear(6, 8)
+        net = trainer.net
+
+        def step(x: Any, y: Any) -> Any:
+            with torch.no_grad():
+                net[0].weight.copy_(average.weight)
+            return loss_of(net, x, y)
+
+        self.compare(trainer, step)
 
     def test_layouts_of_states(self) -> None:
         """As the parameter's, or by their own rule."""

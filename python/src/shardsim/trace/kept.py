@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import random
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import numpy as np
@@ -63,12 +63,12 @@ def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
     if issubclass(kind, torch.Tensor):
         return ([_gradient(value)] if value.is_leaf else []), []
     if kind is FunctionType:
-        named = [value.__globals__[n] for n in value.__code__.co_names if n in value.__globals__]
+        named = [value.__globals__[n] for n in names_in(value.__code__) if n in value.__globals__]
         cells = [c for c in value.__closure__ or () if filled(c)]
-        modules = [v for v in named if issubclass(type(v), CHANGED)]
-        return [_cell(c) for c in cells], [*(c.cell_contents for c in cells), *modules, *(value.__defaults__ or ())]
+        followed = [v for v in named if issubclass(type(v), CHANGED) or is_called(v, value)]
+        return [_cell(c) for c in cells], [*(c.cell_contents for c in cells), *followed, *(value.__defaults__ or ())]
     if kind is MethodType:
-        return [], [value.__self__]
+        return [], [value.__self__, value.__func__]
     undo: List[Undo] = []
     inside: List[Any] = []
     if issubclass(kind, (list, tuple)):
@@ -85,6 +85,17 @@ def _noted(value: Any) -> Tuple[List[Undo], List[Any]]:
         inside += own.values()
         undo.append(_mapping(own))
     return undo, inside
+
+
+def names_in(code: CodeType) -> List[str]:
+    """Names in a function's code and in the functions inside."""
+    inside = [name for one in code.co_consts if isinstance(one, CodeType) for name in names_in(one)]
+    return [*code.co_names, *inside]
+
+
+def is_called(value: Any, by: Any) -> bool:
+    """Whether an object that a function names is a function of the same file, which is looked into."""
+    return issubclass(type(value), (FunctionType, MethodType)) and value.__module__ == getattr(by, "__module__", None)
 
 
 def filled(cell: Any) -> bool:

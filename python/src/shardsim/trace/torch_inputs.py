@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 import torch
@@ -17,7 +17,7 @@ from torch.nn.utils.stateless import _reparametrize_module
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from .kept import filled
+from .kept import filled, is_called, names_in
 
 
 class Input(NamedTuple):
@@ -77,7 +77,7 @@ class Inputs:
             if isinstance(one, (torch.nn.Module, torch.optim.Optimizer)):
                 if all(one is not other for other in known.values()):
                     known[name if name not in known else f"{name}.{len(known)}"] = one
-            elif isinstance(one, (FunctionType, MethodType)) and one.__module__ == getattr(value, "__module__", None):
+            elif is_called(one, value):
                 self._look_around(one, seen)
 
     def _states(self, places: Mapping[int, int]) -> Iterator[Tuple[str, Tuple[str, ...], torch.Tensor]]:
@@ -150,13 +150,7 @@ def _named(value: Any) -> List[Tuple[str, Any]]:
         return list(getattr(value, "__dict__", {}).items())
     cells = zip(value.__code__.co_freevars, value.__closure__ or ())
     around = value.__globals__
-    return [*((n, c.cell_contents) for n, c in cells if filled(c)), *((n, around[n]) for n in _names(value.__code__) if n in around)]
-
-
-def _names(code: CodeType) -> List[str]:
-    """Names in a function's code and in the functions inside."""
-    inside = [name for one in code.co_consts if isinstance(one, CodeType) for name in _names(one)]
-    return [*code.co_names, *inside]
+    return [*((n, c.cell_contents) for n, c in cells if filled(c)), *((n, around[n]) for n in names_in(value.__code__) if n in around)]
 
 
 def _argument_names(target: Callable[..., Any]) -> List[str]:
