@@ -411,6 +411,16 @@ class Operations(unittest.TestCase):
         traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
         self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
 
+    def test_places_in_the_storage_of_a_large_array(self) -> None:
+        """What a view costs depends on its own size; elements before or behind the array are refused."""
+        with torch.device("meta"):
+            x = torch.empty(1 << 20, 1 << 20)
+        traced = from_torch(lambda x: torch.as_strided(x * 2, (2, 3), (4, 8), 1), x, mesh={"a": 2})
+        self.assertEqual(traced._arrays[0].shape, (2, 3))
+        for part, offset in ((slice(1, 4), 5), (slice(0, 3), 12), ((slice(2, 4), slice(0, 4)), 0), ((slice(0, 4), slice(0, 4)), 3)):
+            with self.subTest(part), self.assertRaisesRegex(InputError, "outside it"):
+                from_torch(lambda x: (x * 2)[part].as_strided((2, 2), (6, 1), offset), X, mesh={"a": 2})
+
     def test_what_stops_a_trace_is_told_in_a_sentence(self) -> None:
         """With its line; PyTorch's own text is in the exception's cause."""
         around, ids = torch.zeros(6), ints(5, 4)

@@ -310,13 +310,17 @@ def _diagonal_backward(c: Call) -> Array:
 def _storage_ids(c: Call) -> torch.Tensor:
     """The elements of the first argument, in their own order, that a view by places in its storage has."""
     of = c.node.args[0].meta["val"]
-    places = _places(of.shape, of.stride(), of.storage_offset())
-    offset = of.storage_offset() if c.storage_offset is None else c.storage_offset
-    wanted = _places(c.size, c.stride, offset)
-    element = torch.full((int(max(places.max(), wanted.max())) + 1,), -1)
-    element[places.flatten()] = torch.arange(places.numel())
-    ids = element[wanted]
-    if len(places.unique()) < places.numel() or ids.min() < 0:
+    first, count = of.storage_offset(), of.numel()
+    wanted = _places(c.size, c.stride, first if c.storage_offset is None else c.storage_offset) - first
+    if of.is_contiguous():  # in the order of the storage, without a look at all elements
+        ids = torch.where(wanted < count, wanted, -1)
+    else:
+        places = _places(of.shape, of.stride(), 0)
+        element = torch.full((int(max(places.max(), wanted.max())) + 2,), -1)  # the last one for places before the array
+        if len(places.unique()) == count:
+            element[places.flatten()] = torch.arange(count)
+        ids = element[wanted.clamp(min=-1)]
+    if ids.min() < 0:
         raise Gap(f"'{c.node.target}' of an array that is broadcast, or outside it; a view by slices and transposes is supported")
     return ids
 
@@ -332,7 +336,7 @@ def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> torch.
 def _as_strided(c: Call) -> Array:
     p, x = c.program, c.array(c.self)
     ids = _storage_ids(c)
-    if torch.equal(ids.flatten(), torch.arange(math.prod(x.shape))):
+    if ids.numel() == math.prod(x.shape) and torch.equal(ids.flatten(), torch.arange(ids.numel())):
         return p.reshape(x, c.shape)
     return p.embed(p.reshape(x, [math.prod(x.shape)]), c.array(ids))
 
