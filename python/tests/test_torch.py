@@ -703,10 +703,10 @@ class Steps(unittest.TestCase):
         self.compare(trainer, step)
 
     def test_layouts_of_states(self) -> None:
-        """As the parameter's, or by their own rule."""
+        """As the parameter's, or by their own rule, which a state of one number does without."""
         trainer = Trainer(torch.optim.AdamW)
         for _ in range(2):
-            rules = [("exp_avg_sq.net.0.weight", (None, "a")), ("^net.0.weight$", ("a",))]
+            rules = [("exp_avg_sq.net.0.weight", (None, "a")), ("^net.0.weight$", ("a",)), ("exp_avg.*net.3", ("a",))]
             traced = self.compare(trainer, trainer.step, rules=rules)
             specs = {name: traced._arrays[at].attrs.get("spec", ()) for name, at in traced._updated.items()}
             self.assertEqual(specs["net.0.weight"], ("a",))

@@ -91,7 +91,7 @@ class Inputs:
                 for key, value in state.items():
                     if at is not None and isinstance(value, torch.Tensor) and not _is_counter(key, value, parameter):
                         path = f"{name}.{key}.{self.all[at].path}"
-                        names = (path, *self.all[at].names) if value.shape == parameter.shape else ()
+                        names = (path, *self.all[at].names) if value.dim() and value.shape == parameter.shape else ()
                         yield path, names, value
 
     @property
