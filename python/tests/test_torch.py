@@ -686,7 +686,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(set(self.compare(trainer, trainer.by_hand)._updated), {"net.0.weight", "net.0.bias"})
 
     def test_called_functions(self) -> None:
-        """A schedule that a called function steps is left as it was."""
+        """The trace restores a schedule of which only a called function has the name."""
         traced = from_torch(step_of_functions, X, Y, mesh={"a": 2})
         self.assertEqual(set(traced._updated), {"LAYER.weight", "LAYER.bias"})
         self.assertEqual((OPTIMIZER.param_groups[0]["lr"], SCHEDULE.last_epoch), (0.1, 0))
