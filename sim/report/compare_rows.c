@@ -19,8 +19,9 @@
 #include "report/traffic.h"
 #include "report/uneven.h"
 
-#define DIFFERENT_TOLD_MAX 4 /* items by which models and steps differ; of more there is no list \
-                              */
+#define DIFFERENT_TOLD_MAX                                                \
+    4 /* items by which models and steps differ; of more there is no list \
+       */
 
 /* The values that a strategy has by itself. */
 static int set_row(struct figures *row, const struct compare *compare, size_t i,
@@ -164,6 +165,31 @@ void compare_add_different(const struct compare_rows *rows, struct text *out)
     else
         text_add(out, "these are different models or steps");
     text_drop(out, &items);
+}
+
+/* A padded vocabulary has at most so many times the words of the smallest: Megatron pads to
+ * multiples of 128 for each device of tensor parallelism. */
+#define PADDED_MOST 1.05
+
+bool compare_is_by_token(const struct compare_rows *rows)
+{
+    size_t all = rows->compare->nresults;
+    long least = 0, most = 0;
+
+    for (size_t i = 0; i < all; i++) {
+        if (!rows->rows[i].good || !rows->rows[i].values[FIGURE_MODELLED_TOKENS].known)
+            return false;
+        for (const char *at = rows->compare->results[i].what, *next; *at; at = next) {
+            bool differs = count_with(rows, all, at, item_of(at, &next)) < all;
+            long words = strncmp(at, "vocab ", 6) ? 0 : strtol(at + 6, NULL, 10);
+
+            if (differs && words == 0 && strncmp(at, "batch ", 6) != 0)
+                return false;
+            least = words > 0 && (least == 0 || words < least) ? words : least;
+            most = words > most ? words : most;
+        }
+    }
+    return (double)most <= PADDED_MOST * (double)least;
 }
 
 /* Mark the best of a column, unless all are equal. */

@@ -32,6 +32,10 @@ void compare_add_name(const struct compare_rows *rows, size_t row, struct text *
 /* Whether all strategies compute the same: only then one can be best. */
 bool compare_same_model(const struct compare_rows *rows);
 
+/* Whether all strategies are right and fit, and differ at most in the batch and in a padded
+ * vocabulary: then their modelled times of a token compare. */
+bool compare_is_by_token(const struct compare_rows *rows);
+
 /* If strategies do not compute the same, add the difference: "these differ in more than the layout
  * (float32, bfloat16)". */
 void compare_add_different(const struct compare_rows *rows, struct text *out);

@@ -280,6 +280,31 @@ static void by_modelled(const struct compare_rows *rows, struct text *out)
     add_microbatches(rows, winner, second, out);
 }
 
+/* Steps of different batches compare by the time of a token. */
+static void by_token(const struct compare_rows *rows, struct text *out)
+{
+    enum figure_id id = FIGURE_MODELLED_TOKENS;
+    size_t n = rows->compare->nresults, winner = 0, second = n;
+    double error;
+
+    for (size_t i = 1; i < n; i++)
+        winner = number(rows, i, id) > number(rows, winner, id) ? i : winner;
+    for (size_t i = 0; i < n; i++)
+        if (i != winner && (second == n || number(rows, i, id) > number(rows, second, id)))
+            second = i;
+    error = fmax(compare_modelled_error(rows, winner), compare_modelled_error(rows, second));
+    text_add(out, ". By the modelled time of a token, ");
+    add_name(rows, winner, out);
+    text_addf(out, " is the fastest: %s, ", units_print_seconds(1 / number(rows, winner, id)).text);
+    add_percent(number(rows, second, id), number(rows, winner, id), "less", out);
+    text_add(out, " than ");
+    add_name(rows, second, out);
+    text_addf(out, " (%s)", units_print_seconds(1 / number(rows, second, id)).text);
+    if (number(rows, winner, id) <= (1 + error) * number(rows, second, id))
+        text_addf(out, ", within the model's error of %.1f %%", 100 * error);
+    text_add(out, ".");
+}
+
 static void by_replayed(const struct compare_rows *rows, size_t winner, struct text *out)
 {
     size_t second = least(rows, FIGURE_REPLAYED_STEP, winner);
@@ -487,7 +512,10 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
         return;
     if (!compare_same_model(rows)) {
         compare_add_different(rows, out);
-        text_add(out, ": no winner.");
+        if (compare_is_by_token(rows))
+            by_token(rows, out);
+        else
+            text_add(out, ": no winner.");
         return;
     }
     if (ngood == 0) {

@@ -345,6 +345,33 @@ test_limits() {
     ok $? "too many devices to execute: nothing replayed"
 }
 
+# Batches of another size, and a vocabulary that is padded, compare by the time of a token; other
+# models do not.
+test_by_token() {
+    cat >"$tmp/tokens.yaml" <<YAML
+version: 1
+name: tokens
+hardware: h100-sxm
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 512, d_ff: 1024, layers: 2, heads: 8, vocab: 5000, dtype: bfloat16}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: small, batch: {size: 2, seq: 256}}
+  - {name: large, batch: {size: 16, seq: 256}}
+  - {name: padded, batch: {size: 16, seq: 256}, model: {vocab: 5120}}
+YAML
+    shardsim compare --plan "$tmp/tokens.yaml"
+    tr -s ' \n' ' ' <"$tmp/out" |
+        grep -q 'By the modelled time of a token, large is the fastest: [0-9.]* [mun]s, [0-9.]* % less than padded'
+    ok $? "batches and a padded vocabulary: the time of a token"
+    sed 's/5120/6000/' "$tmp/tokens.yaml" >"$tmp/models.yaml"
+    shardsim compare --plan "$tmp/models.yaml"
+    says out 'vocab 6000): no winner' "another vocabulary: no winner"
+}
+
 # Files whose models differ: headings do not touch each other, and the report says what each file
 # computes.
 test_several_files() {
@@ -412,6 +439,7 @@ test_screen
 test_columns
 test_verdict
 test_output
+test_by_token
 test_several_files
 test_namesakes
 test_limits
