@@ -33,6 +33,7 @@ void json_out_init_file(struct json_out *out, FILE *file, enum json_out_style st
 
 struct json_out_mark json_out_mark(const struct json_out *out)
 {
+    assert(!out->file); /* what was flushed cannot be taken back */
     return (struct json_out_mark){*out, out->text->length};
 }
 

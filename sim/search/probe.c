@@ -505,9 +505,18 @@ static int descend(struct probe *p, uint32_t *at, enum space_choice fixed, struc
 
 static void learn(struct probe *p, const struct search_item *item, const struct plan *plan)
 {
-    if (plan->state == VARIANT_TOO_BIG && p->nlearned < LEARNED)
-        p->learned[p->nlearned++] =
-            (struct learned){item->layout, plan->figures.memory_bytes / item->bound_bytes};
+    double more = plan->figures.memory_bytes / item->bound_bytes;
+    uint32_t k = 0;
+
+    if (plan->state != VARIANT_TOO_BIG)
+        return;
+    while (k < p->nlearned && !is_like(&item->layout, &p->learned[k].like))
+        k++;
+    if (k == LEARNED)
+        return;
+    if (k == p->nlearned)
+        p->learned[p->nlearned++] = (struct learned){item->layout, 1};
+    p->learned[k].more = fmax(p->learned[k].more, more);
 }
 
 /* Plan up to SEARCH_BATCH items that are not planned yet, and no more than the options allow. */
@@ -543,13 +552,13 @@ static int probe_from(struct probe *p, uint32_t item, enum space_choice fixed,
                       struct shd_error *err)
 {
     int status = look(p, &item, 1, SEARCH_TIMED, err);
-    uint32_t before = UINT32_MAX;
 
-    for (int round = 0; round < ROUNDS && status == SHD_OK && before != p->nlearned; round++) {
-        before = p->nlearned;
+    for (int round = 0; round < ROUNDS && status == SHD_OK; round++) {
         status = descend(p, &item, fixed, err);
         if (status == SHD_OK && !is_done(p))
             status = plan_items(p, &item, 1, err);
+        if (fits(p, &p->s->items[item]) || is_done(p))
+            break;
     }
     return status;
 }

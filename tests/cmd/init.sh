@@ -118,7 +118,7 @@ ok $? "which the file says"
 shardsim init --model llama3-70b --devices 16 -o tp.yaml
 shardsim plan -q tp.yaml
 says out 'memory .* fits$' "too large for replicas alone: fits"
-grep -q '^# No simple layout leaves 10 % of a device' tp.yaml
+grep -q '^# No layout that was tried leaves 10 % of a device' tp.yaml
 ok $? "too large for replicas alone: without the margin, as the file says"
 grep -q '^mesh: .*tp: ' tp.yaml
 ok $? "too large for replicas alone: tensor parallelism"

@@ -662,10 +662,10 @@ static void test_store(void)
     ok(a && a == b, "a routing that is held is made once");
     ok(kern_routing_make(&made, &spec, room) && !memcmp(a->ids, made.ids, 128 * sizeof *made.ids) &&
            !memcmp(a->slots, made.slots, 128 * sizeof *made.slots) && a->capacity == made.capacity,
-       "it is the one that is specified");
+       "the store makes the specified routing");
     kern_routing_release(a);
     kern_routing_release(b);
-    ok(kern_routing_hold(&spec) == a, "it is kept for a while");
+    ok(kern_routing_hold(&spec) == a, "a routing without a holder is kept for a while");
     kern_routing_release(a);
     spec.seed = 4;
     c = kern_routing_hold(&spec);
@@ -675,6 +675,17 @@ static void test_store(void)
     spec.skew = 2;
     ok(kern_routing_hold(&spec) != a, "another skew is another specification");
     kern_routing_release(c);
+    spec = (struct kern_routing_spec){
+        .tokens = 1 << 20, .experts = 8, .choices = 4, .ranks = 1, .seed = 9};
+    a = kern_routing_hold(&spec);
+    for (uint32_t k = 0; k < 9; k++) { /* of 32 MiB each: more than the store keeps */
+        spec.seed = 10 + k;
+        kern_routing_release(kern_routing_hold(&spec));
+    }
+    spec.seed = 9;
+    ok(kern_routing_hold(&spec) == a && a->ids[0] >= 0, "what is held is not freed for others");
+    kern_routing_release(a);
+    kern_routing_release(a);
     free(room);
 }
 

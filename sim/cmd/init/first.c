@@ -439,6 +439,8 @@ static int write_best(struct text *out, struct first_figures *need, const struct
 
     if (status == SHD_OK && !found && cp > 1) /* the model may have no context parallelism */
         status = choose(&best, &found, asked, 1);
+    if (found && best.layout.value[SPACE_CP] == 1)
+        cp = 1;
     if (status == SHD_OK)
         status = search_from(&best, asked, cp);
     if (status != SHD_OK)

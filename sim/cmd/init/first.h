@@ -2,8 +2,8 @@
  * that fits.
  *
  * Simple layouts are compared first: expert parallelism, the ZeRO stage, the amount of
- * recomputation, and the microbatch.  Long sequences are sharded over several devices.  Tensor
- * parallelism is added only as needed for the batch to divide and for any layout to fit.  Each
+ * recomputation, and the microbatch.  Long sequences are sharded over several devices.  In these,
+ * tensor parallelism is added only as needed for the batch to divide and for any to fit.  Each
  * layout is estimated from plans of few layers, because time and memory grow linearly with the
  * layers; then the best is planned whole.  A short search (search_first()) then looks for a shorter
  * step, with stages and tensor parallelism where they pay.  No clock is read: the answer is always

@@ -139,7 +139,7 @@ static void write_margin(struct text *out, const struct hardware *hardware, bool
         text_addf(out,
                   "# %s %.0f %% of a device's memory free, for fragmentation\n"
                   "# of the allocator, which is not modelled%s.\n",
-                  fills ? "No simple layout leaves" : "The layout leaves",
+                  fills ? "No layout that was tried leaves" : "The layout leaves",
                   100 * hardware_margin(hardware), fills ? ": it may run out of memory" : "");
 }
 
@@ -213,7 +213,7 @@ static void write_reasons(struct text *out, const struct first_asked *asked, con
                   asked->seq / v[SPACE_CP]);
     if (v[SPACE_TP] > 1)
         text_addf(out, "# Heads and widths are sharded over tp, within a node: %s.\n",
-                  asked->batch % groups ? "without tp the batch does not divide over replicas"
+                  asked->batch % (groups / v[SPACE_PP]) ? "without tp the batch does not divide over replicas"
                                         : "without tp it is slower or does not fit");
     if (v[SPACE_PP] > 1)
         text_addf(out, "# The layers are split into %" PRId32 " stages over pp: without pp %s.\n",
