@@ -166,6 +166,7 @@ struct scenario_decode {
     int64_t shared;  /* tokens that all sequences begin with, and which are kept once in a pool */
 };
 
+#define SCENARIO_MICROBATCHES_MAX 4096
 #define SCENARIO_STAGES_MAX 65536
 
 /* Places all values whose name matches the pattern in a stage. */

@@ -613,7 +613,7 @@ const struct option option_table[] = {
      .help = "The sequence length (logical axis seq)."},
     {INT(batch, source, 1, INT32_MAX), .kinds = OF_T5, .unit = "tokens",
      .help = "The encoder's sequence length (logical axis source). Default: seq."},
-    {INT(batch, microbatches, 1, 4096), .kinds = OF_PRESETS, .standard = "1",
+    {INT(batch, microbatches, 1, SCENARIO_MICROBATCHES_MAX), .kinds = OF_PRESETS, .standard = "1",
      .help = "The number of microbatches of a step, a divisor of size. They run in sequence; "
              "gradients are accumulated, and reduced once."},
     {FIELD(context, axis, axis), .kinds = OF_SELF_ATTENTION, .standard = "null",

@@ -50,8 +50,8 @@ void recompute_choice_set(struct text *out, int32_t value, bool experts, bool wh
     if (value == SPACE_MLP)
         text_addf(out, "{kind: selective, modules: [layernorm, %s]%s}", experts ? "moe" : "mlp",
                   to_its_end);
-    else if (value == SPACE_FULL)
-        text_addf(out, "{kind: full%s}", to_its_end);
+    else if (value == SPACE_FULL && whole)
+        text_add(out, "{kind: full, whole: true}");
     else if (named.module)
         text_addf(out, "{kind: selective, modules: [%s]%s}", named.module->name, to_its_end);
     else

@@ -98,6 +98,9 @@ within() {
     awk -v most="$3" '/^modelled/ {s = $2 * ($3 == "ms" ? 0.001 : 1)} END {exit !(s > 0 && s <= most)}' out
     ok $? "$1 on $2: a step of at most $3 s"
 }
+shardsim init --model mixtral-8x7b --devices 1024 --batch 8192 -o within.yaml --force
+grep -q '^pipeline: ' within.yaml
+ok $? "a batch of more sequences than a scenario has microbatches is searched, too: with stages"
 within gpt2-small 8 0.0301
 within llama3-8b 8 3.28
 within llama3-8b 64 3.27

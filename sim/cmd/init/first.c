@@ -414,6 +414,9 @@ static int search_from(struct candidate *best, const struct first_asked *asked, 
 
     alone.devices = 1;
     one = layout_of(&alone, 1, 1, 1, 1, 0);
+    while (asked->batch % one.value[SPACE_MICROBATCH] != 0 ||
+           asked->batch / one.value[SPACE_MICROBATCH] > SCENARIO_MICROBATCHES_MAX)
+        one.value[SPACE_MICROBATCH]++;
     first_write_text(&text, &alone, &one);
     status = variant_init(&v, &ask, NULL);
     text_fini(&text);
