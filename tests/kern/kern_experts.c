@@ -683,7 +683,8 @@ static void test_store(void)
         kern_routing_release(kern_routing_hold(&spec));
     }
     spec.seed = 9;
-    ok(kern_routing_hold(&spec) == a && a->ids[0] >= 0, "what is held is not freed for others");
+    ok(kern_routing_hold(&spec) == a && a->ids[0] >= 0,
+       "the store keeps a held routing while others are made");
     kern_routing_release(a);
     kern_routing_release(a);
     free(room);
