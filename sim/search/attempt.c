@@ -227,13 +227,11 @@ static void set_pipeline(struct sets *s)
  * mlp. */
 static void set_params(struct sets *s)
 {
-    static const char *const expert_axes[2][SPACE_NFOLDS] = {
-        {NULL, "cp", "tp", "[cp, tp]"}, {"ep", "[ep, cp]", "[ep, tp]", "[ep, cp, tp]"}};
     struct text *out = variant_set(&s->ask);
     struct tensor_axes axes = tensor_axes_same("tp");
     struct scenario_model model = *s->subject->model;
 
-    axes.experts = expert_axes[space_expert_replicas(s->layout) > 1][value_of(s, SPACE_FOLD)];
+    axes.experts = space_expert_axes(s->layout);
     axes.expert_widths = value_of(s, SPACE_FOLD) & SPACE_FOLD_TP ? NULL : "tp";
     if (has_like_layers(s)) {
         model.moe.first_dense = 0;

@@ -5,9 +5,7 @@
  * space allows.  From the best of them, one choice is changed at a time while the bound on the step
  * falls. Bounds stand for plans; what plans of a kind take of memory above their bounds is learned
  * from those that are too big.
- *
- * A first layout (search_first()) is found in the same way, with less work: from one start with
- * stages and one without, by the bounds alone, and only the ends are planned.
+ * search_first() takes one start with stages and one without, and plans only the ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -508,11 +506,9 @@ static void learn(struct probe *p, const struct search_item *item, const struct 
     double more = plan->figures.memory_bytes / item->bound_bytes;
     uint32_t k = 0;
 
-    if (plan->state != VARIANT_TOO_BIG)
-        return;
     while (k < p->nlearned && !is_like(&item->layout, &p->learned[k].like))
         k++;
-    if (k == LEARNED)
+    if (plan->state != VARIANT_TOO_BIG || k == LEARNED)
         return;
     if (k == p->nlearned)
         p->learned[p->nlearned++] = (struct learned){item->layout, 1};

@@ -277,6 +277,14 @@ int32_t space_expert_replicas(const struct layout *layout)
     return layout->value[SPACE_EP] / folded_devices(layout);
 }
 
+const char *space_expert_axes(const struct layout *layout)
+{
+    static const char *const axes[2][SPACE_NFOLDS] = {
+        {NULL, "cp", "tp", "[cp, tp]"}, {"ep", "[ep, cp]", "[ep, tp]", "[ep, cp, tp]"}};
+
+    return axes[space_expert_replicas(layout) > 1][layout->value[SPACE_FOLD]];
+}
+
 /* ---- ZeRO ---- */
 
 /* Whether the replicas that ZeRO shards over are axes of the mesh.  Where replicas hold a layer's

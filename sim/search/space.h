@@ -187,6 +187,9 @@ struct timetable_sizes space_sizes(const struct space *space, const struct layou
  * replicas. */
 int32_t space_expert_replicas(const struct layout *layout);
 
+/* The axes that experts are sharded over, as in a spec: "ep", "[ep, cp]"; NULL: experts are whole. */
+const char *space_expert_axes(const struct layout *layout);
+
 /* Size of the mesh axis inside dp: the replicas that hold a layer's experts together, else the
  * replicas that hold ZeRO's parts together if there are several groups of them, else 1. */
 int32_t space_inner(const struct layout *layout);

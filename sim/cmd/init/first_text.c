@@ -57,42 +57,42 @@ static void add_zero_axes(struct text *out, const struct layout *l)
     const char *axes[3];
     size_t n = list_replicas(axes, l);
 
-    if (space_zero_axes(l) == SPACE_ZERO_INNER || space_zero_axes(l) == SPACE_ZERO_OUTER)
-        axes[0] = space_zero_axes(l) == SPACE_ZERO_INNER ? inner_axis(l) : "fsdp", n = 1;
-    else if (space_zero_axes(l) == SPACE_ZERO_CONTEXT)
+    switch (space_zero_axes(l)) {
+    case SPACE_ZERO_OUTER:
+        text_add(out, "fsdp");
+        return;
+    case SPACE_ZERO_INNER:
+        text_add(out, inner_axis(l));
+        return;
+    case SPACE_ZERO_CONTEXT:
         axes[n++] = "cp";
+        break;
+    case SPACE_ZERO_BOTH:
+        break;
+    }
     add_axes(out, axes, n);
 }
 
-/* Specs of the batch, of ZeRO and of experts. */
+/* Specs of the batch and of ZeRO. */
 struct axes {
-    struct text batch, zero, experts; /* experts empty: no axis shards experts */
+    struct text batch, zero;
+    const char *experts; /* NULL: no axis shards experts */
 };
 
 static void axes_init(struct axes *out, const struct layout *l)
 {
-    static const char *const names[] = {"ep", "cp", "tp"};
-    const bool has[] = {space_expert_replicas(l) > 1, l->value[SPACE_FOLD] & SPACE_FOLD_CP,
-                        l->value[SPACE_FOLD] & SPACE_FOLD_TP};
-    const char *replicas[2], *experts[3];
-    size_t n = 0;
+    const char *replicas[2];
 
-    *out = (struct axes){TEXT_INIT, TEXT_INIT, TEXT_INIT};
+    *out = (struct axes){TEXT_INIT, TEXT_INIT, space_expert_axes(l)};
     add_axes(&out->batch, replicas, list_replicas(replicas, l));
     add_zero_axes(&out->zero, l);
-    for (size_t i = 0; i < 3; i++)
-        if (has[i])
-            experts[n++] = names[i];
-    if (n > 0)
-        add_axes(&out->experts, experts, n);
 }
 
 static void axes_fini(struct axes *axes, struct text *out)
 {
-    out->failed |= axes->batch.failed || axes->zero.failed || axes->experts.failed;
+    out->failed |= axes->batch.failed || axes->zero.failed;
     text_fini(&axes->batch);
     text_fini(&axes->zero);
-    text_fini(&axes->experts);
 }
 
 /* ---- the head ---- */
@@ -192,11 +192,6 @@ void first_write_model(struct draft *out, const struct first_asked *asked)
 
 /* ---- the layout ---- */
 
-static bool shards_experts(const struct axes *axes)
-{
-    return axes->experts.length > 0;
-}
-
 /* Comments on cp, tp, pp and the axes of experts. */
 static void write_reasons(struct text *out, const struct first_asked *asked, const struct layout *l,
                           const struct axes *axes)
@@ -204,8 +199,8 @@ static void write_reasons(struct text *out, const struct first_asked *asked, con
     const int32_t *v = l->value;
     int64_t groups = asked->devices / v[SPACE_CP]; /* of devices that share a sequence */
 
-    if (shards_experts(axes))
-        text_addf(out, "# Experts are sharded over %s.\n", text_get(&axes->experts));
+    if (axes->experts)
+        text_addf(out, "# Experts are sharded over %s.\n", axes->experts);
     if (v[SPACE_CP] > 1)
         text_addf(out,
                   "# Sequences are sharded over cp: %" PRId64 " tokens a device. Attention passes "
@@ -213,14 +208,15 @@ static void write_reasons(struct text *out, const struct first_asked *asked, con
                   asked->seq / v[SPACE_CP]);
     if (v[SPACE_TP] > 1)
         text_addf(out, "# Heads and widths are sharded over tp, within a node: %s.\n",
-                  asked->batch % (groups / v[SPACE_PP]) ? "without tp the batch does not divide over replicas"
-                                        : "without tp it is slower or does not fit");
+                  asked->batch % (groups / v[SPACE_PP])
+                      ? "without tp the batch does not divide over replicas"
+                      : "without tp it is slower or does not fit");
     if (v[SPACE_PP] > 1)
         text_addf(out, "# The layers are split into %" PRId32 " stages over pp: without pp %s.\n",
                   v[SPACE_PP] * v[SPACE_VIRTUAL],
                   asked->batch % (groups / v[SPACE_TP]) ? "the batch does not divide over replicas"
                                                         : "it is slower or does not fit");
-    if (!shards_experts(axes) && v[SPACE_TP] == 1 && v[SPACE_PP] == 1 && v[SPACE_CP] == 1)
+    if (!axes->experts && v[SPACE_TP] == 1 && v[SPACE_PP] == 1 && v[SPACE_CP] == 1)
         text_add(out,
                  "# One axis over all devices. For another layout change the mesh, and the rules\n"
                  "# of its axes; 'shardsim search' with '--range tp=8' writes the best one with\n"
@@ -272,11 +268,11 @@ static void write_params(struct text *out, const struct first_asked *asked, cons
                                                         : "tp"};
     bool widths = asked->sizes->moe.experts > 0 && tp && !(l->value[SPACE_FOLD] & SPACE_FOLD_TP);
 
-    if (!shards_experts(axes) && !tp) {
+    if (!axes->experts && !tp) {
         text_add(out, "params: [[.*, []]]          # no tensor parallelism: zero shards them\n");
         return;
     }
-    sharded.experts = shards_experts(axes) ? text_get(&axes->experts) : NULL;
+    sharded.experts = axes->experts;
     sharded.expert_widths = widths ? "tp" : NULL;
     text_add(out, "params:                     # zero shards parameters without a rule, too\n");
     tensor_rules_print(out, asked->sizes, &sharded, RULES_BLOCK);
