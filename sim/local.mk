@@ -408,6 +408,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/grouped.c \
 	%D%/graph/ops/leaf.c \
 	%D%/graph/ops/map.c \
+	%D%/graph/ops/linear_attention.c \
 	%D%/graph/ops/padding.c \
 	%D%/graph/ops/padding.h \
 	%D%/graph/ops/pick.c \
@@ -532,6 +533,12 @@ libsim_la_SOURCES = \
 	%D%/kern/kern.h \
 	%D%/kern/kernel.c \
 	%D%/kern/kernel.h \
+	%D%/kern/linear_attention.c \
+	%D%/kern/linear_attention.h \
+	%D%/kern/linear_attention_error.c \
+	%D%/kern/linear_attention_grad.c \
+	%D%/kern/linear_chunk.c \
+	%D%/kern/linear_chunk.h \
 	%D%/kern/map.c \
 	%D%/kern/map_error.c \
 	%D%/kern/map_fn.c \
@@ -709,6 +716,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/embed.c \
 	%D%/partition/rules/experts.c \
 	%D%/partition/rules/experts.h \
+	%D%/partition/rules/linear_attention.c \
 	%D%/partition/rules/pick.c \
 	%D%/partition/rules/reduce.c \
 	%D%/partition/rules/repeat.c \

@@ -54,6 +54,7 @@ check_PROGRAMS += \
 	%D%/kern/kern_cut \
 	%D%/kern/kern_einsum \
 	%D%/kern/kern_experts \
+	%D%/kern/kern_linear \
 	%D%/kern/kern_map \
 	%D%/kern/kern_move \
 	%D%/kern/kern_reduce \
@@ -191,6 +192,9 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 %C%_kern_kern_experts_SOURCES = \
 	%D%/kern/kern_data.h \
 	%D%/kern/kern_experts.c
+%C%_kern_kern_linear_SOURCES = \
+	%D%/kern/kern_data.h \
+	%D%/kern/kern_linear.c
 %C%_kern_kern_map_SOURCES = \
 	%D%/kern/kern_data.h \
 	%D%/kern/kern_map.c

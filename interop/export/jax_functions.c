@@ -134,6 +134,23 @@ static const struct {
      "    \"\"\"h = a * h + x along an axis, from 0.\"\"\"\n"
      "    return jax.lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, x),\n"
      "                                    axis=axis, reverse=reverse)[1]\n"},
+    {"linear_attention",
+     "def linear_attention(q, k, v, decay=None, beta=None, state=None):\n"
+     "    \"\"\"Token after token S = exp(decay) S + k u and o = S q; u is v, or beta (v - S k).\"\"\"\n"
+     "    wide = jnp.promote_types(q.dtype, jnp.float32)\n"
+     "    decay = jnp.zeros(q.shape[:3], wide) if decay is None else decay\n"
+     "    decay = decay[..., None] if decay.ndim == 3 else decay\n"
+     "    steps = jnp.ones(q.shape[:3], wide) if beta is None else beta\n"
+     "    if state is None:\n"
+     "        state = jnp.zeros((q.shape[0], *q.shape[2:], v.shape[3]), wide)\n\n"
+     "    def token(state, x):\n"
+     "        q, k, v, g, b = (i.astype(wide) for i in x)\n"
+     "        state = state * jnp.exp(g)[..., None]\n"
+     "        v = v if beta is None else v - jnp.einsum(\"bhkv,bhk->bhv\", state, k)\n"
+     "        state = state + jnp.einsum(\"bhk,bhv,bh->bhkv\", k, v, b)\n"
+     "        return state, jnp.einsum(\"bhkv,bhk->bhv\", state, q)\n\n"
+     "    tokens = [jnp.moveaxis(x, 1, 0) for x in (q, k, v, decay, steps)]\n"
+     "    return jnp.moveaxis(jax.lax.scan(token, state, tokens)[1], 0, 1).astype(q.dtype)\n"},
     {"pick", "def pick(x, ids, axis):\n"
              "    \"\"\"The elements of x at ids along an axis, one or several per place; 0 where "
              "an id is -1.\"\"\"\n"

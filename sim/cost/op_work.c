@@ -96,6 +96,23 @@ static enum kernel_type type_of_codes(const struct kern_coded *c)
     return c->b.ncoarse > 0 ? KERNEL_FP8_BLOCK : KERNEL_FP8;
 }
 
+/* Linear attention is a batch of products of a chunk of tokens with a head's state, as many as have
+ * the flops: products of pairs of tokens are of such sizes, too. */
+static void set_linear_attention(struct hardware_work *out, const struct program_op *op)
+{
+    const struct kern_linear_attention *a = &op->desc->linear_attention;
+
+    out->m = a->chunk < a->seq ? a->chunk : a->seq;
+    out->n = a->value_dim;
+    out->k = a->key_dim;
+    out->batch = (int64_t)((double)kern_dense_flops(op->kernel, op->desc) /
+                           (2 * (double)out->m * (double)out->n * (double)out->k));
+    out->batch = out->batch > 1 ? out->batch : 1;
+    out->kind = HARDWARE_MATMUL;
+    out->dtype = a->dtype;
+    out->type = type_of_numbers(a->dtype);
+}
+
 static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
@@ -120,6 +137,9 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
         out->kind =
             op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
         set_attention(out, &op->desc->attention);
+    } else if (op->kernel == &kern_kernel_linear_attention ||
+               op->kernel == &kern_kernel_linear_attention_grad) {
+        set_linear_attention(out, op);
     }
 }
 
@@ -143,8 +163,8 @@ static double untaken_bytes(const struct program_buffer *b, int32_t position)
     return b->routing ? (double)b->bytes * (1 - program_rows_taken(b, position)) : 0;
 }
 
-/* Bytes that a program has and a device has not of an array of codes: each code of 4 bits has a byte
- * where steps learn or round activations, each scale of a group the array's type. */
+/* Bytes that a program has and a device has not of an array of codes: each code of 4 bits has a
+ * byte where steps learn or round activations, each scale of a group the array's type. */
 static double room_of_codes(const struct kern_grid *grid, enum shd_dtype dtype)
 {
     double scales = (double)grid->count * ((double)shd_dtype_size(dtype) - 1);

@@ -33,7 +33,7 @@
 #define GRAPH_NONE UINT32_MAX
 #define GRAPH_RANK_MAX 12  /* dimensions of an array; attention has four */
 #define GRAPH_INPUTS_MAX 8 /* operands; attention and its gradient have 8 */
-#define GRAPH_EXTRAS_MAX 2 /* further results; the gradient of attention has 2 */
+#define GRAPH_EXTRAS_MAX 5 /* further results; the gradient of linear attention has 5 */
 
 /* The ops.  GRAPH_INPUT and GRAPH_PARAM are leaves, and come first. */
 #define GRAPH_OPS(ROW)                                                                            \
@@ -46,6 +46,10 @@
     ROW(GRAPH_EXTRA, extra)           /* a further result of its operand's op */                  \
     ROW(GRAPH_ATTENTION, attention)   /* q, k, v, [mask], [o, lse so far] -> o, lse */            \
     ROW(GRAPH_ATTENTION_GRAD, attention_grad) /* q, k, v, o, lse, do, [mask] -> dq, dk, dv */     \
+    ROW(GRAPH_LINEAR_ATTENTION, linear_attention) /* q, k, v, [decay], [beta], [state] -> o, */   \
+                                                  /* [state behind] */                            \
+    ROW(GRAPH_LINEAR_ATTENTION_GRAD, linear_attention_grad) /* the same, do, [d state behind] */  \
+                                                            /* -> a gradient of each */           \
     ROW(GRAPH_ROPE, rope)                     /* rotary position embedding */                     \
     ROW(GRAPH_CAUSAL, causal)                 /* mask of keys ahead of queries, or of padding */  \
     ROW(GRAPH_EMBED, embed)                   /* table, ids -> rows */                            \
@@ -140,6 +144,10 @@ union graph_attr {
         int64_t shift;                  /* 0..blocks-1 */
         const struct kern_sight *sight; /* NULL: no spans and positions */
     } attention;
+    struct {
+        int64_t chunk;
+        bool decays, by_channel, delta, starts, ends;
+    } linear_attention; /* as struct kern_linear_attention */
     struct {
         uint32_t position_dim, pair_dim;
         int64_t position0; /* of the first element */
@@ -414,6 +422,24 @@ uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint
 uint32_t graph_attention_grad(struct graph *graph, const char *const names[3],
                               const uint32_t qkv[3], uint32_t o, uint32_t lse, uint32_t grad,
                               const struct graph_attention *opts);
+
+/* Linear attention (kern/linear_attention.h) of q, k[batch, seq, heads, key_dim] and v[batch, seq,
+ * heads, value_dim]; returns o[batch, seq, heads, value_dim].  With `ends` its extra is the state
+ * behind the last token, of which the backward phase has no gradient. */
+struct graph_linear_attention {
+    uint32_t decay; /* [batch, seq, heads] or [batch, seq, heads, key_dim], the operands' type or
+                       float32: logarithms of the factors; or GRAPH_NONE */
+    uint32_t beta;  /* [batch, seq, heads]: the delta rule's steps; or GRAPH_NONE: k v^T is added */
+    uint32_t state; /* [batch, heads, key_dim, value_dim] before the first token, float32 for 16-bit
+                       types; or GRAPH_NONE: 0 */
+    bool ends;
+    int64_t chunk; /* 0: GRAPH_LINEAR_CHUNK */
+};
+
+#define GRAPH_LINEAR_CHUNK 64 /* tokens, as in most implementations */
+
+uint32_t graph_linear_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k,
+                                uint32_t v, const struct graph_linear_attention *opts);
 
 /* A rotation of all pairs of x along `pair_dim` (an even extent), or of `npairs`, with the
  * frequencies of `theta` and a factor of 1; all of it may be changed before it is used.  Lives as

@@ -40,6 +40,8 @@ void kern_set_dtype(const struct kern_kernel *kernel, union kern_desc *desc, enu
             desc->map.in_dtype[i] = dtype;
     if (kernel == &kern_kernel_attention)
         desc->attention.code = 0;
+    if (kernel == &kern_kernel_linear_attention || kernel == &kern_kernel_linear_attention_grad)
+        desc->linear_attention.decay_dtype = dtype;
     if (kernel == &kern_kernel_dequantize && !kern_is_whole(desc->dequantize.scale_dtype))
         desc->dequantize.scale_dtype = dtype;
     if (kernel == &kern_kernel_quantize && !kern_is_whole(desc->quantize.scale_dtype))

@@ -19,10 +19,11 @@
 #include "kern/copies.h"
 #include "kern/experts.h"
 #include "kern/kern.h"
+#include "kern/linear_attention.h"
 #include "kern/quant.h"
 #include "kern/select.h"
 
-#define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
+#define KERN_OUTPUTS_MAX 6 /* of linear attention: a gradient for each operand */
 #define KERN_OFFSETS_MAX 40 /* a product of codes in blocks, and of devices' parts */
 
 struct kern_args {
@@ -38,6 +39,7 @@ union kern_desc {
     struct kern_map map;
     struct kern_reduce reduce;
     struct kern_attention attention; /* forward and gradient */
+    struct kern_linear_attention linear_attention; /* forward and gradient */
     struct kern_rope rope;
     struct kern_causal causal;
     struct kern_embed embed;   /* look-up and gradient */
@@ -129,6 +131,7 @@ extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v; with
 extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do; with a
                                                                sight also spans and positions;
                                                                out: dq, dk, dv */
+extern const struct kern_kernel kern_kernel_linear_attention, kern_kernel_linear_attention_grad;
 extern const struct kern_kernel kern_kernel_rope;
 extern const struct kern_kernel kern_kernel_causal, kern_kernel_padding;
 extern const struct kern_kernel kern_kernel_embed;      /* in: table, ids */

@@ -216,6 +216,35 @@ static uint32_t build_attention(struct lines *l, const struct expr *call,
                            &opts);
 }
 
+/* Read an array of an optional argument; false after an error. */
+static bool array_key(struct lines *l, const struct expr *call, const char *key, uint32_t *out)
+{
+    const struct expr *e = call_key(call, key);
+
+    *out = e ? lines_eval_array(l, e, NULL) : GRAPH_NONE;
+    return !e || *out != GRAPH_NONE;
+}
+
+static uint32_t build_linear_attention(struct lines *l, const struct expr *call,
+                                       const struct expr_dims *target)
+{
+    struct graph_linear_attention opts = {.state = GRAPH_NONE};
+    double chunk = GRAPH_LINEAR_CHUNK;
+    uint32_t args[3]; /* q, k, v */
+
+    (void)target;
+    if (!call_args(l, call, NULL, "aaa", args) || !array_key(l, call, "decay", &opts.decay) ||
+        !array_key(l, call, "beta", &opts.beta) || !array_key(l, call, "state", &opts.state) ||
+        !call_number_key(l, call, "chunk", &chunk))
+        return GRAPH_NONE;
+    if (chunk < 1 || chunk > INT32_MAX || chunk != floor(chunk))
+        return lines_error(l, call_key(call, "chunk")->at,
+                           "a chunk of %g tokens; expected a whole number from 1 on", chunk);
+    opts.chunk = (int64_t)chunk;
+    return graph_linear_attention(l->graph, lines_node_name(l, "linear_attention"), args[0],
+                                  args[1], args[2], &opts);
+}
+
 /* The way back of an attention with the gradient dy of its result, which makes all three gradients
  * at once: that of another line, if there is one. */
 static uint32_t attention_way_back(struct lines *l, uint32_t y, uint32_t dy)
@@ -334,6 +363,13 @@ const struct lines_function lines_functions[] = {
      "rotary embedding: rotates pairs along one dim by the position along another", build_rope},
     {"attention", 3, 3, "q, k, v, causal=false, scale=1/sqrt(width)",
      "of [batch, seq, heads, width]; k and v may have fewer heads", build_attention},
+    {"linear_attention", 3, 3, "q, k, v, decay=none, beta=none, state=none, chunk=64",
+     "of q, k [batch, seq, heads, key] and v [batch, seq, heads, value], causal: a state goes from "
+     "token to token, S = exp(decay) S + k v, o = S q; with beta by the delta rule, k beta (v - S "
+     "k) "
+     "in place of k v. decay is [batch, seq, heads] or [.., key], beta [batch, seq, heads], state "
+     "[batch, heads, key, value]. The sequence is not sharded inside",
+     build_linear_attention},
     {"attention_grad", 2, 2, "y, dy, of=q",
      "backward: the gradient of q, k or v of a line y = attention(q, k, v); dy is the gradient of "
      "y",

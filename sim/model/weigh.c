@@ -76,6 +76,24 @@ static void set_attention(struct hardware_work *work, const struct graph *graph,
                   seen_part(node, graph->dims[k->dims[1]].size);
 }
 
+/* Products of tokens with the state, and of the pairs in chunks (kern/linear_attention.h). */
+static void set_linear_attention(struct hardware_work *work, const struct graph *graph,
+                                 const struct graph_node *node)
+{
+    const struct graph_node *q = &graph->nodes[node->inputs[0]];
+    double tokens = graph_elements(graph, node), turns = node->attr.linear_attention.delta ? 6 : 4;
+
+    work->kind = HARDWARE_MATMUL;
+    work->m = node->attr.linear_attention.chunk;
+    work->n = graph->dims[node->dims[3]].size;
+    work->k = graph->dims[q->dims[3]].size;
+    work->flops = tokens * (turns * (double)work->k + (turns - 2) / 2 * (double)work->m *
+                                                          (1 + (double)work->k / (double)work->n));
+    work->batch =
+        (int64_t)(work->flops / (2 * (double)work->m * (double)work->n * (double)work->k));
+    work->batch = work->batch > 1 ? work->batch : 1;
+}
+
 double weigh_value(const struct graph *graph, uint32_t id, const struct hardware *hardware)
 {
     const struct graph_node *node = &graph->nodes[id];
@@ -88,6 +106,8 @@ double weigh_value(const struct graph *graph, uint32_t id, const struct hardware
         set_product(&work, graph, node);
     else if (node->op == GRAPH_ATTENTION)
         set_attention(&work, graph, node);
+    else if (node->op == GRAPH_LINEAR_ATTENTION)
+        set_linear_attention(&work, graph, node);
     if (!hardware)
         return work.flops;
     work.bytes = bytes_of(graph, node);

@@ -368,6 +368,30 @@ static uint32_t build_scan(struct maker *m, const void *arg)
     return squares(m, graph_scan(m->graph, "scan", fn, x, a, dim(m, "f"), variant_of(arg) >= 8));
 }
 
+/* variant: 1: a decay, 2: of each channel, 4: the delta rule, 8: from a state on; in chunks of three
+ * tokens of seven.  Gradients are checked of v, the decay and others; the last ones of q and k. */
+static uint32_t build_linear_attention(struct maker *m, const void *arg)
+{
+    int variant = variant_of(arg) % 16;
+    bool keys = variant_of(arg) >= 16;
+    struct graph_linear_attention opts = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, .chunk = 3};
+    uint32_t q = keys ? checked_leaf(m, "bfac") : leaf(m, "q", "bfac");
+    uint32_t k = keys ? checked_leaf(m, "bfac") : leaf(m, "k", "bfac");
+    uint32_t v = keys ? leaf(m, "v", "bfad") : checked_leaf(m, "bfad"), decay = GRAPH_NONE;
+
+    if (variant & 1) {
+        const char *dims = variant & 2 ? "bfac" : "bfa";
+
+        decay = keys ? leaf(m, "decay", dims) : checked_leaf(m, dims);
+        opts.decay = map1(m, KERN_NEG, map1(m, KERN_EXP, decay, 0), 0);
+    }
+    if (variant & 4)
+        opts.beta = keys ? leaf(m, "beta", "bfa") : checked_leaf(m, "bfa");
+    if (variant & 8)
+        opts.state = keys ? leaf(m, "state", "bacd") : checked_leaf(m, "bacd");
+    return squares(m, graph_linear_attention(m->graph, "linear_attention", q, k, v, &opts));
+}
+
 /* The first two dimensions as one. */
 static uint32_t build_reshape(struct maker *m, const void *arg)
 {
@@ -714,6 +738,22 @@ static const struct op_case ops[] = {
     {"cumulative product in reverse", build_scan, 8 + KERN_SCAN_PROD},
     {"recurrence", build_scan, KERN_SCAN_LINEAR},
     {"recurrence in reverse", build_scan, 8 + KERN_SCAN_LINEAR},
+    {"linear attention", build_linear_attention, 0},
+    {"linear attention, with a decay", build_linear_attention, 1},
+    {"linear attention, with a decay of channels", build_linear_attention, 3},
+    {"linear attention, by the delta rule", build_linear_attention, 4},
+    {"linear attention, with a decay, by the delta rule", build_linear_attention, 5},
+    {"linear attention, with a decay of channels, by the delta rule", build_linear_attention, 7},
+    {"linear attention, from a state on", build_linear_attention, 8},
+    {"linear attention, with a decay of channels, by the delta rule, from a state on", build_linear_attention, 15},
+    {"linear attention, with a decay, by the delta rule, from a state on", build_linear_attention, 13},
+    {"linear attention: q and k", build_linear_attention, 16},
+    {"linear attention, with a decay: q and k", build_linear_attention, 17},
+    {"linear attention, with a decay of channels: q and k", build_linear_attention, 19},
+    {"linear attention, by the delta rule: q and k", build_linear_attention, 20},
+    {"linear attention, with a decay, by the delta rule: q and k", build_linear_attention, 21},
+    {"linear attention, with a decay of channels, by the delta rule: q and k", build_linear_attention, 23},
+    {"linear attention, with a decay of channels, by the delta rule, from a state on: q and k", build_linear_attention, 31},
     {"slice with a stride", build_placed, 0},
     {"reversed", build_placed, 1},
     {"reversed, with a stride", build_placed, 2},

@@ -29,6 +29,8 @@ static struct seen {
             {&kern_kernel_reduce, 0, 0, 0},
             {&kern_kernel_attention, 0, 0, 0},
             {&kern_kernel_attention_grad, 0, 0, 0},
+            {&kern_kernel_linear_attention, 0, 0, 0},
+            {&kern_kernel_linear_attention_grad, 0, 0, 0},
             {&kern_kernel_rope, 0, 0, 0},
             {&kern_kernel_causal, 0, 0, 0},
             {&kern_kernel_embed, 0, 0, 0},

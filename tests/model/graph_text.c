@@ -207,6 +207,9 @@ static const struct {
     {"    - y[b,s,d] = layer_norm(x, s)\n", "b s d ", GRAPH_CONSTRAINT, 1},
     {"    - y = rope(q, s, k, theta=100, interleaved=true)\n", "b s h k ", GRAPH_ROPE, 1},
     {"    - y = attention(q, kv, kv, causal=true)\n", "b s h k ", GRAPH_ATTENTION, 1},
+    {"    - y[b,s,h,d] = linear_attention(q, q, einsum(x, q)[b,s,h,d], decay=sum(q)[b,s,h], "
+     "beta=sum(q)[b,s,h], chunk=3)\n",
+     "b s h d ", GRAPH_LINEAR_ATTENTION, 1},
     {"    - o = attention(q, kv, kv)\n    - dk = stop_gradient(attention_grad(o, q, of=k))\n"
      "    - y = dk + stop_gradient(attention_grad(o, q, of=v))\n",
      "b s g k ", GRAPH_ATTENTION_GRAD, 1},

@@ -148,6 +148,51 @@ static void add_attention(struct random_program *p)
     random_layers.grouped += p->graph->dims[heads].size < p->graph->dims[HEADS].size;
 }
 
+/* An array of these dimensions with elements between -most and most. */
+static uint32_t small(struct random_program *p, const uint32_t *dims, uint32_t rank, double most)
+{
+    uint32_t x = graph_map(p->graph, random_name(p, "small"), KERN_TANH, fit(p, dims, rank),
+                           GRAPH_NONE, 0);
+
+    x = random_keep(p, x, 1);
+    return random_keep(
+        p, graph_map(p->graph, random_name(p, "scaled"), KERN_SCALE, x, GRAPH_NONE, most), most);
+}
+
+static uint32_t sigmoid(struct random_program *p, const uint32_t *dims, uint32_t rank)
+{
+    return random_keep(p,
+                       graph_map(p->graph, random_name(p, "sigmoid"), KERN_SIGMOID,
+                                 fit(p, dims, rank), GRAPH_NONE, 0),
+                       1);
+}
+
+/* Linear attention with a decay or without, of channels or heads, by the delta rule or not; keys so
+ * short that states do not grow by the rule. */
+static void add_linear_attention(struct random_program *p)
+{
+    const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
+    const uint32_t of_v[4] = {BATCH, SEQ, HEADS, KV_HEADS};
+    const uint32_t of_state[4] = {BATCH, HEADS, HEAD_DIM, KV_HEADS};
+    struct graph_linear_attention opts = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE,
+                                          .chunk = 1 + random_below(&p->random, 6)};
+    uint32_t q = small(p, of_q, 4, 0.3), k = small(p, of_q, 4, 0.3), v = fit(p, of_v, 4), o;
+    double bound = 2 * p->bounds[v];
+
+    if (random_chance(&p->random, 70)) {
+        opts.decay = sigmoid(p, of_q, random_chance(&p->random, 50) ? 3 : 4);
+        opts.decay = random_keep(
+            p, graph_map(p->graph, random_name(p, "decay"), KERN_NEG, opts.decay, GRAPH_NONE, 0),
+            1);
+    }
+    if (random_chance(&p->random, 50))
+        opts.beta = sigmoid(p, of_q, 3);
+    if (random_chance(&p->random, 30) && p->dtype != SHD_BF16 && p->dtype != SHD_F16)
+        opts.state = small(p, of_state, 4, 1);
+    o = graph_linear_attention(p->graph, random_name(p, "linear_attention"), q, k, v, &opts);
+    random_keep(p, o, bound * (double)p->graph->dims[SEQ].size);
+}
+
 /* Add documents of random lengths in some rows; the arrays have room for all rows. */
 static void add_documents(struct random_program *p, struct kern_sight *sight, int32_t *first,
                           int32_t *last)
@@ -886,6 +931,8 @@ static void add_any(struct random_program *p)
         add_attention,
         add_sighted_attention,
         add_sighted_attention,
+        add_linear_attention,
+        add_linear_attention,
         add_experts,
     };
 
