@@ -61,6 +61,27 @@ CONFIGS = {
     "qwen3_moe, every second layer": ("qwen3_moe", dict(
         head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24,
         norm_topk_prob=False, decoder_sparse_step=2, num_hidden_layers=4)),
+    "qwen3_next": ("qwen3_next", dict(
+        num_hidden_layers=4, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
+        linear_key_head_dim=8, linear_value_head_dim=6, num_experts=8, num_experts_per_tok=3,
+        moe_intermediate_size=24, shared_expert_intermediate_size=40)),
+    "qwen3_next, mixed layers": ("qwen3_next", dict(
+        num_hidden_layers=4, head_dim=8, linear_num_key_heads=4, linear_num_value_heads=4,
+        linear_key_head_dim=12, linear_value_head_dim=16, linear_conv_kernel_dim=3, num_experts=4,
+        num_experts_per_tok=2, moe_intermediate_size=20, shared_expert_intermediate_size=24,
+        decoder_sparse_step=2, norm_topk_prob=False, layer_types=[
+            "linear_attention", "full_attention", "full_attention", "linear_attention"])),
+    "qwen3_5_text": ("qwen3_5_text", dict(
+        num_hidden_layers=4, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
+        linear_key_head_dim=8, linear_value_head_dim=6)),
+    "qwen3_5_moe_text": ("qwen3_5_moe_text", dict(
+        num_hidden_layers=4, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
+        linear_key_head_dim=8, linear_value_head_dim=6, num_experts=8, num_experts_per_tok=3,
+        moe_intermediate_size=24, shared_expert_intermediate_size=40)),
+    "lfm2": ("lfm2", dict(full_attn_idxs=[1], block_multiple_of=16)),
+    "lfm2, by types": ("lfm2", dict(
+        block_auto_adjust_ff_dim=False, num_hidden_layers=3, conv_L_cache=4, layer_types=[
+            "conv", "full_attention", "conv"])),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
@@ -189,16 +210,50 @@ class Layer:
     def latent(self, first, second):
         return numpy.concatenate([self.get(f"attn/{first}"), self.get(f"attn/{second}")], 2)
 
+    def delta(self, name, shape):
+        """An array of a gated delta rule: in transformers by key heads, each with its values."""
+        key_heads = self.get("attn/q/kernel").shape[1]
+
+        def by_key_heads(parts):
+            rows = [self.get(f"attn/{x}/kernel") for x in parts]
+            rows = [a.reshape(a.shape[0], key_heads, -1) for a in rows]
+            return matrix(numpy.concatenate(rows, 2))
+
+        single = {"in_proj_z": "gate", "in_proj_a": "decay", "in_proj_b": "beta"}.get(name.split(".")[1])
+        if single:
+            return matrix(self.get(f"attn/{single}/kernel"))
+        if "in_proj_qkv." in name:
+            return numpy.concatenate([matrix(self.get(f"attn/{x}/kernel")) for x in ("q", "key", "value")])
+        if "in_proj_qkvz" in name:
+            return by_key_heads(("q", "key", "value", "gate"))
+        if "in_proj_ba" in name:
+            return by_key_heads(("beta", "decay"))
+        if "conv1d" in name:
+            taps = [self.get(f"attn/{x}/taps") for x in ("q", "key", "value")]
+            return numpy.concatenate([a.reshape(a.shape[0], -1) for a in taps], 1).T.reshape(shape)
+        words = {"A_log": "decay/log", "dt_bias": "decay/bias", "norm.weight": "norm/scale"}
+        for theirs_, ours in words.items():
+            if name.endswith(theirs_):
+                return self.get("attn/" + ours)
+        return matrix(self.get("attn/o/kernel"), 2)
+
+    def convolution(self, name, shape):
+        """An array of a gated short convolution."""
+        if "in_proj" in name:
+            return numpy.concatenate([matrix(self.get(f"conv/{x}/kernel")) for x in ("in", "gate", "value")])
+        return self.get("conv/taps").T.reshape(shape) if ".conv." in name else \
+            matrix(self.get("conv/o/kernel"))
+
     def norm(self, name):
         """The layer's norm with this name in Transformers, which depends on the norms of the model."""
         after = self.has("norm1_after/scale")
         serial = self.has("norm2/scale") or self.has("norm2_after/scale")
-        if name in ("input_layernorm", "ln_1", "ln_attn"):
+        if name in ("input_layernorm", "ln_1", "ln_attn", "operator_norm"):
             return "norm1"
         if name == "post_self_attn_layernorm" or (name == "post_attention_layernorm" and after and
                                                   self.config.model_type not in ("glm4",)):
             return "norm1_after" if self.config.model_type != "hyperclovax" else "norm2"
-        if name in ("post_attention_layernorm", "pre_feedforward_layernorm", "ln_2", "ln_mlp"):
+        if name in ("post_attention_layernorm", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "ffn_norm"):
             return "norm2" if serial else "norm1"
         if name == "post_norm1":
             return "norm1_after"
@@ -209,6 +264,12 @@ class Layer:
     def find(self, name, shape):
         part = name.rsplit(".", 1)[-1]
         leaf = {"weight": "kernel", "bias": "bias"}.get(part)
+        if name.startswith("linear_attn."):
+            return self.delta(name, shape)
+        if name.startswith("conv."):
+            return self.convolution(name, shape)
+        if "self_attn.q_proj.weight" in name and self.has("attn/gate/kernel"):
+            return matrix(self.latent("q/kernel", "gate/kernel"))
         if re.search(r"(attn|attention)\.(query_key_value|qkv_proj|c_attn)\.", name):
             a = self.fused(leaf)
             return (a if "c_attn" in name and self.config.model_type == "gpt2" else a.T) \
@@ -261,8 +322,8 @@ class Layer:
         at = shared or "mlp/"
         if re.search("gate_up_proj|input_linear", name):
             return numpy.concatenate([matrix(self.get(at + "gate/kernel")), matrix(self.get(at + "up/kernel"))])
-        words = {"gate": r"gate_proj", "up": r"up_proj|fc1|c_fc|fc_in|dense_h_to_4h",
-                 "down": r"down_proj|output_linear|fc2|c_proj|fc_out|dense_4h_to_h"}
+        words = {"gate": r"gate_proj|w1", "up": r"up_proj|w3|fc1|c_fc|fc_in|dense_h_to_4h",
+                 "down": r"down_proj|w2|output_linear|fc2|c_proj|fc_out|dense_4h_to_h"}
         for ours, theirs in words.items():
             if re.search(rf"(\.|^)({theirs})\.", name):
                 a = self.get(f"{at}{ours}/{leaf}")

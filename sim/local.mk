@@ -373,6 +373,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/block.h \
 	%D%/graph/layers/cached_attention.c \
 	%D%/graph/layers/cached_attention.h \
+	%D%/graph/layers/gated_delta.c \
+	%D%/graph/layers/gated_delta.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
 	%D%/graph/layers/mlp.c \
@@ -385,6 +387,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/quantized.h \
 	%D%/graph/layers/ring_attention.c \
 	%D%/graph/layers/ring_attention.h \
+	%D%/graph/layers/short_conv.c \
+	%D%/graph/layers/short_conv.h \
 	%D%/graph/layers/softmax.c \
 	%D%/graph/layers/softmax.h \
 	%D%/graph/layers/xent.c \

@@ -118,17 +118,28 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
                                     .activation = weights_activation(s),
                                     .beside = s->model.residual != SCENARIO_SERIAL,
                                     .residual_scale = s->model.residual_scale};
-    struct block_weights w = weights_block(p->graph, s, name, &p->dims, !sparse);
+    enum scenario_layer_type type = scenario_layer_type(&s->model, i);
+    struct block_weights w =
+        weights_block(p->graph, s, name, &p->dims, !sparse, scenario_layer_attends(type));
+    const char *attn = graph_text(p->graph, "%s/attn", name);
     struct block_experts experts;
     struct latent_weights latent;
+    struct gated_delta_weights delta;
+    struct short_conv_weights conv;
 
     if (sparse) {
         experts = routed_layer(p->graph, s, name, &p->dims, &p->experts);
         w.experts = &experts;
     }
     if (s->model.mla.kv_rank > 0) {
-        latent = weights_latent(p->graph, s, graph_text(p->graph, "%s/attn", name), &p->dims);
+        latent = weights_latent(p->graph, s, attn, &p->dims);
         w.latent = &latent;
+    } else if (type == SCENARIO_LAYER_DELTA) {
+        delta = weights_gated_delta(p->graph, s, attn, &p->dims);
+        w.delta = &delta;
+    } else if (type == SCENARIO_LAYER_CONV) {
+        conv = weights_short_conv(p->graph, s, graph_text(p->graph, "%s/conv", name), &p->dims);
+        w.conv = &conv;
     }
     return layer_block(p->graph, name, x, &w, &opts);
 }
@@ -410,16 +421,26 @@ static void describe_some(struct text *out, const struct scenario_model *m, cons
 /* What layers attend to, where not all attend to all, and how many rotate no positions in. */
 static void describe_layers(struct text *out, const struct scenario_model *m)
 {
-    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0;
+    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, conv = 0;
 
     for (int64_t i = 0; i < m->layers; i++) {
         enum scenario_layer_type type = scenario_layer_type(m, i);
 
         n[scenario_layer_sight(type)]++;
         plain += scenario_layer_is_plain(type);
+        delta += type == SCENARIO_LAYER_DELTA;
+        conv += type == SCENARIO_LAYER_CONV;
     }
     describe_some(out, m, "windows", m->window, n[SCENARIO_LAYER_WINDOW]);
     describe_some(out, m, "chunks", m->chunk, n[SCENARIO_LAYER_CHUNK]);
+    if (delta > 0) {
+        text_add(out, ", a gated delta rule in ");
+        add_count(out, delta, "layer");
+    }
+    if (conv > 0) {
+        text_add(out, ", a short convolution in ");
+        add_count(out, conv, "layer");
+    }
     if (plain > 0 && m->rope.used) {
         text_add(out, ", no rope in ");
         add_count(out, plain, "layer");
@@ -447,7 +468,7 @@ static void describe_attention(struct text *out, const struct scenario_model *m)
     text_add(out, norms[m->qk_norm]);
     if (m->attention_cap > 0)
         text_addf(out, ", scores to %g", m->attention_cap);
-    text_addf(out, "%s%s", m->sinks ? ", sinks" : "",
+    text_addf(out, "%s%s%s", m->attention_gate ? ", gated" : "", m->sinks ? ", sinks" : "",
               m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
 }
 

@@ -292,6 +292,9 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     }
     if (w.o_biased)
         w.o_bias = bias(graph, scenario, name, "o/bias", &dims->embed, 1);
+    w.gated = scenario->model.attention_gate;
+    if (w.gated)
+        w.gate = kernel(graph, scenario, name, "gate/kernel", q, 3, 1);
     w.norms = head_norms(graph, scenario, name, dims);
     w.sunk = scenario->model.sinks;
     if (w.sunk)
@@ -343,6 +346,55 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
     return w;
 }
 
+struct gated_delta_weights weights_gated_delta(struct graph *graph, const struct scenario *scenario,
+                                               const char *name, const struct weights_dims *dims)
+{
+    const struct scenario_model *m = &scenario->model;
+    const struct scenario_linear *l = &m->linear;
+    uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
+    uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
+    uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
+    uint32_t key_heads =
+        graph_dim(graph, "linear_key_heads", l->key_heads > 0 ? l->key_heads : m->heads);
+    uint32_t heads =
+        graph_dim(graph, "linear_heads", l->value_heads > 0 ? l->value_heads : m->heads);
+    const uint32_t q[3] = {embed, key_heads, keys}, v[3] = {embed, heads, values};
+    const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
+    const uint32_t o[3] = {heads, values, embed};
+    struct gated_delta_weights w = {.norm_eps = m->norm_eps > 0 ? m->norm_eps : BLOCK_NORM_EPS};
+
+    w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
+    w.k = kernel(graph, scenario, name, "key/kernel", q, 3, 1);
+    w.v = kernel(graph, scenario, name, "value/kernel", v, 3, 1);
+    w.gate = kernel(graph, scenario, name, "gate/kernel", v, 3, 1);
+    w.decay = kernel(graph, scenario, name, "decay/kernel", v, 2, 1);
+    w.beta = kernel(graph, scenario, name, "beta/kernel", v, 2, 1);
+    w.q_taps = kernel(graph, scenario, name, "q/taps", q_taps, 3, 1);
+    w.k_taps = kernel(graph, scenario, name, "key/taps", q_taps, 3, 1);
+    w.v_taps = kernel(graph, scenario, name, "value/taps", v_taps, 3, 1);
+    w.log = vector(graph, scenario, graph_text(graph, "%s/decay/log", name), &heads, 1, 0, 2);
+    w.bias = vector(graph, scenario, graph_text(graph, "%s/decay/bias", name), &heads, 1, 1, 2);
+    w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name), &values, 1, 1, 2);
+    w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
+    return w;
+}
+
+struct short_conv_weights weights_short_conv(struct graph *graph, const struct scenario *scenario,
+                                             const char *name, const struct weights_dims *dims)
+{
+    uint32_t conv = graph_dim(graph, "conv", scenario->model.d_model);
+    const uint32_t in[2] = {dims->embed, conv}, out[2] = {conv, dims->embed};
+    const uint32_t taps[2] = {graph_dim(graph, "taps", scenario->model.linear.taps), conv};
+    struct short_conv_weights w;
+
+    w.in = kernel(graph, scenario, name, "in/kernel", in, 2, 1);
+    w.gate = kernel(graph, scenario, name, "gate/kernel", in, 2, 1);
+    w.value = kernel(graph, scenario, name, "value/kernel", in, 2, 1);
+    w.taps = kernel(graph, scenario, name, "taps", taps, 2, 1);
+    w.o = kernel(graph, scenario, name, "o/kernel", out, 2, 1);
+    return w;
+}
+
 static struct norm_weights block_norm(struct graph *g, const struct scenario *s, const char *block,
                                       const char *part, const struct weights_dims *dims)
 {
@@ -350,7 +402,8 @@ static struct norm_weights block_norm(struct graph *g, const struct scenario *s,
 }
 
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
-                                   const char *name, const struct weights_dims *dims, bool dense)
+                                   const char *name, const struct weights_dims *dims, bool dense,
+                                   bool attends)
 {
     const struct scenario_model *m = &scenario->model;
     bool before = m->norm_place != SCENARIO_NORM_AFTER;
@@ -359,7 +412,7 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
 
     if (before)
         w.norm1 = block_norm(graph, scenario, name, "norm1", dims);
-    if (m->mla.kv_rank == 0)
+    if (m->mla.kv_rank == 0 && attends)
         w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
     if (after)
         w.norm1_after = block_norm(graph, scenario, name, "norm1_after", dims);

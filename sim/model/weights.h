@@ -70,9 +70,17 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
 struct latent_weights weights_latent(struct graph *graph, const struct scenario *scenario,
                                      const char *name, const struct weights_dims *dims);
 
-/* `dense`: the layer has an mlp; otherwise experts replace it, whose parameters routed.h makes. */
+struct gated_delta_weights weights_gated_delta(struct graph *graph,
+                                               const struct scenario *scenario, const char *name,
+                                               const struct weights_dims *dims);
+struct short_conv_weights weights_short_conv(struct graph *graph, const struct scenario *scenario,
+                                             const char *name, const struct weights_dims *dims);
+
+/* `dense`: the layer has an mlp; otherwise experts replace it, whose parameters routed.h makes. `attends`: it has attention, else others add what is in
+ * its place. */
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
-                                   const char *name, const struct weights_dims *dims, bool dense);
+                                   const char *name, const struct weights_dims *dims, bool dense,
+                                   bool attends);
 
 /* The final norm `name`, after all layers, with its parameters. */
 uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,

@@ -287,7 +287,8 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
 #define COMMON_KEYS                                                                           \
     "torch_dtype dtype quantization_config rope_theta rope_scaling rope_parameters "          \
     "sliding_window sliding_window_pattern use_sliding_window max_window_layers layer_types " \
-    "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor"
+    "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor "       \
+    "full_attention_interval full_attn_idxs block_auto_adjust_ff_dim block_multiple_of"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -382,6 +383,22 @@ static bool derive_experts(const struct family_reader *c)
     return check_experts(c);
 }
 
+/* LFM2's layers have two thirds of the config's width, rounded up. */
+static bool adjust_width(const struct family_reader *c)
+{
+    int64_t multiple = 256;
+    bool adjusted = true;
+
+    if (!(c->row->layers & FAMILY_CONV))
+        return true;
+    if (!family_read_flag(&adjusted, c, "block_auto_adjust_ff_dim") ||
+        !family_read_count(&multiple, c, c->root, "block_multiple_of"))
+        return false;
+    if (adjusted && multiple > 0)
+        c->model->d_ff = (2 * c->model->d_ff / 3 + multiple - 1) / multiple * multiple;
+    return true;
+}
+
 /* Derive the sizes that a config omits. */
 static bool derive(const struct family_reader *c)
 {
@@ -402,7 +419,7 @@ static bool derive(const struct family_reader *c)
         m->decoder_layers = m->layers;
     if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
         return fault(c, "mla.rope_dim", "expected an even number: RoPE rotates pairs");
-    return derive_experts(c);
+    return adjust_width(c) && derive_experts(c);
 }
 
 static bool read_dtype(struct family_config *out, const struct family_reader *c)

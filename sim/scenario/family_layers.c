@@ -10,7 +10,8 @@
 
 #include "scenario/family_reader.h"
 
-/* The layers while they are read: 'f', 'w' or 'c' of each, and whether it has rotary positions. */
+/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule or 's' of a short
+ * convolution, and whether it has rotary positions. */
 #define LAYERS_MAX 65536
 
 struct layers {
@@ -23,6 +24,25 @@ struct layers {
 static bool has(const struct family_reader *c, enum family_layers bit)
 {
     return (c->row->layers & bit) != 0;
+}
+
+/* Short convolutions in layers that `full_attn_idxs` does not list. */
+static bool read_convolutions(struct layers *l, const struct family_reader *c)
+{
+    const struct yaml_node *full = family_find(c->root, "full_attn_idxs");
+    int64_t layer;
+
+    memset(l->kinds, full ? 's' : 'f', (size_t)l->n);
+    for (size_t i = 0; full && i < full->nitems; i++) {
+        if (!yaml_read_int(full->items[i], &layer) || layer < 0 || layer >= l->n) {
+            diag_error(c->diag, full->items[i]->place,
+                       "full_attn_idxs has %s; expected a layer, 0 to %" PRId64,
+                       yaml_describe(full->items[i]).text, l->n - 1);
+            return false;
+        }
+        l->kinds[layer] = 'f';
+    }
+    return true;
 }
 
 /* Windows in layers from `max_window_layers` on, or by the family's pattern, which
@@ -38,6 +58,16 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
         /* EXAONE writes L for layers with a window, G for full ones. */
         for (int64_t i = 0; i < l->n; i++)
             l->kinds[i] = text->text[i % (int64_t)strlen(text->text)] == 'L' ? 'w' : 'f';
+        return true;
+    }
+    if (has(c, FAMILY_CONV))
+        return read_convolutions(l, c);
+    if (has(c, FAMILY_DELTA)) {
+        period = 4; /* of Qwen's modules */
+        if (!family_read_count(&period, c, c->root, "full_attention_interval"))
+            return false;
+        for (int64_t i = 0; i < l->n; i++)
+            l->kinds[i] = period > 0 && (i + 1) % period == 0 ? 'f' : 'd';
         return true;
     }
     if (has(c, FAMILY_PATTERN) && !family_read_count(&period, c, c->root, "sliding_window_pattern"))
@@ -74,11 +104,18 @@ static bool read_types(struct layers *l, const struct family_reader *c,
             l->kinds[i] = 'w';
         } else if (!strcmp(word, "chunked_attention")) {
             l->kinds[i] = 'c';
+        } else if (has(c, FAMILY_DELTA) && !strcmp(word, "linear_attention")) {
+            l->kinds[i] = 'd';
+        } else if (has(c, FAMILY_CONV) && !strcmp(word, "conv")) {
+            l->kinds[i] = 's';
         } else {
             diag_error(c->diag, type->place,
                        "layer_types has %s; expected full_attention, sliding_attention or "
-                       "chunked_attention",
-                       yaml_describe(type).text);
+                       "chunked_attention%s",
+                       yaml_describe(type).text,
+                       has(c, FAMILY_DELTA)  ? ", or linear_attention"
+                       : has(c, FAMILY_CONV) ? ", or conv"
+                                             : "");
             return false;
         }
     }
@@ -177,6 +214,8 @@ static uint8_t type_of(const struct layers *l, int64_t i)
 {
     unsigned type = l->kinds[i] == 'w'   ? SCENARIO_LAYER_WINDOW
                     : l->kinds[i] == 'c' ? SCENARIO_LAYER_CHUNK
+                    : l->kinds[i] == 'd' ? SCENARIO_LAYER_DELTA
+                    : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
                                          : SCENARIO_LAYER_FULL;
 
     return (uint8_t)(type + (l->plain[i] ? SCENARIO_LAYER_FULL_PLAIN : 0));
@@ -191,7 +230,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0])
+    if (period == 1 && !l->plain[0] && !strchr("ds", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

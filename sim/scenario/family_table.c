@@ -60,6 +60,7 @@ WORDS(methods, IS("greedy", "moe.bias: false, moe.groups: 1, moe.kept: 1"),
 WORDS(no, IS("false", ""));
 WORDS(yes, IS("true", ""));
 WORDS(one, IS("1", ""));
+WORDS(factor_one, IS("1", ""), IS("1.0", ""));
 WORDS(none, IS("null", ""));
 WORDS(limit_of_gpt_oss, IS("7", ""), IS("7.0", ""));
 WORDS(alpha_of_gpt_oss, IS("1.702", ""));
@@ -212,6 +213,20 @@ KEYS(qwen2_moe_keys, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, RENORMAL
 KEYS(qwen3_moe_keys, V("num_experts", "moe.experts"), V("num_local_experts", "moe.experts"), TOP_K,
      EXPERT_FF, RENORMALIZE, V("decoder_sparse_step", "moe.every"),
      {.key = "mlp_only_layers", .option = "moe.first_dense", .form = FAMILY_PREFIX}, ALL_BIAS);
+#define LINEAR                                             \
+    V("linear_num_key_heads", "linear.key_heads"),         \
+        V("linear_num_value_heads", "linear.value_heads"), \
+        V("linear_key_head_dim", "linear.key_dim"),        \
+        V("linear_value_head_dim", "linear.value_dim"), V("linear_conv_kernel_dim", "linear.taps")
+KEYS(qwen3_next_keys, LINEAR, V("shared_expert_intermediate_size", "moe.shared_d_ff"));
+KEYS(qwen3_5_keys, LINEAR);
+KEYS(qwen3_5_moe_keys, SIZES, HEAD_DIM, RMS, GATED, V("intermediate_size", "model.d_ff"),
+     V("num_experts", "moe.experts"), TOP_K, EXPERT_FF,
+     V("shared_expert_intermediate_size", "moe.shared_d_ff"));
+KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
+     V("conv_L_cache", "linear.taps"),
+     MUST("conv_bias", no, "convolutions with biases are not modelled"),
+     MUST("block_ffn_dim_multiplier", factor_one, "MLPs of other widths are not modelled"));
 KEYS(olmoe_keys, V("num_experts", "moe.experts"), TOP_K, RENORMALIZE, ALL_BIAS, CLIP);
 KEYS(gpt_oss_keys, SIZES, FF, HEAD_DIM, RMS, W("hidden_act", clamped_acts), ALL_BIAS,
      V("num_local_experts", "moe.experts"), TOP_K, V("experts_per_token", "moe.top_k"),
@@ -275,11 +290,14 @@ KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
 /* The scores of experts as in DeepSeek-V3. */
 #define SIGMOID ", moe.score: sigmoid, moe.bias: true, moe.renormalize: true"
 
+/* Qwen's hybrids of gated delta rules and gated attention. */
+#define QWEN_DELTA                                                                        \
+    ", model.qk_norm: true, model.norm_one_plus: true, model.attention_gate: true, "      \
+    "model.head_dim: 256, linear.key_heads: 16, linear.value_heads: 32, linear.key_dim: " \
+    "128, linear.value_dim: 128, linear.taps: 4"
+
 const struct family_row family_table[] = {
-    {.types = {"llama"},
-     .ours = LLAMA,
-     .keys = {llama_keys, biases_keys},
-     .rope_theta = 10000},
+    {.types = {"llama"}, .ours = LLAMA, .keys = {llama_keys, biases_keys}, .rope_theta = 10000},
     {.types = {"mistral"},
      .ours = LLAMA ", model.kv_heads: 8",
      .keys = {llama_keys},
@@ -383,6 +401,34 @@ const struct family_row family_table[] = {
      .layers = FAMILY_WINDOW | FAMILY_SWITCHED,
      .window = 4096,
      .rope_theta = 10000},
+    {.types = {"qwen3_next"},
+     .ours = DECODER QWEN_DELTA ", model.kv_heads: 2, moe.experts: 512, moe.top_k: 10, moe.d_ff: "
+                                "512, moe.shared: 1, moe.shared_d_ff: 512, moe.shared_gate: true, "
+                                "moe.renormalize: true",
+     .keys = {llama_keys, qwen3_moe_keys, qwen3_next_keys},
+     .layers = FAMILY_TYPES | FAMILY_DELTA,
+     .rope_theta = 10000,
+     .rope_part = 0.25},
+    {.types = {"qwen3_5_text"},
+     .ours = DECODER QWEN_DELTA ", model.kv_heads: 4",
+     .keys = {llama_keys, all_bias_keys, qwen3_5_keys},
+     .layers = FAMILY_TYPES | FAMILY_DELTA,
+     .rope_theta = 10000,
+     .rope_part = 0.25},
+    {.types = {"qwen3_5_moe_text"},
+     .ours = DECODER QWEN_DELTA ", model.kv_heads: 2, moe.experts: 256, moe.top_k: 8, moe.d_ff: "
+                                "512, moe.shared: 1, moe.shared_d_ff: 512, moe.shared_gate: true, "
+                                "moe.renormalize: true",
+     .keys = {qwen3_5_moe_keys, all_bias_keys, qwen3_5_keys},
+     .layers = FAMILY_TYPES | FAMILY_DELTA,
+     .rope_theta = 10000,
+     .rope_part = 0.25},
+    {.types = {"lfm2"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.qk_norm: true, model.kv_heads: 8, "
+                     "model.tied: true, linear.key_dim: 128, linear.value_dim: 128, linear.taps: 3",
+     .keys = {lfm2_keys},
+     .layers = FAMILY_TYPES | FAMILY_CONV,
+     .rope_theta = 1000000},
     {.types = {"mellum"},
      .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, model.head_dim: 128, "
                      "moe.experts: 64, moe.top_k: 8, moe.d_ff: 896, moe.renormalize: true",
@@ -632,15 +678,15 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 
 const struct family_refusal family_refusals[] = {
     {"mamba mamba2 falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
-    {"jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma lfm2 "
+    {"jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma "
      "lfm2_moe lfm3 olmo_hybrid",
      "a hybrid of attention with recurrent or convolutional layers",
-     "AI21-Jamba Bamba Falcon-H1 LFM2 NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H Zamba2 "
+     "AI21-Jamba Bamba Falcon-H1 LFM2-8B LFM2-24B NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano "
+     "Nemotron-H Zamba2 "
      "granite-4.0-h"},
-    {"qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text kimi_linear minimax "
+    {"kimi_linear minimax "
      "bailing_hybrid",
-     "a hybrid of softmax and linear attention",
-     "Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8 Kimi-Linear MiniMax-M1 MiniMax-Text"},
+     "a hybrid of softmax and linear attention", "Kimi-Linear MiniMax-M1 MiniMax-Text"},
     {"deepseek_v32 deepseek_v4 glm_moe_dsa", "sparse attention with an indexer",
      "DeepSeek-V3.2 DeepSeek-V4 GLM-5"},
     {"bloom mpt", "ALiBi positions", NULL},

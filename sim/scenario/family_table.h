@@ -45,7 +45,10 @@ enum family_layers {
     FAMILY_CHUNK = 16,   /* `attention_chunk_size` is read */
     FAMILY_NOPE = 32,    /* `no_rope_layers` and `no_rope_layer_interval` are read */
     FAMILY_FULL_NOPE = 64, /* beside layers with a window, full ones have no rotary positions */
-    FAMILY_ALPHA = 128     /* `alpha` of dynamic rotary positions stretches their base */
+    FAMILY_ALPHA = 128,    /* `alpha` of dynamic rotary positions stretches their base */
+    FAMILY_DELTA = 256,    /* all but every `full_attention_interval`-th layer have a state by the
+                              gated delta rule: linear_attention of `layer_types` */
+    FAMILY_CONV = 512      /* layers may be short convolutions: conv of `layer_types` */
 };
 
 struct family_row {

@@ -17,6 +17,8 @@ static const char *const words[SCENARIO_NLAYER_TYPES] = {
     [SCENARIO_LAYER_FULL_PLAIN] = "full-plain",
     [SCENARIO_LAYER_WINDOW_PLAIN] = "window-plain",
     [SCENARIO_LAYER_CHUNK_PLAIN] = "chunk-plain",
+    [SCENARIO_LAYER_DELTA] = "delta",
+    [SCENARIO_LAYER_CONV] = "conv",
 };
 
 /* The type with a name; SCENARIO_NLAYER_TYPES: none. */
@@ -83,26 +85,33 @@ enum scenario_layer_type scenario_layer_type(const struct scenario_model *model,
     return model->chunk > 0 ? SCENARIO_LAYER_CHUNK : SCENARIO_LAYER_FULL;
 }
 
+bool scenario_layer_attends(enum scenario_layer_type type)
+{
+    return type < SCENARIO_LAYER_DELTA;
+}
+
 bool scenario_layer_is_plain(enum scenario_layer_type type)
 {
-    return type >= SCENARIO_LAYER_FULL_PLAIN;
+    return type >= SCENARIO_LAYER_FULL_PLAIN && scenario_layer_attends(type);
 }
 
 enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type)
 {
     unsigned plain = scenario_layer_is_plain(type) ? SCENARIO_LAYER_FULL_PLAIN : 0;
 
-    return (enum scenario_layer_type)(type - plain);
+    return scenario_layer_attends(type) ? (enum scenario_layer_type)(type - plain)
+                                        : SCENARIO_LAYER_FULL;
 }
 
 const struct value_type value_layer_types = {
     .size = sizeof(struct scenario_layer_types),
-    .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain",
+    .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain, "
+                "delta, conv",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"array\", \"null\"]"}, {"minItems", "1"},
         {"maxItems", SCHEMA_NUMBER(SCENARIO_LAYER_TYPES_MAX)},
         {"items", "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
-                  "\"chunk-plain\"]}"}),
+                  "\"chunk-plain\", \"delta\", \"conv\"]}"}),
 };

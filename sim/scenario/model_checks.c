@@ -78,6 +78,43 @@ static void check_seen(struct reader *r, const char *key, int64_t size,
                    "model.%s has no effect; expected a layer with it in model.layer_types", key);
 }
 
+/* What layers without attention have no place in: a state passes through all tokens in their order,
+ * and serving would have to keep it. */
+static const char *refused_beside(const struct scenario *s)
+{
+    const struct scenario_documents *d = &s->context.documents;
+
+    return scenario_serves(s)         ? "serving, which keeps no states yet"
+           : s->model.mla.kv_rank > 0 ? "MLA"
+           : !s->model.causal         ? "causal: false"
+           : s->context.axis          ? "context.axis: shard batch and heads"
+           : d->mean > 0 || d->nlengths > 0
+               ? "packed documents, at whose starts states would have to begin anew"
+               : NULL;
+}
+
+/* Layers without attention have heads of their own. */
+static void check_linear(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+    const struct scenario_layer_types *types = &m->layer_types;
+    int64_t values = m->linear.value_heads > 0 ? m->linear.value_heads : m->heads;
+    int64_t keys = m->linear.key_heads > 0 ? m->linear.key_heads : m->heads;
+    const char *beside = refused_beside(r->scenario);
+    bool delta = memchr(types->types, SCENARIO_LAYER_DELTA, types->n);
+
+    if (!delta && !memchr(types->types, SCENARIO_LAYER_CONV, types->n))
+        return;
+    if (beside)
+        WRONG(r, "model.layer_types", "%s layers are not modelled with %s",
+              delta ? "delta" : "conv", beside);
+    else if (delta && values % keys != 0)
+        WRONG(r, "linear.key_heads",
+              "%" PRId64 " value heads of delta layers do not divide by %" PRId64
+              " key heads; expected a divisor",
+              values, keys);
+}
+
 /* Layers with a window, or with chunks, need its size. */
 static void check_layer_types(struct reader *r)
 {
@@ -223,6 +260,8 @@ static void check_compressed(struct reader *r)
         WRONG(r, "model.attention_bias", "MLA has no biases; expected none");
     if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
         WRONG(r, "model.qk_norm", "MLA normalises its latent vectors, not heads; expected false");
+    if (s->model.mla.kv_rank > 0 && s->model.attention_gate)
+        WRONG(r, "model.attention_gate", "MLA has no gates; expected false");
     if (s->model.mla.kv_rank > 0 && s->model.sinks)
         WRONG(r, "model.sinks", "MLA has no attention sinks; expected false");
     for (uint32_t i = 0; s->model.mla.kv_rank > 0 && i < s->model.layer_types.n; i++)
@@ -246,7 +285,7 @@ static void check_positions(struct reader *r)
     if (m->kind == SCENARIO_T5 && m->buckets % 4 != 0)
         WRONG(r, "model.buckets",
               "%" PRId64 " buckets; expected a multiple of 4: half per direction, and half of "
-                         "those for exact distances",
+              "those for exact distances",
               m->buckets);
     if (m->kind == SCENARIO_T5 && m->distance <= m->buckets / 2)
         WRONG(r, "model.distance",
@@ -277,6 +316,7 @@ void check_model(struct reader *r)
     check_heads(r);
     check_rope(r);
     check_layer_types(r);
+    check_linear(r);
     check_experts(r);
     check_gates(r);
     check_blocks(r);

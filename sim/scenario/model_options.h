@@ -70,7 +70,7 @@ enum scenario_qk_norm {
     SCENARIO_NQK_NORMS
 };
 
-/* What tokens of a layer attend to. */
+/* What tokens of a layer attend to, or what it has in place of attention. */
 enum scenario_layer_type {
     SCENARIO_LAYER_FULL,
     SCENARIO_LAYER_WINDOW,     /* the latest model.window tokens */
@@ -78,6 +78,8 @@ enum scenario_layer_type {
     SCENARIO_LAYER_FULL_PLAIN, /* as the three above, without rotary positions */
     SCENARIO_LAYER_WINDOW_PLAIN,
     SCENARIO_LAYER_CHUNK_PLAIN,
+    SCENARIO_LAYER_DELTA, /* a state by the gated delta rule */
+    SCENARIO_LAYER_CONV,  /* a gated short convolution */
     SCENARIO_NLAYER_TYPES
 };
 
@@ -232,6 +234,13 @@ struct scenario_mla {
     int64_t rope_dim, value_dim;
 };
 
+/* Layers with a state, or with a short convolution, in place of attention. */
+struct scenario_linear {
+    int64_t key_heads, value_heads; /* 0: as model.heads */
+    int64_t key_dim, value_dim;
+    int64_t taps; /* of the convolution along the sequence */
+};
+
 struct scenario_axis {
     char *name;
     int32_t size; /* devices, at least 1 */
@@ -270,6 +279,7 @@ struct scenario_model {
     /* Of each of the following numbers 0 means none. */
     double attention_scale; /* of scores; 0: head_dim^-1/2 */
     double attention_cap;   /* scores are cap * tanh(score / cap) */
+    bool attention_gate;    /* heads' outputs are gated by a sigmoid of a projection */
     bool sinks;             /* each head has one more score, learned, whose key has no value */
     double embed_scale, residual_scale, logit_scale; /* factors; 0: 1 */
     double logit_cap;                                /* as attention_cap */
@@ -282,6 +292,7 @@ struct scenario_model {
     int64_t buckets, distance; /* of relative positions: model/relative.h */
     struct scenario_moe moe;
     struct scenario_mla mla;
+    struct scenario_linear linear;
     int64_t size; /* a published size, see scenario/published.h; 0: the other options decide */
     double scale; /* of that size, above 0 to 1 */
     char *from;   /* path of a config.json with the sizes, or NULL */

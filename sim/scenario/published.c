@@ -45,6 +45,10 @@ static void shrink_experts(struct scenario_model *m, double scale)
     m->moe.shared_d_ff = round_up((double)m->moe.shared_d_ff * scale, RANK_UNIT);
     if (m->moe.first_dense >= m->layers)
         m->moe.first_dense = m->layers - 1;
+    if (m->linear.taps > 0) {
+        m->linear.key_dim = round_up((double)m->linear.key_dim * scale, HEAD_DIM_MIN);
+        m->linear.value_dim = round_up((double)m->linear.value_dim * scale, HEAD_DIM_MIN);
+    }
     if (m->mla.kv_rank == 0)
         return;
     m->mla.kv_rank = round_up((double)m->mla.kv_rank * scale, RANK_UNIT);
@@ -115,6 +119,18 @@ static void fill_latent(struct scenario *s, const struct scenario_model *from)
     FILL_IN("mla", "value_dim", mla.value_dim);
 }
 
+/* The same for layers without attention. */
+static void fill_linear(struct scenario *s, const struct scenario_model *from)
+{
+    if (from->linear.taps == 0)
+        return;
+    FILL_IN("linear", "key_heads", linear.key_heads);
+    FILL_IN("linear", "value_heads", linear.value_heads);
+    FILL_IN("linear", "key_dim", linear.key_dim);
+    FILL_IN("linear", "value_dim", linear.value_dim);
+    FILL_IN("linear", "taps", linear.taps);
+}
+
 /* Fill in the values that are common to all models of a kind, or to those of a family. */
 static void fill_traits(struct scenario *s, const struct scenario_model *from)
 {
@@ -157,6 +173,7 @@ static void fill_sizes(struct scenario *s, const struct scenario_model *from)
     if (from->moe.experts > 0)
         fill_experts(s, from);
     fill_latent(s, from);
+    fill_linear(s, from);
 }
 
 /* Set the kind from a size, or check that it equals the given kind. */

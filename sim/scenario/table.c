@@ -323,6 +323,7 @@ const struct option_section option_sections[] = {
     {"model", "the model: its architecture and sizes"},
     {"moe", "mixture of experts: experts and a router in place of the MLP"},
     {"mla", "multi-head latent attention (MLA): keys and values from one latent vector per token"},
+    {"linear", "layers of model.layer_types without attention: their heads and convolution"},
     {"batch", "the batch of a step"},
     {"context",
      "context parallelism: how keys reach queries, and how tokens are distributed over ranks"},
@@ -357,6 +358,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_model model
 #define IN_moe model.moe
 #define IN_mla model.mla
+#define IN_linear model.linear
 #define IN_batch batch
 #define IN_context context
 #define IN_graph graph
@@ -456,15 +458,20 @@ const struct option option_table[] = {
      .help = "The chunk size of causal attention: a token attends only to its own chunk; 0 means "
              "no chunks."},
     {FIELD(model, layer_types, layer_types), .kinds = OF_BLOCKS, .standard = "null", .trait = true,
-     .help = "The attention of each layer, as a list that repeats over the layers. full: all "
-             "tokens; window: the latest model.window tokens; chunk: the token's own chunk of "
-             "model.chunk; suffix -plain: without RoPE. null means window in all layers if "
-             "model.window is set, else chunk if model.chunk is set, else full."},
+     .help =
+         "The attention of each layer, as a list that repeats over the layers. full: all "
+         "tokens; window: the latest model.window tokens; chunk: the token's own chunk of "
+         "model.chunk; suffix -plain: without RoPE. Without attention: delta, a state by the gated "
+         "delta rule, and conv, a gated short convolution (section linear). null means window in "
+         "all layers if model.window is set, else chunk if model.chunk is set, else full."},
     {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .trait = true, .help = "The factor of attention scores; 0 means 1 / sqrt(head_dim)."},
     {FIELD(model, attention_cap, amount), .kinds = OF_BLOCKS, .max = 1000000, .standard = "0",
      .trait = true,
      .help = "The soft cap of attention scores: cap * tanh(score / cap); 0 means none."},
+    {FIELD(model, attention_gate, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Gated attention: whether the heads' outputs are multiplied by a sigmoid of a "
+             "projection of the layer's input."},
     {FIELD(model, sinks, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
      .help = "Attention sinks: whether each head has one more learned score, without a value, so "
              "that a token may attend to nothing."},
@@ -607,6 +614,19 @@ const struct option option_table[] = {
      .help = "The RoPE part of a head's width, in addition to head_dim (dimension rope_dim)."},
     {INT(mla, value_dim, 1, INT32_MAX), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
      .help = "The width of a head's values (dimension value_dim)."},
+    {INT(linear, key_heads, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
+     .help = "The number of query and key heads of delta layers (dimension linear_key_heads), a "
+             "divisor of value_heads; 0 means model.heads."},
+    {INT(linear, value_heads, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
+     .help = "The number of value heads of delta layers, which have a state each (dimension "
+             "linear_heads); 0 means model.heads."},
+    {INT(linear, key_dim, 1, 65536), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
+     .help = "The width of a key head of delta layers (dimension linear_key_dim)."},
+    {INT(linear, value_dim, 1, 65536), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
+     .help = "The width of a value head of delta layers (dimension linear_value_dim)."},
+    {INT(linear, taps, 1, 64), .kinds = OF_BLOCKS, .standard = "4", .unit = "tokens",
+     .help = "The tokens that the convolutions of delta and conv layers read: the token itself and "
+             "those before it (dimension taps)."},
     {INT(batch, size, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "sequences",
      .help = "The global batch size: sequences of a step over all devices (logical axis batch)."},
     {INT(batch, seq, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "tokens",

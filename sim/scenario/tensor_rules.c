@@ -21,8 +21,16 @@ enum need {
     NEEDS_MTP,
     NEEDS_QKV_BIAS,
     NEEDS_MLP_BIAS,
-    NEEDS_SINKS
+    NEEDS_SINKS,
+    NEEDS_GATE,
+    NEEDS_DELTA,
+    NEEDS_CONV
 };
+
+static bool has_layers(const struct scenario_model *m, enum scenario_layer_type type)
+{
+    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
+}
 
 static bool has(const struct scenario_model *m, enum need need)
 {
@@ -49,6 +57,12 @@ static bool has(const struct scenario_model *m, enum need need)
         return m->kind != SCENARIO_T5 && m->bias && dense;
     case NEEDS_SINKS:
         return m->sinks;
+    case NEEDS_GATE:
+        return m->attention_gate || has_layers(m, SCENARIO_LAYER_DELTA);
+    case NEEDS_DELTA:
+        return has_layers(m, SCENARIO_LAYER_DELTA);
+    case NEEDS_CONV:
+        return has_layers(m, SCENARIO_LAYER_CONV);
     default:
         return true;
     }
@@ -64,7 +78,12 @@ static const struct row {
 #define AXES(member) offsetof(struct tensor_axes, member)
     {AXES(queries), true, ALWAYS, "attn", "q", "kernel"},
     {AXES(queries), true, NEEDS_LATENT, "attn", "q_rope", "kernel"},
+    {AXES(queries), true, NEEDS_GATE, "attn", "gate", "kernel"},
+    {AXES(queries), true, NEEDS_DELTA, "attn", "key|value|decay|beta", "kernel"},
     {AXES(keys), true, ALWAYS, "attn", "k|v", "kernel"},
+    {AXES(queries), true, NEEDS_DELTA, "attn", "q|key|value", "taps"},
+    {AXES(mlp), true, NEEDS_CONV, "conv", "in|gate|value", "kernel"},
+    {AXES(mlp), true, NEEDS_CONV, "conv", NULL, "taps"},
     {AXES(queries), true, NEEDS_CROSS, "cross", "q", "kernel"},
     {AXES(keys), true, NEEDS_CROSS, "cross", "k|v", "kernel"},
     {AXES(mlp), true, NEEDS_DENSE, "mlp", "gate|up", "kernel"},
@@ -74,6 +93,9 @@ static const struct row {
     {AXES(queries), true, NEEDS_CROSS, "relative", NULL, "table"},
     {AXES(queries), false, ALWAYS, "attn", "o", "kernel"},
     {AXES(queries), false, NEEDS_CROSS, "cross", "o", "kernel"},
+    {AXES(mlp), false, NEEDS_CONV, "conv", "o", "kernel"},
+    {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "log"},
+    {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "bias"},
     {AXES(mlp), false, NEEDS_DENSE, "mlp", "down", "kernel"},
     {AXES(shared), false, NEEDS_SHARED, "shared", "down", "kernel"},
     {AXES(queries), false, NEEDS_QKV_BIAS, "attn", "q", "bias"},

@@ -126,11 +126,8 @@ static uint32_t squares(struct maker *m, uint32_t x)
 static uint32_t build_sighted_attention(struct maker *m, const void *arg)
 {
     static const int32_t first[6] = {0, 0, 0, 0, 4, 4}, last[6] = {3, 3, 3, 3, 5, 5};
-    const struct kern_sight sight = {.order = {KERN_ZIGZAG, 3, 6},
-                                     .causal = true,
-                                     .rows = 1,
-                                     .first = first,
-                                     .last = last};
+    const struct kern_sight sight = {
+        .order = {KERN_ZIGZAG, 3, 6}, .causal = true, .rows = 1, .first = first, .last = last};
     struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.7,
                                    .blocks = (uint32_t)variant_of(arg),
                                    .shift = variant_of(arg) - 1};
@@ -250,8 +247,8 @@ static uint32_t build_embed(struct maker *m, const void *arg)
 {
     uint32_t table = checked_leaf(m, "cd");
 
-    return squares(m, graph_embed(m->graph, "embed", table,
-                                  ids(m, variant_of(arg) ? "ef" : "e", 4)));
+    return squares(m,
+                   graph_embed(m->graph, "embed", table, ids(m, variant_of(arg) ? "ef" : "e", 4)));
 }
 
 static uint32_t build_pick(struct maker *m, const void *arg)
@@ -317,8 +314,7 @@ static uint32_t build_slice(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
 
-    return squares(
-        m, graph_slice(m->graph, "slice", x, dim(m, "f"), dim(m, "d"), variant_of(arg)));
+    return squares(m, graph_slice(m->graph, "slice", x, dim(m, "f"), dim(m, "d"), variant_of(arg)));
 }
 
 /* One dimension's elements at places of another. */
@@ -368,8 +364,9 @@ static uint32_t build_scan(struct maker *m, const void *arg)
     return squares(m, graph_scan(m->graph, "scan", fn, x, a, dim(m, "f"), variant_of(arg) >= 8));
 }
 
-/* variant: 1: a decay, 2: of each channel, 4: the delta rule, 8: from a state on; in chunks of three
- * tokens of seven.  Gradients are checked of v, the decay and others; the last ones of q and k. */
+/* variant: 1: a decay, 2: of each channel, 4: the delta rule, 8: from a state on; in chunks of
+ * three tokens of seven.  Gradients are checked of v, the decay and others; the last ones of q and
+ * k. */
 static uint32_t build_linear_attention(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg) % 16;
@@ -418,8 +415,8 @@ static uint32_t build_concat(struct maker *m, const void *arg)
     bool last = variant_of(arg);
     uint32_t x = checked_leaf(m, last ? "cb" : "bc"), w = checked_leaf(m, last ? "ca" : "ac");
 
-    return squares(m, graph_concat(m->graph, "concat", x, dim(m, "b"), w, dim(m, "a"),
-                                   dim(m, "d")));
+    return squares(m,
+                   graph_concat(m->graph, "concat", x, dim(m, "b"), w, dim(m, "a"), dim(m, "d")));
 }
 
 static uint32_t build_doubled(struct maker *m, const void *arg)
@@ -556,6 +553,46 @@ static uint32_t build_latent_attention(struct maker *m, const void *arg)
     return layer_latent_attention(m->graph, "attention", x, &w, &opts);
 }
 
+/* ---- layers without attention ---- */
+
+/* variant: the weights whose gradients are checked, besides those of x, are of q and the decay, or
+ * of the taps of v, the scale and the gate. */
+static uint32_t build_gated_delta(struct maker *m, const void *arg)
+{
+    bool taps = variant_of(arg) > 0;
+    uint32_t x = checked_leaf(m, "bfc");
+    struct gated_delta_weights w = {.norm_eps = 1e-2};
+
+    w.q = taps ? leaf(m, "q", "cad") : checked_leaf(m, "cad");
+    w.k = leaf(m, "k", "cad");
+    w.v = leaf(m, "v", "ceg");
+    w.gate = taps ? checked_leaf(m, "ceg") : leaf(m, "gate", "ceg");
+    w.decay = leaf(m, "decay", "ce");
+    w.beta = leaf(m, "beta", "ce");
+    w.q_taps = leaf(m, "q_taps", "had");
+    w.k_taps = leaf(m, "k_taps", "had");
+    w.v_taps = taps ? checked_leaf(m, "heg") : leaf(m, "v_taps", "heg");
+    w.log = taps ? leaf(m, "log", "e") : checked_leaf(m, "e");
+    w.bias = taps ? leaf(m, "bias", "e") : checked_leaf(m, "e");
+    w.scale = taps ? checked_leaf(m, "g") : leaf(m, "scale", "g");
+    w.o = leaf(m, "o", "egc");
+    return layer_gated_delta(m->graph, "delta", x, &w);
+}
+
+static uint32_t build_short_conv(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc");
+    struct short_conv_weights w;
+
+    (void)arg;
+    w.in = checked_leaf(m, "cd");
+    w.gate = leaf(m, "gate", "cd");
+    w.value = checked_leaf(m, "cd");
+    w.taps = checked_leaf(m, "hd");
+    w.o = leaf(m, "o", "dc");
+    return layer_short_conv(m->graph, "conv", x, &w);
+}
+
 /* ---- experts ---- */
 
 /* The weight that is differentiated besides x and the router. */
@@ -632,8 +669,7 @@ static void route(struct maker *m, const struct moe_case *c, struct moe_opts *op
                                            .assumed = c->learned,
                                            .skew = 1,
                                            .ranks = 3};
-    const uint32_t dims[3] = {dim(m, "b"), dim(m, "d"),
-                              graph_dim(m->graph, "choice", opts->top_k)};
+    const uint32_t dims[3] = {dim(m, "b"), dim(m, "d"), graph_dim(m->graph, "choice", opts->top_k)};
 
     opts->routing = graph_routing(m->graph, &spec);
     opts->ids = GRAPH_NONE;
@@ -745,15 +781,19 @@ static const struct op_case ops[] = {
     {"linear attention, with a decay, by the delta rule", build_linear_attention, 5},
     {"linear attention, with a decay of channels, by the delta rule", build_linear_attention, 7},
     {"linear attention, from a state on", build_linear_attention, 8},
-    {"linear attention, with a decay of channels, by the delta rule, from a state on", build_linear_attention, 15},
-    {"linear attention, with a decay, by the delta rule, from a state on", build_linear_attention, 13},
+    {"linear attention, with a decay of channels, by the delta rule, from a state on",
+     build_linear_attention, 15},
+    {"linear attention, with a decay, by the delta rule, from a state on", build_linear_attention,
+     13},
     {"linear attention: q and k", build_linear_attention, 16},
     {"linear attention, with a decay: q and k", build_linear_attention, 17},
     {"linear attention, with a decay of channels: q and k", build_linear_attention, 19},
     {"linear attention, by the delta rule: q and k", build_linear_attention, 20},
     {"linear attention, with a decay, by the delta rule: q and k", build_linear_attention, 21},
-    {"linear attention, with a decay of channels, by the delta rule: q and k", build_linear_attention, 23},
-    {"linear attention, with a decay of channels, by the delta rule, from a state on: q and k", build_linear_attention, 31},
+    {"linear attention, with a decay of channels, by the delta rule: q and k",
+     build_linear_attention, 23},
+    {"linear attention, with a decay of channels, by the delta rule, from a state on: q and k",
+     build_linear_attention, 31},
     {"slice with a stride", build_placed, 0},
     {"reversed", build_placed, 1},
     {"reversed, with a stride", build_placed, 2},
@@ -777,6 +817,9 @@ static const struct op_case ops[] = {
     {"block: gated, within limits, with a gate's bias", build_block, 2 + 64},
     {"latent attention", build_latent_attention, false},
     {"latent attention, of compressed queries", build_latent_attention, true},
+    {"gated delta rule: queries and decay", build_gated_delta, 0},
+    {"gated delta rule: values and the gate", build_gated_delta, 1},
+    {"gated short convolution", build_short_conv, 0},
 };
 
 /* Every op that its row calls linear was among those checked; sums over microbatches (one here) are

@@ -723,6 +723,7 @@ static void test_print_again(void)
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
+        "layer_types: [delta, conv, full], attention_gate: true",
     };
 
     for (size_t i = 0; i < COUNT(models); i++) {
@@ -1287,6 +1288,38 @@ static const struct {
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, sinks: true}\n"
      "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
      "error: MLA has no attention sinks; expected false"},
+    {"gates of compressed attention",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, attention_gate: true}\n"
+     "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: MLA has no gates; expected false"},
+    {"a state beside compressed attention",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, layer_types: [delta]}\n"
+     "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: delta layers are not modelled with MLA"},
+    {"a state of which heads do not divide",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [full, delta]}\n"
+     "linear: {key_heads: 3}\n",
+     "4 value heads of delta layers do not divide by 3 key heads; expected a divisor"},
+    {"a state without an order of tokens",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "
+     "layer_types: [delta]}\n",
+     "error: delta layers are not modelled with causal: false"},
+    {"a state that a server would keep",
+     "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 16, d_ff: 16, heads: 4, vocab: "
+     "16, layer_types: [delta, full]}\nstep: [decode]\ndecode: {cached: 8}\n",
+     "error: delta layers are not modelled with serving, which keeps no states yet"},
+    {"a state over a sharded sequence",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
+     "[delta, full]}\ncontext: {axis: tp}\n",
+     "error: delta layers are not modelled with context.axis: shard batch and heads"},
+    {"a convolution through documents",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [conv, full]}\n"
+     "context: {documents: {mean: 4}}\n",
+     "error: conv layers are not modelled with packed documents"},
     {"compressed attention without positions in a layer",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, "
      "layer_types: [full-plain]}\nmla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",

@@ -58,6 +58,14 @@ static const struct {
      "[moe/(gate|up)/kernel, [ep, null, null]], [moe/down/kernel, [ep, null]], "
      "['(attn/(q|q_rope|k|v)|mlp/(gate|up)|shared/(gate|up)|join|head)/kernel', [null, tp]], "
      "['(attn/o|mlp/down|shared/down)/kernel|embed/table', [tp]], [.*, []]"},
+    {"a gated delta rule and a short convolution beside gated attention",
+     {.kind = SCENARIO_DECODER,
+      .attention_gate = true,
+      .layer_types = {3, {SCENARIO_LAYER_DELTA, SCENARIO_LAYER_CONV, SCENARIO_LAYER_FULL}}},
+     {.queries = "tp", .keys = "tp", .mlp = "tp"},
+     "['attn/(q|gate|key|value|decay|beta|k|v)/kernel|attn/(q|key|value)/taps|"
+     "conv/(in|gate|value)/kernel|conv/taps|mlp/(gate|up)/kernel', [null, tp]], "
+     "['(attn/o|conv/o)/kernel|attn/decay/log|attn/decay/bias|mlp/down/kernel', [tp]], [.*, []]"},
     {"nothing is sharded", {.kind = SCENARIO_LLAMA3}, {.queries = NULL}, "[.*, []]"},
 };
 

@@ -43,7 +43,8 @@ def rope(d):
 def layer_types(d):
     """Layers that see all, a window or a chunk, some of them without rotary positions."""
     plain = [] if d.kind == "deepseek" else ["full-plain", "window-plain", "chunk-plain"]
-    types = d.rng.choices(["full", "window", "chunk"] + plain, k=d.choice([1, 2, 3]))
+    others = [] if d.kind == "deepseek" or d.axes("sequence") or "decode" in d.out else ["delta", "conv"] * 2
+    types = d.rng.choices(["full", "window", "chunk"] + plain + others, k=d.choice([1, 2, 3]))
     for key in "window", "chunk":
         if any(t.startswith(key) for t in types):
             d.put("model." + key, d.choice([1, 3, 5, 100]))
@@ -51,6 +52,16 @@ def layer_types(d):
         d.put("model.causal", True)
     d.put("model.attention", "fused")
     return types
+
+
+def has_state(d):
+    """Layers without attention, which know no documents."""
+    return {"delta", "conv"} & set(d.get("model.layer_types") or [])
+
+
+def of_linear(values):
+    """Of layers without attention, numbers that the axes of tensor parallelism divide."""
+    return lambda d: d.choice(values) * max(1, d.size("tensor")) if has_state(d) else SKIP
 
 
 def window(d):
@@ -108,6 +119,7 @@ MODEL = (
     ("model.chunk", 0.1, lambda d: SKIP if d.get("model.window") else window(d)),
     ("model.attention_scale", 0.2, [0.1, 0.5]),
     ("model.attention_cap", 0.2, [0.5, 30]),
+    ("model.attention_gate", 0.25, latent([True, True, False])),
     ("model.sinks", 0.35, latent([True, True, False])),
     ("model.embed_scale", 0.15, [4, 0.5]),
     ("model.residual_scale", 0.15, [0.5, 1]),
@@ -197,6 +209,14 @@ MLA = (
     ("mla.q_rank", 0.7, [0, 8]),
 )
 
+LINEAR = (
+    ("linear.key_heads", 1, of_linear([1])),
+    ("linear.value_heads", 1, of_linear([1, 2])),
+    ("linear.key_dim", 1, of_linear([2, 4])),
+    ("linear.value_dim", 1, of_linear([3, 4])),
+    ("linear.taps", 0.7, lambda d: d.choice([1, 2, 3, 4]) if has_state(d) else SKIP),
+)
+
 BATCH = (
     ("batch.microbatches", 0.4, lambda d: d.choice([1, 2, 4]) if d.trains and d.stages == 1 else SKIP),
     ("batch.microbatches", 1, lambda d: SKIP if d.stages == 1 else max(
@@ -208,7 +228,7 @@ BATCH = (
 
 
 def documents(d):
-    if not d.get("model.causal", True) or d.get("model.attention") == "unfused":
+    if not d.get("model.causal", True) or d.get("model.attention") == "unfused" or has_state(d):
         return SKIP
     seq = d.get("batch.seq")
     return d.choice([{"mean": 3, "seed": 1}, [1, seq - 1], None])
@@ -451,7 +471,7 @@ def disturb(d):
 
 def drawn():
     """The options that scenarios of this generator have."""
-    rows = MODEL + NAMED + MOE + MLA + BATCH + CONTEXT + OPTIMIZER + ZERO + PIPELINE + PRODUCTS + LORA + RECOMPUTE + \
+    rows = MODEL + NAMED + MOE + MLA + LINEAR + BATCH + CONTEXT + OPTIMIZER + ZERO + PIPELINE + PRODUCTS + LORA + RECOMPUTE + \
         OFFLOAD + OTHER + LAYOUT
     return {option for option, _, _ in rows} | {"name", "mesh", "step", "model.kind", "sweep"}
 
@@ -491,7 +511,7 @@ def scenario_of(options, rng, name):
     has = options["moe.experts"]
     for wanted, rows in (
             (True, MODEL), (d.kind == "mixtral" or (d.kind in has and d.chance(0.45)), MOE),
-            (d.kind == "deepseek", MLA), (True, BATCH), (True, CONTEXT), (d.trains, OPTIMIZER),
+            (d.kind == "deepseek", MLA), (True, LINEAR), (True, BATCH), (True, CONTEXT), (d.trains, OPTIMIZER),
             (d.trains and d.chance(0.55), ZERO), (pipelined, PIPELINE), (d.chance(0.2), PRODUCTS),
             (d.trains and d.chance(0.15), LORA), (d.trains and d.chance(0.3), RECOMPUTE),
             (d.trains and d.chance(0.2), OFFLOAD), (True, OTHER), (True, LAYOUT)):

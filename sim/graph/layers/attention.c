@@ -180,6 +180,21 @@ uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t q
     return graph_attention(graph, name, qkv[0], qkv[1], qkv[2], &options);
 }
 
+/* The heads' outputs o, gated by x, in the sharding of the projections. */
+static uint32_t gated(struct graph *g, const char *name, uint32_t x, uint32_t o,
+                      const struct attention_weights *w)
+{
+    const char *full = graph_text(g, "%s/gate", name);
+    uint32_t gate;
+
+    if (!w->gated || !graph_usable(g, o))
+        return o;
+    gate = graph_einsum(g, full, x, w->gate, g->nodes[o].dims, 4);
+    gate = graph_constraint(g, graph_text(g, "%s/projected", name), gate);
+    gate = graph_map(g, graph_text(g, "%s/sigmoid", full), KERN_SIGMOID, gate, GRAPH_NONE, 0);
+    return graph_map(g, graph_text(g, "%s/gated", name), KERN_MUL, o, gate, 0);
+}
+
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t memory,
                        const struct attention_weights *w, const struct attention_opts *opts)
 {
@@ -206,6 +221,7 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t m
     o = attention_heads(g, heads, qkv, w->sunk ? w->sinks : GRAPH_NONE, opts);
     o = graph_constraint(g, graph_text(g, "%s/q", name), o);
     o = graph_constraint(g, graph_text(g, "%s/attended", name), o);
+    o = gated(g, name, x, o, w);
     o = graph_einsum(g, graph_text(g, "%s/o", name), o, w->o, dims, 3);
     if (w->o_biased)
         o = graph_map(g, graph_text(g, "%s/o/bias", name), KERN_ADD, o, w->o_bias, 0);

@@ -34,6 +34,8 @@ struct attention_weights {
     bool o_biased;
     uint32_t o_bias; /* [embed] */
     struct attention_norms norms;
+    bool gated;     /* heads' outputs are multiplied by a sigmoid of the input times the gate */
+    uint32_t gate;  /* [embed, heads, head_dim] */
     bool sunk;      /* heads have sinks */
     uint32_t sinks; /* [heads] */
 };

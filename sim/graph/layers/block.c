@@ -25,8 +25,13 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, const stru
 {
     const char *attn = graph_text(g, "%s/attn", name);
 
-    x = w->latent ? layer_latent_attention(g, attn, x, w->latent, opts->attention)
-                  : layer_attention(g, attn, x, &w->attn, opts->attention);
+    if (w->conv)
+        x = layer_short_conv(g, graph_text(g, "%s/conv", name), x, w->conv);
+    else if (w->delta)
+        x = layer_gated_delta(g, attn, x, w->delta);
+    else
+        x = w->latent ? layer_latent_attention(g, attn, x, w->latent, opts->attention)
+                      : layer_attention(g, attn, x, &w->attn, opts->attention);
     return addend(g, name, "norm1_after", x, &w->norm1_after, opts);
 }
 
