@@ -687,6 +687,10 @@ const struct family_refusal family_refusals[] = {
     {"kimi_linear minimax "
      "bailing_hybrid",
      "a hybrid of softmax and linear attention", "Kimi-Linear MiniMax-M1 MiniMax-Text"},
+    {"", "a hybrid of softmax and linear attention, which is read as a config.json, and not served",
+     "Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},
+    {"", "a hybrid of attention and convolutions, which is read as a config.json, and not served",
+     "LFM2"},
     {"deepseek_v32 deepseek_v4 glm_moe_dsa", "sparse attention with an indexer",
      "DeepSeek-V3.2 DeepSeek-V4 GLM-5"},
     {"bloom mpt", "ALiBi positions", NULL},

@@ -66,7 +66,8 @@ struct family_row {
 extern const struct family_row family_table[];
 extern const size_t family_count;
 
-/* Models that are known and not modelled, with the reason. */
+/* Models that are known and not modelled, with the reason; without types: that are not known by
+ * their names, as no size of them is published here. */
 struct family_refusal {
     const char *types, *why; /* types are words (base/words.h) */
     const char *names;       /* beginnings of names of their models, or NULL */
