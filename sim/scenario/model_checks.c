@@ -87,7 +87,8 @@ static const char *refused_beside(const struct scenario *s)
     return scenario_serves(s)         ? "serving, which keeps no states yet"
            : s->model.mla.kv_rank > 0 ? "MLA"
            : !s->model.causal         ? "causal: false"
-           : s->context.axis          ? "context.axis: shard batch and heads"
+           : s->context.order != SCENARIO_CONTIGUOUS
+               ? "tokens in another order than contiguous (context.order)"
            : d->mean > 0 || d->nlengths > 0
                ? "packed documents, at whose starts states would have to begin anew"
                : NULL;

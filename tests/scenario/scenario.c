@@ -1311,10 +1311,10 @@ static const struct {
      "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 16, d_ff: 16, heads: 4, vocab: "
      "16, layer_types: [delta, full]}\nstep: [decode]\ndecode: {cached: 8}\n",
      "error: delta layers are not modelled with serving, which keeps no states yet"},
-    {"a state over a sharded sequence",
+    {"a state over tokens in another order",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
-     "[delta, full]}\ncontext: {axis: tp}\n",
-     "error: delta layers are not modelled with context.axis: shard batch and heads"},
+     "[delta, full]}\ncontext: {axis: tp, order: zigzag}\n",
+     "error: delta layers are not modelled with tokens in another order than contiguous"},
     {"a convolution through documents",
      "version: 1\n" MESH BATCH
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [conv, full]}\n"

@@ -43,7 +43,7 @@ def rope(d):
 def layer_types(d):
     """Layers that see all, a window or a chunk, some of them without rotary positions."""
     plain = [] if d.kind == "deepseek" else ["full-plain", "window-plain", "chunk-plain"]
-    others = [] if d.kind == "deepseek" or d.axes("sequence") or "decode" in d.out else ["delta", "conv"] * 2
+    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "conv"] * 2
     types = d.rng.choices(["full", "window", "chunk"] + plain + others, k=d.choice([1, 2, 3]))
     for key in "window", "chunk":
         if any(t.startswith(key) for t in types):
@@ -237,7 +237,8 @@ def documents(d):
 CONTEXT = (
     ("context.axis", 1, lambda d: d.axes("sequence")[0] if d.axes("sequence") else SKIP),
     ("context.method", 0.6, lambda d: d.choice(["gather", "ring"]) if d.get("context.axis") else SKIP),
-    ("context.order", 0.6, lambda d: d.choice(["contiguous", "zigzag", "striped"]) if d.get("context.axis") else SKIP),
+    ("context.order", 0.6, lambda d: "contiguous" if has_state(d) else d.choice(
+        ["contiguous", "zigzag", "striped"]) if d.get("context.axis") else SKIP),
     ("context.documents", 0.25, documents),
 )
 
