@@ -322,6 +322,8 @@ libsim_la_SOURCES = \
 	%D%/cost/op_work.c \
 	%D%/cost/plan.c \
 	%D%/cost/plan.h \
+	%D%/cost/rank_order.c \
+	%D%/cost/rank_order.h \
 	%D%/cost/replay.c \
 	%D%/cost/replay.h \
 	%D%/cost/steady.c \

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "program/paired_walk.h"
+#include "cost/rank_order.h"
 
 #define NONE PROGRAM_NONE
+
+#define BLOCK 64 /* rows allocated together */
 
 struct span {
     int64_t start_ns, end_ns;
@@ -24,12 +26,12 @@ struct busy {
 /* A lane's stream of transfers: disjoint busy intervals in order of time. */
 struct stream {
     struct busy *busy;
-    uint32_t nbusy;
+    uint32_t nbusy, room;
 };
 
 struct lane {
     struct rank *rank;
-    int64_t core_ns; /* end of the last computation so far */
+    int32_t place; /* among the rank's lanes */
     struct stream streams[EVENTS_STREAMS_MAX];
 };
 
@@ -38,30 +40,32 @@ struct events {
     const struct events_view *view;
     struct record_replay *out;
     int32_t nlanes;
-    struct rank *ranks; /* [rank] */
-    uint32_t nactions;  /* largest number of actions of a rank */
-    struct span *spans; /* [lane][action], numbered as in the lane's rank */
-    struct lane *lanes; /* [lane] */
-    int64_t *arrival;   /* [lane], for the current transfer */
-    int64_t *start;     /* [lane], for the current transfer */
-    bool failed;        /* no memory for a busy interval */
+    bool keeps;                     /* all ends and busy intervals, for the path or for a watch */
+    bool fills[EVENTS_STREAMS_MAX]; /* the stream has transfers that fill gaps */
+    struct rank *ranks;             /* [rank] */
+    struct lane *lanes;             /* [lane] */
+    int64_t *arrival;               /* [lane], for the current transfer */
+    int64_t *start;                 /* [lane], for the current transfer */
+    int64_t *ready;                 /* [place], for the current action */
+    int64_t *ns;                    /* [place], of the current action */
+    bool failed;                    /* no memory for a busy interval or for ends */
 };
 
 /* Data common to all lanes of a rank: the actions that they do, in order. */
 struct rank {
-    struct program_paired_walk walk;
-    struct program_action *actions;
-    uint32_t nactions; /* so far */
+    struct rank_order order;
+    uint32_t ndone;
     int32_t *lanes;
     int32_t nlanes;
-    uint64_t *base; /* by op: index of its first action in `when`; program_number_actions() */
-    uint32_t *when; /* by action number: index in `actions` */
-    uint32_t
-        *before; /* [action]: the action before it on its stream; NONE: none, or the action fills
-                    gaps */
-    uint32_t *issued; /* [action]: the computation after which it is issued, or NONE */
-    uint32_t core, last[EVENTS_STREAMS_MAX]; /* last actions of the computation stream and of the
-                                                transfer streams */
+    /* [action]: a row of its ends on each lane and, if all are kept, its starts on each lane.
+     * NULL: not done, or no later action needs its end.  The row is then used again, so that a
+     * step takes as many rows as it has results in use at once, not as many as actions. */
+    int64_t **ends;
+    int64_t **spare; /* rows not in use; room for all rows */
+    uint32_t nspare;
+    int64_t **blocks; /* in which the rows lie */
+    uint32_t nblocks;
+    int64_t *core_ns; /* [place]: end of the last computation so far */
 };
 
 static struct rank *rank_of(const struct events *r, int32_t lane)
@@ -69,66 +73,39 @@ static struct rank *rank_of(const struct events *r, int32_t lane)
     return r->lanes[lane].rank;
 }
 
-static struct span *span_of(const struct events *r, int32_t lane, uint32_t action)
+static int64_t end_ns(const struct events *r, int32_t lane, uint32_t action)
 {
-    return &r->spans[(size_t)lane * r->nactions + action];
+    return action == NONE ? 0 : rank_of(r, lane)->ends[action][r->lanes[lane].place];
+}
+
+/* Known if all are kept. */
+static int64_t start_ns(const struct events *r, int32_t lane, uint32_t action)
+{
+    const struct rank *rank = rank_of(r, lane);
+
+    return rank->ends[action][rank->nlanes + r->lanes[lane].place];
+}
+
+static int64_t *core_of(const struct events *r, int32_t lane)
+{
+    return &rank_of(r, lane)->core_ns[r->lanes[lane].place];
 }
 
 static const struct program_op *op_at(const struct events *r, const struct rank *rank,
                                       uint32_t action)
 {
-    return &r->program->ops[rank->actions[action].op];
+    return &r->program->ops[rank->order.actions[action].op];
 }
 
-/* Number of the action that does an op for a microbatch, or once a step. */
-static uint64_t number_of(const struct events *r, const struct rank *rank, uint32_t op,
-                          uint32_t microbatch)
-{
-    return rank->base[op] + (r->program->ops[op].times > 1 ? microbatch : 0);
-}
-
-/* The action that does an op for a microbatch; NONE: an argument's, or not done yet. */
-static uint32_t action_of(const struct events *r, const struct rank *rank, uint32_t op,
-                          uint32_t microbatch)
-{
-    return rank->base[op] == UINT64_MAX ? NONE : rank->when[number_of(r, rank, op, microbatch)];
-}
-
-/* The op's last action, over all microbatches done so far. */
-static uint32_t last_action_of(const struct events *r, const struct rank *rank, uint32_t op)
-{
-    uint32_t last = NONE;
-
-    for (uint32_t m = 0; m < r->program->ops[op].times; m++) {
-        uint32_t action = action_of(r, rank, op, m);
-
-        if (action != NONE && (last == NONE || action > last))
-            last = action;
-    }
-    return last;
-}
-
-/* The action that wrote operand `k` of an action's op; NONE: the operand is there from the
- * start. */
-static uint32_t maker_of(const struct events *r, const struct rank *rank, uint32_t action,
-                         uint32_t k)
-{
-    const struct program_action *a = &rank->actions[action];
-    uint32_t first = r->program->buffers[r->program->ops[a->op].inputs[k]].first_op;
-
-    if (r->program->ops[first].times == 1 || r->program->ops[a->op].times > 1)
-        return action_of(r, rank, first, a->microbatch);
-    return last_action_of(r, rank, first);
-}
-
-/* The send of a receive, and the lane that sends; NONE: the send is not done yet. */
-static uint32_t send_of(const struct events *r, const struct program_op *recv, uint32_t microbatch,
+/* The send of a receive, and the lane that sends. */
+static uint32_t send_of(const struct events *r, const struct rank *rank, uint32_t recv,
                         int32_t lane, int32_t *source)
 {
-    uint32_t send = r->program->channels[recv->channel].send;
+    uint32_t send = r->program->channels[op_at(r, rank, recv)->channel].send;
 
     *source = r->view->doer(r->view->arg, send, lane);
-    return action_of(r, rank_of(r, *source), send, microbatch);
+    return rank_order_action(&rank_of(r, *source)->order, r->program, send,
+                             rank->order.actions[recv].microbatch);
 }
 
 static int64_t max_ns(int64_t a, int64_t b)
@@ -141,19 +118,80 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Time at which all inputs of an action's op are available. */
-static int64_t ready_ns(const struct events *r, int32_t lane, uint32_t action)
+/* ---- rows of ends ---- */
+
+/* Allocate more rows; false: no memory. */
+static bool add_rows(const struct events *r, struct rank *rank)
 {
-    const struct rank *rank = rank_of(r, lane);
-    const struct program_op *op = op_at(r, rank, action);
-    int64_t ready = 0;
+    size_t row = (size_t)rank->nlanes * (r->keeps ? 2 : 1), most = BLOCK;
+    int64_t **spare = realloc(rank->spare, (size_t)(rank->nblocks + 1) * BLOCK * sizeof *spare);
 
-    for (uint32_t k = 0; k < op->ninputs; k++) {
-        uint32_t maker = maker_of(r, rank, action, k);
+    rank->spare = spare ? spare : rank->spare;
+    if (!spare || !array_make_room32(&rank->blocks, rank->nblocks, sizeof *rank->blocks))
+        return false;
+    rank->blocks[rank->nblocks] = malloc((row * most + 1) * sizeof **rank->blocks);
+    if (!rank->blocks[rank->nblocks])
+        return false;
+    for (size_t k = 0; k < most; k++)
+        rank->spare[rank->nspare++] = rank->blocks[rank->nblocks] + k * row;
+    rank->nblocks++;
+    return true;
+}
 
-        ready = maker == NONE ? ready : max_ns(ready, span_of(r, lane, maker)->end_ns);
+/* Give an action a row; NULL: no memory. */
+static int64_t *take_row(struct events *r, struct rank *rank, uint32_t i)
+{
+    if (rank->nspare == 0 && !add_rows(r, rank)) {
+        r->failed = true;
+        return NULL;
     }
-    return ready;
+    return rank->ends[i] = rank->spare[--rank->nspare];
+}
+
+/* Note that an action has read the end of another, which it may be the last to need. */
+static void release(const struct events *r, struct rank *rank, uint32_t action)
+{
+    if (r->keeps || action == NONE || --rank->order.readers[action] > 0)
+        return;
+    rank->spare[rank->nspare++] = rank->ends[action];
+    rank->ends[action] = NULL;
+}
+
+/* Release all that an action has read, and itself if no action will read it. */
+static void release_read(const struct events *r, struct rank *rank, uint32_t i)
+{
+    const struct rank_order *order = &rank->order;
+
+    for (uint32_t k = order->first_maker[i]; k < order->first_maker[i + 1]; k++)
+        release(r, rank, order->makers[k]);
+    release(r, rank, order->before[i]);
+    release(r, rank, order->issued[i]);
+    if (op_at(r, rank, i)->kind == PROGRAM_RECV && rank->nlanes > 0) {
+        int32_t source;
+        uint32_t send = send_of(r, rank, i, rank->lanes[0], &source);
+
+        release(r, rank_of(r, source), send);
+    }
+    order->readers[i]++; /* as the action's own */
+    release(r, rank, i);
+}
+
+static void wait_for(int64_t *until, const struct rank *rank, uint32_t action)
+{
+    const int64_t *ends = action == NONE ? NULL : rank->ends[action];
+
+    for (int32_t k = 0; ends && k < rank->nlanes; k++)
+        until[k] = max_ns(until[k], ends[k]);
+}
+
+/* Set when all inputs of an action's op are available on each lane. */
+static void set_ready(struct events *r, const struct rank *rank, uint32_t i)
+{
+    const struct rank_order *order = &rank->order;
+
+    memset(r->ready, 0, (size_t)rank->nlanes * sizeof *r->ready);
+    for (uint32_t k = order->first_maker[i]; k < order->first_maker[i + 1]; k++)
+        wait_for(r->ready, rank, order->makers[k]);
 }
 
 /* ---- streams of transfers ---- */
@@ -176,13 +214,32 @@ static uint32_t first_after(const struct stream *s, int64_t ns)
 
 static void insert(struct events *r, struct stream *s, uint32_t at, struct busy b)
 {
-    if (!array_make_room(&s->busy, s->nbusy, sizeof *s->busy)) {
+    uint32_t room = s->nbusy < s->room ? s->room : 2 * s->room + 4;
+    struct busy *busy = s->nbusy < s->room ? s->busy : realloc(s->busy, room * sizeof *busy);
+
+    if (!busy || room > UINT32_MAX / 4) {
+        s->busy = busy ? busy : s->busy;
         r->failed = true;
         return;
     }
+    s->busy = busy;
+    s->room = room;
     memmove(&s->busy[at + 1], &s->busy[at], (s->nbusy - at) * sizeof *s->busy);
     s->busy[at] = b;
     s->nbusy++;
+}
+
+/* Drop the intervals of a full stream that ended before its lane's computations came to them, if
+ * they are at least half: nothing waits for them any more, and no transfer fills gaps there. */
+static void drop_old(struct stream *s, int64_t core_ns)
+{
+    uint32_t n = s->nbusy == s->room && s->nbusy > 0 ? first_after(s, core_ns) : 0;
+
+    n = n == s->nbusy && n > 0 ? n - 1 : n; /* the last one tells where the stream ends */
+    if (n == 0 || n < s->nbusy / 2)
+        return;
+    memmove(s->busy, s->busy + n, (s->nbusy - n) * sizeof *s->busy);
+    s->nbusy -= n;
 }
 
 /* Put `ns` of a transfer into the gaps of a stream from a time on; returns the transfer's span. */
@@ -190,8 +247,10 @@ static struct span fill(struct events *r, struct stream *s, uint32_t action, int
                         int64_t ns)
 {
     struct span span = {from_ns, from_ns};
-    uint32_t at = first_after(s, from_ns);
+    uint32_t at = s->nbusy;
 
+    if (at > 0 && s->busy[at - 1].end_ns > from_ns)
+        at = first_after(s, from_ns);
     for (bool begun = false; ns > 0 && !r->failed; at++) {
         int64_t until = at < s->nbusy ? s->busy[at].start_ns : INT64_MAX,
                 part = until > from_ns ? min_ns(ns, until - from_ns) : 0;
@@ -231,65 +290,69 @@ static const struct busy *busy_at(const struct lane *lane, int64_t ns, int64_t *
 
 static void expose(const struct events *r, int32_t lane, uint32_t action, int64_t ns)
 {
-    if (program_communicates(op_at(r, rank_of(r, lane), action)))
+    const struct rank *rank = rank_of(r, lane);
+
+    if (program_communicates(op_at(r, rank, action)))
         r->out->devices[lane].exposed_ns += ns;
     else
         r->out->devices[lane].exposed_host_ns += ns;
-    if (r->view->exposed_ns)
-        r->view
-            ->exposed_ns[(size_t)lane * r->program->nops + rank_of(r, lane)->actions[action].op] +=
-            ns;
+    if (r->view->expose)
+        r->view->expose(r->view->arg, lane, rank->order.actions[action].op, ns);
 }
 
 /* Let computations wait until `until`; the wait is exposed to the transfers that run meanwhile. */
 static void pass(struct events *r, int32_t lane, int64_t until)
 {
-    struct lane *l = &r->lanes[lane];
+    int64_t *core_ns = core_of(r, lane);
 
-    while (l->core_ns < until) {
+    while (*core_ns < until) {
         int64_t next = until;
-        const struct busy *b = busy_at(l, l->core_ns, &next);
+        const struct busy *b = busy_at(&r->lanes[lane], *core_ns, &next);
 
         if (b) {
             next = min_ns(b->end_ns, until);
-            expose(r, lane, b->action, next - l->core_ns);
+            expose(r, lane, b->action, next - *core_ns);
         } else
-            r->out->devices[lane].waiting_ns += next - l->core_ns;
-        l->core_ns = next;
+            r->out->devices[lane].waiting_ns += next - *core_ns;
+        *core_ns = next;
     }
 }
 
-static void compute(struct events *r, const struct rank *rank, uint32_t i)
+/* Set the time that an action takes on each lane. */
+static void set_ns(const struct events *r, const struct rank *rank, uint32_t i)
 {
-    uint32_t op = rank->actions[i].op;
+    r->view->op_ns(r->view->arg, rank->order.actions[i].op, rank->lanes, rank->nlanes, r->ns);
+}
 
-    for (int32_t k = 0; k < rank->nlanes; k++) {
-        int32_t lane = rank->lanes[k];
-        int64_t ns = r->view->op_ns(r->view->arg, lane, op), start_ns;
+static void compute(struct events *r, struct rank *rank, uint32_t i)
+{
+    int64_t *core_ns = rank->core_ns, *ends;
 
-        pass(r, lane, ready_ns(r, lane, i));
-        start_ns = r->lanes[lane].core_ns;
-        r->lanes[lane].core_ns += ns;
-        r->out->devices[lane].busy_ns += ns;
-        *span_of(r, lane, i) = (struct span){start_ns, start_ns + ns};
-    }
+    set_ready(r, rank, i);
+    set_ns(r, rank, i);
+    ends = take_row(r, rank, i);
+    if (!ends)
+        return;
+    for (int32_t k = 0; k < rank->nlanes; k++)
+        if (core_ns[k] < r->ready[k])
+            pass(r, rank->lanes[k], r->ready[k]);
+    for (int32_t k = 0; r->keeps && k < rank->nlanes; k++)
+        ends[rank->nlanes + k] = core_ns[k];
+    for (int32_t k = 0; k < rank->nlanes; k++)
+        ends[k] = core_ns[k] += r->ns[k];
+    for (int32_t k = 0; k < rank->nlanes; k++)
+        r->out->devices[rank->lanes[k]].busy_ns += r->ns[k];
 }
 
 /* ---- transfers ---- */
 
-static int64_t end_ns(const struct events *r, int32_t lane, uint32_t action)
-{
-    return action == NONE ? 0 : span_of(r, lane, action)->end_ns;
-}
-
 static void arrive(struct events *r, const struct rank *rank, uint32_t i)
 {
-    for (int32_t k = 0; k < rank->nlanes; k++) {
-        int32_t lane = rank->lanes[k];
-
-        r->arrival[lane] = max_ns(ready_ns(r, lane, i), max_ns(end_ns(r, lane, rank->before[i]),
-                                                               end_ns(r, lane, rank->issued[i])));
-    }
+    set_ready(r, rank, i);
+    wait_for(r->ready, rank, rank->order.before[i]);
+    wait_for(r->ready, rank, rank->order.issued[i]);
+    for (int32_t k = 0; k < rank->nlanes; k++)
+        r->arrival[rank->lanes[k]] = r->ready[k];
 }
 
 /* A message is available from its send's end on. */
@@ -297,15 +360,16 @@ static void start_receives(struct events *r, const struct rank *rank, uint32_t i
 {
     for (int32_t k = 0; k < rank->nlanes; k++) {
         int32_t lane = rank->lanes[k], source;
-        uint32_t send = send_of(r, op_at(r, rank, i), rank->actions[i].microbatch, lane, &source);
+        uint32_t send = send_of(r, rank, i, lane, &source);
 
-        r->start[lane] = max_ns(r->arrival[lane], span_of(r, source, send)->end_ns);
+        r->start[lane] = max_ns(r->arrival[lane], end_ns(r, source, send));
     }
 }
 
 static struct events_meeting meeting_of(const struct events *r, const struct rank *rank, uint32_t i)
 {
-    return (struct events_meeting){rank->actions[i].op, rank->lanes, rank->nlanes, r->arrival};
+    return (struct events_meeting){rank->order.actions[i].op, rank->lanes, rank->nlanes,
+                                   r->arrival};
 }
 
 static void start_transfers(struct events *r, const struct rank *rank, uint32_t i)
@@ -324,21 +388,32 @@ static void start_transfers(struct events *r, const struct rank *rank, uint32_t 
 
 static void transfer(struct events *r, struct rank *rank, uint32_t i)
 {
-    uint32_t op = rank->actions[i].op;
+    uint32_t op = rank->order.actions[i].op;
     unsigned stream = r->view->stream(r->view->arg, op);
     enum events_issue issue = r->view->issue(r->view->arg, op);
+    bool communicates = program_communicates(op_at(r, rank, i));
+    bool drops = !r->keeps && !r->fills[stream];
+    int64_t *ends;
 
     arrive(r, rank, i);
     start_transfers(r, rank, i);
-    for (int32_t k = 0; k < rank->nlanes; k++) {
+    set_ns(r, rank, i);
+    ends = take_row(r, rank, i);
+    for (int32_t k = 0; ends && k < rank->nlanes; k++) {
         int32_t lane = rank->lanes[k];
-        int64_t ns = r->view->op_ns(r->view->arg, lane, op);
+        struct stream *s = &r->lanes[lane].streams[stream];
+        struct span span;
 
-        *span_of(r, lane, i) = fill(r, &r->lanes[lane].streams[stream], i, r->start[lane], ns);
-        if (program_communicates(op_at(r, rank, i)))
-            r->out->devices[lane].communication_ns += ns;
+        if (drops)
+            drop_old(s, rank->core_ns[k]);
+        span = fill(r, s, i, r->start[lane], r->ns[k]);
+        ends[k] = span.end_ns;
+        if (r->keeps)
+            ends[rank->nlanes + k] = span.start_ns;
+        if (communicates)
+            r->out->devices[lane].communication_ns += r->ns[k];
         if (issue == EVENTS_BLOCKS || issue == EVENTS_FREES)
-            pass(r, lane, span_of(r, lane, i)->end_ns);
+            pass(r, lane, span.end_ns);
     }
 }
 
@@ -347,15 +422,13 @@ static void transfer(struct events *r, struct rank *rank, uint32_t i)
 /* The input that was ready last, or NONE. */
 static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action)
 {
-    const struct rank *rank = rank_of(r, lane);
-    const struct program_op *op = op_at(r, rank, action);
+    const struct rank_order *order = &rank_of(r, lane)->order;
     uint32_t last = NONE;
 
-    for (uint32_t k = 0; k < op->ninputs; k++) {
-        uint32_t from = maker_of(r, rank, action, k);
+    for (uint32_t k = order->first_maker[action]; k < order->first_maker[action + 1]; k++) {
+        uint32_t from = order->makers[k];
 
-        if (from != NONE &&
-            (last == NONE || span_of(r, lane, from)->end_ns > span_of(r, lane, last)->end_ns))
+        if (last == NONE || end_ns(r, lane, from) > end_ns(r, lane, last))
             last = from;
     }
     return last;
@@ -376,10 +449,10 @@ static bool blocks(const struct events *r, const struct program_action *action)
 static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
 {
     const struct rank *rank = rank_of(r, lane);
-    uint32_t before = rank->before[i];
+    uint32_t before = rank->order.before[i];
 
     for (uint32_t k = i; end_ns(r, lane, before) != at_ns && k-- > before + 1;) /* NONE + 1 is 0 */
-        if (end_ns(r, lane, k) == at_ns && blocks(r, &rank->actions[k]))
+        if (end_ns(r, lane, k) == at_ns && blocks(r, &rank->order.actions[k]))
             return k;
     return before;
 }
@@ -389,14 +462,14 @@ static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_
 static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
 {
     const struct rank *rank = rank_of(r, lane);
-    uint32_t last = last_input(r, lane, i), before = rank->before[i];
+    uint32_t last = last_input(r, lane, i), before = rank->order.before[i];
 
     if (last != NONE && end_ns(r, lane, last) == at_ns)
         return last;
     if (!program_is_beside(op_at(r, rank, i)))
         return kept_by(r, lane, i, at_ns);
-    if (rank->issued[i] != NONE && end_ns(r, lane, before) != at_ns)
-        return rank->issued[i];
+    if (rank->order.issued[i] != NONE && end_ns(r, lane, before) != at_ns)
+        return rank->order.issued[i];
     return before;
 }
 
@@ -415,14 +488,13 @@ static int32_t last_member(struct events *r, uint32_t i, int32_t lane)
 static bool trace_send(const struct events *r, int32_t *lane, uint32_t *action)
 {
     const struct rank *rank = rank_of(r, *lane);
-    const struct program_op *op = op_at(r, rank, *action);
     int32_t source;
     uint32_t send;
 
-    if (op->kind != PROGRAM_RECV)
+    if (op_at(r, rank, *action)->kind != PROGRAM_RECV)
         return false;
-    send = send_of(r, op, rank->actions[*action].microbatch, *lane, &source);
-    if (span_of(r, source, send)->end_ns != span_of(r, *lane, *action)->start_ns)
+    send = send_of(r, rank, *action, *lane, &source);
+    if (end_ns(r, source, send) != start_ns(r, *lane, *action))
         return false;
     *lane = source;
     *action = send;
@@ -436,13 +508,13 @@ static void trace(struct events *r, int32_t lane, uint32_t action)
 {
     struct record_replay *out = r->out;
 
-    while (action != NONE && span_of(r, lane, action)->end_ns > 0) {
-        struct span s = *span_of(r, lane, action);
+    while (action != NONE && end_ns(r, lane, action) > 0) {
+        struct span s = {start_ns(r, lane, action), end_ns(r, lane, action)};
         const struct rank *rank = rank_of(r, lane);
         const struct program_op *op = op_at(r, rank, action);
 
         out->path[out->npath++] =
-            (struct record_stretch){lane, rank->actions[action].op, s.start_ns, s.end_ns};
+            (struct record_stretch){lane, rank->order.actions[action].op, s.start_ns, s.end_ns};
         if (s.start_ns == 0)
             break;
         if (trace_send(r, &lane, &action))
@@ -486,82 +558,67 @@ static int64_t transfers_end_ns(const struct lane *lane)
     return end;
 }
 
-/* Returns the last action of the step, and its lane in *lane. */
-static uint32_t end_step(struct events *r, int32_t *lane)
+/* The first lane that ends last. */
+static int32_t end_step(struct events *r)
 {
-    uint32_t last = NONE;
+    int32_t last = 0;
 
     for (int32_t k = 0; k < r->nlanes; k++) {
         pass(r, k, transfers_end_ns(&r->lanes[k]));
-        if (r->lanes[k].core_ns > r->out->step_ns) {
-            r->out->step_ns = r->lanes[k].core_ns;
-            *lane = k;
+        if (*core_of(r, k) > r->out->step_ns) {
+            r->out->step_ns = *core_of(r, k);
+            last = k;
         }
     }
     for (int32_t k = 0; k < r->nlanes; k++)
-        r->out->devices[k].idle_ns = r->out->step_ns - r->lanes[k].core_ns;
-    for (uint32_t i = 0; i < rank_of(r, *lane)->nactions && r->out->step_ns > 0; i++)
-        if (span_of(r, *lane, i)->end_ns == r->out->step_ns)
+        r->out->devices[k].idle_ns = r->out->step_ns - *core_of(r, k);
+    return last;
+}
+
+/* The last action that ends with the step on a lane, or NONE. */
+static uint32_t last_action(const struct events *r, int32_t lane)
+{
+    uint32_t last = NONE;
+
+    for (uint32_t i = 0; i < rank_of(r, lane)->ndone && r->out->step_ns > 0; i++)
+        if (end_ns(r, lane, i) == r->out->step_ns)
             last = i;
     return last;
 }
 
-/* Whether a rank can do an action now: a receive needs its send to be done. */
-static bool can_do(const struct events *r, const struct rank *rank, const struct program_action *a)
+/* Whether a rank can do its next action now: a receive needs its send to be done. */
+static bool can_do(const struct events *r, const struct rank *rank)
 {
-    const struct program_op *op = &r->program->ops[a->op];
     int32_t source;
 
-    return op->kind != PROGRAM_RECV || rank->nlanes == 0 ||
-           send_of(r, op, a->microbatch, rank->lanes[0], &source) != NONE;
-}
-
-/* Append an action to its stream. */
-static void place(struct events *r, struct rank *rank, uint32_t i, bool moves)
-{
-    uint32_t op = rank->actions[i].op;
-    enum events_issue issue = moves ? r->view->issue(r->view->arg, op) : EVENTS_IN_ORDER;
-    uint32_t *last = moves ? &rank->last[r->view->stream(r->view->arg, op)] : &rank->core;
-
-    rank->before[i] = issue == EVENTS_FILLS ? NONE : *last;
-    rank->issued[i] = issue == EVENTS_ISSUED || issue == EVENTS_BLOCKS ? rank->core : NONE;
-    if (issue != EVENTS_FILLS)
-        *last = i;
-}
-
-static void do_action(struct events *r, struct rank *rank, const struct program_action *a)
-{
-    uint32_t i = rank->nactions++;
-    bool moves = program_is_beside(&r->program->ops[a->op]);
-
-    rank->actions[i] = *a;
-    rank->when[number_of(r, rank, a->op, a->microbatch)] = i;
-    place(r, rank, i, moves);
-    if (moves)
-        transfer(r, rank, i);
-    else
-        compute(r, rank, i);
+    if (rank->ndone == rank->order.nactions || r->failed)
+        return false;
+    if (op_at(r, rank, rank->ndone)->kind != PROGRAM_RECV || rank->nlanes == 0)
+        return true;
+    return send_of(r, rank, rank->ndone, rank->lanes[0], &source) < rank_of(r, source)->ndone;
 }
 
 /* Do actions of a rank until it must wait for another rank; whether any was done. */
 static bool advance(struct events *r, struct rank *rank)
 {
-    struct program_paired_walk next = rank->walk;
-    struct program_action action;
-    bool any = false;
+    uint32_t from = rank->ndone;
 
-    while (program_paired_walk_next(&next, &action) && can_do(r, rank, &action)) {
-        do_action(r, rank, &action);
-        rank->walk = next;
-        any = true;
+    while (can_do(r, rank)) {
+        uint32_t i = rank->ndone++;
+
+        if (program_is_beside(op_at(r, rank, i)))
+            transfer(r, rank, i);
+        else
+            compute(r, rank, i);
+        if (!r->failed)
+            release_read(r, rank, i);
     }
-    return any;
+    return rank->ndone > from;
 }
 
 static void lay_out(struct events *r)
 {
-    int32_t lane = 0;
-    uint32_t last;
+    int32_t lane;
     bool any = true;
 
     while (any) {
@@ -569,8 +626,9 @@ static void lay_out(struct events *r)
         for (uint32_t k = 0; k < r->program->nranks; k++)
             any |= advance(r, &r->ranks[k]);
     }
-    last = end_step(r, &lane);
-    trace(r, lane, last);
+    lane = end_step(r);
+    if (r->view->traces && !r->failed)
+        trace(r, lane, last_action(r, lane));
 }
 
 /* ---- reporting to a watch ---- */
@@ -580,14 +638,14 @@ static void tell_actions(struct events *r, int32_t lane)
     const struct events_watch *watch = r->view->watch;
     const struct rank *rank = rank_of(r, lane);
 
-    for (uint32_t i = 0; i < rank->nactions; i++) {
-        const struct program_action *a = &rank->actions[i];
+    for (uint32_t i = 0; i < rank->ndone; i++) {
+        const struct program_action *a = &rank->order.actions[i];
         bool moves = program_is_beside(&r->program->ops[a->op]);
         struct events_seen seen = {.lane = lane,
                                    .op = a->op,
                                    .microbatch = a->microbatch,
-                                   .start_ns = span_of(r, lane, i)->start_ns,
-                                   .end_ns = span_of(r, lane, i)->end_ns};
+                                   .start_ns = start_ns(r, lane, i),
+                                   .end_ns = end_ns(r, lane, i)};
 
         seen.stream = moves ? (int)r->view->stream(r->view->arg, a->op) : -1;
         watch->action(watch->arg, &seen);
@@ -603,7 +661,7 @@ static void tell_stretches(struct events *r, int32_t lane)
         const struct stream *s = &r->lanes[lane].streams[k];
 
         for (uint32_t i = 0; i < s->nbusy; i++) {
-            const struct program_action *a = &rank->actions[s->busy[i].action];
+            const struct program_action *a = &rank->order.actions[s->busy[i].action];
             struct events_seen seen = {
                 lane, a->op, a->microbatch, (int)k, s->busy[i].start_ns, s->busy[i].end_ns};
 
@@ -620,30 +678,29 @@ static void tell(struct events *r)
     }
 }
 
-static bool allocate_rank(struct rank *rank, const struct events *r, uint32_t number)
+/* Give a rank its lanes and its order of actions; false: no memory. */
+static bool allocate_rank(struct rank *rank, struct events *r, uint32_t number)
 {
-    uint64_t n = program_nactions(r->program, number) + 1;
+    const struct events_view *view = r->view;
 
-    if (n > UINT32_MAX / 3)
-        return false;
-    rank->walk = program_paired_walk_begin(r->program, number, r->view->interleaves);
-    rank->core = NONE;
-    for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++)
-        rank->last[k] = NONE;
-    rank->actions = calloc(n, sizeof *rank->actions);
     rank->lanes = calloc((size_t)r->nlanes, sizeof *rank->lanes);
-    rank->base = calloc((size_t)r->program->nops + 1, sizeof *rank->base);
-    rank->when = calloc(3 * n, sizeof *rank->when);
-    if (!rank->actions || !rank->lanes || !rank->base || !rank->when)
+    rank->core_ns = calloc((size_t)r->nlanes, sizeof *rank->core_ns);
+    if (!rank->lanes || !rank->core_ns || !rank_order_init(&rank->order, view, number))
         return false;
-    memset(rank->when, 0xff, n * sizeof *rank->when); /* NONE */
-    rank->before = rank->when + n;
-    rank->issued = rank->before + n;
-    program_number_actions(r->program, number, rank->base);
+    rank->ends = calloc((size_t)rank->order.nactions + 1, sizeof *rank->ends);
     for (int32_t k = 0; k < r->nlanes; k++)
-        if (r->view->rank(r->view->arg, k) == number)
+        if (view->rank(view->arg, k) == number) {
+            r->lanes[k].rank = rank;
+            r->lanes[k].place = rank->nlanes;
             rank->lanes[rank->nlanes++] = k;
-    return true;
+        }
+    for (uint32_t i = 0; i < rank->order.nactions; i++)
+        if (program_is_beside(op_at(r, rank, i))) {
+            uint32_t op = rank->order.actions[i].op;
+
+            r->fills[view->stream(view->arg, op)] |= view->issue(view->arg, op) == EVENTS_FILLS;
+        }
+    return rank->ends != NULL;
 }
 
 static bool allocate(struct events *r)
@@ -652,48 +709,54 @@ static bool allocate(struct events *r)
     uint64_t all = 0;
 
     r->ranks = calloc(r->program->nranks, sizeof *r->ranks);
+    r->lanes = calloc(n, sizeof *r->lanes);
+    r->arrival = calloc(4 * n, sizeof *r->arrival);
+    if (!r->ranks || !r->lanes || !r->arrival)
+        return false;
+    r->start = r->arrival + n;
+    r->ready = r->start + n;
+    r->ns = r->ready + n;
     for (uint32_t k = 0; k < r->program->nranks; k++) {
-        uint64_t nactions = program_nactions(r->program, k);
-
-        if (!r->ranks || !allocate_rank(&r->ranks[k], r, k))
+        if (!allocate_rank(&r->ranks[k], r, k))
             return false;
-        all += nactions;
-        r->nactions = nactions > r->nactions ? (uint32_t)nactions : r->nactions;
+        all += r->ranks[k].order.nactions;
     }
     if (all > UINT32_MAX / 2)
         return false;
-    r->out = record_replay_create(r->nlanes, (uint32_t)all);
-    r->spans = calloc(n * r->nactions + 1, sizeof *r->spans);
-    r->lanes = calloc(n, sizeof *r->lanes);
-    r->arrival = calloc(2 * n, sizeof *r->arrival);
-    if (!r->out || !r->spans || !r->lanes || !r->arrival)
-        return false;
-    r->start = r->arrival + n;
-    for (int32_t k = 0; k < r->nlanes; k++)
-        r->lanes[k].rank = &r->ranks[r->view->rank(r->view->arg, k)];
-    return true;
+    r->out = record_replay_create(r->nlanes, r->view->traces ? (uint32_t)all : 0);
+    return r->out != NULL;
+}
+
+static void free_rank(struct rank *rank)
+{
+    rank_order_fini(&rank->order);
+    for (uint32_t k = 0; k < rank->nblocks; k++)
+        free(rank->blocks[k]);
+    free(rank->blocks);
+    free(rank->spare);
+    free(rank->ends);
+    free(rank->lanes);
+    free(rank->core_ns);
 }
 
 static void free_all(struct events *r)
 {
-    for (uint32_t k = 0; r->ranks && k < r->program->nranks; k++) {
-        free(r->ranks[k].actions);
-        free(r->ranks[k].lanes);
-        free(r->ranks[k].base);
-        free(r->ranks[k].when);
-    }
+    for (uint32_t k = 0; r->ranks && k < r->program->nranks; k++)
+        free_rank(&r->ranks[k]);
     for (int32_t k = 0; r->lanes && k < r->nlanes; k++)
         for (unsigned s = 0; s < EVENTS_STREAMS_MAX; s++)
             free(r->lanes[k].streams[s].busy);
     free(r->ranks);
-    free(r->spans);
     free(r->lanes);
     free(r->arrival);
 }
 
 int events_run(struct record_replay **out, const struct events_view *view, struct shd_error *err)
 {
-    struct events r = {.program = view->program, .view = view, .nlanes = view->nlanes};
+    struct events r = {.program = view->program,
+                       .view = view,
+                       .nlanes = view->nlanes,
+                       .keeps = view->traces || view->watch};
     int status = SHD_OK;
 
     if (allocate(&r))

@@ -70,8 +70,8 @@ struct events_view {
     bool interleaves; /* the forward and backward of an overlapped pair (program/paired_walk.h) */
     int32_t nlanes;
     uint32_t (*rank)(void *arg, int32_t lane); /* in the pipeline */
-    /* Time of an op on a lane, done once. */
-    int64_t (*op_ns)(void *arg, int32_t lane, uint32_t op);
+    /* Set the time of an op, done once, on each of some lanes of a rank. */
+    void (*op_ns)(void *arg, uint32_t op, const int32_t *lanes, int32_t nlanes, int64_t *out);
     /* The stream, below EVENTS_LINKS_MAX, and the issue of an op beside the computations.  An op
      * that is none between devices has those of the host (events_host_stream()). */
     unsigned (*stream)(void *arg, uint32_t op);
@@ -83,9 +83,10 @@ struct events_view {
     int32_t (*last)(void *arg, const struct events_meeting *meeting, int32_t lane);
     /* Start time of every lane of a meeting: start[lane]. */
     void (*meet)(void *arg, const struct events_meeting *meeting, int64_t *start);
+    /* Computations of a lane were exposed to an op for so long; NULL: not wanted. */
+    void (*expose)(void *arg, int32_t lane, uint32_t op, int64_t ns);
     void *arg;
-    int64_t *exposed_ns; /* [lane][op]: time that computations were exposed to the op; NULL: not
-                            wanted */
+    bool traces;                      /* the critical path is wanted */
     const struct events_watch *watch; /* NULL: none */
 };
 
@@ -96,8 +97,8 @@ struct events_view {
 unsigned events_host_stream(const struct program_op *op);
 enum events_issue events_host_issue(const struct program_op *op);
 
-/* Schedule a step: the devices of the timeline are lanes.  Time and memory O(lanes x actions).
- * SHD_ENOMEM; free with record_replay_destroy(). */
+/* Schedule a step: the devices of the timeline are lanes.  Time O(lanes x actions), memory too if
+ * the path or a watch is wanted, else O(lanes x results in use at once).  SHD_ENOMEM; free with record_replay_destroy(). */
 SHD_MUST_CHECK int events_run(struct record_replay **out, const struct events_view *view,
                               struct shd_error *err);
 

@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cost/events.h"
 
+#define NONE PROGRAM_NONE
 #define NO_STRAGGLER ((struct record_straggler){-1, 1, 1, 0})
+
+/* Groups of lanes whose coordinates differ only along some axes.  Boxes may be fetched from any
+ * lane of the group. */
+struct groups {
+    uint32_t others; /* bit mask of all other axes */
+    uint32_t *first; /* [lane]: first lane of its group */
+};
 
 struct modelled {
     const struct program *program;
@@ -22,13 +31,19 @@ struct modelled {
     struct record_straggler straggler;
     int32_t slow; /* the straggler's lane; -1: none */
     uint32_t nlanes;
-    bool *even;          /* [op]: takes the same time on every lane */
-    uint8_t *streams;    /* [op] */
-    int64_t *op_ns;      /* [lane][op]; for an even op lane 0's time holds for all lanes */
-    int32_t *positions;  /* [lane]: the first device of its class */
+    uint8_t *streams;      /* [op] */
+    uint32_t *uneven;      /* [op]: row in uneven_ns; NONE: takes the same time on every lane */
+    uint32_t *beside;      /* [op]: row in exposed_ns; NONE: no op beside the computations */
+    int64_t *even_ns;      /* [op] */
+    int64_t *uneven_ns;    /* [row][lane], of the lanes that do the op */
+    int64_t *exposed_ns;   /* [row][lane] */
+    size_t nbeside;        /* rows of exposed_ns */
+    int32_t *positions;    /* [lane]: the first device of its class */
+    struct groups *groups; /* of all transfers in which lanes meet */
+    uint32_t ngroups;
+    uint32_t *groups_of; /* [op]: in groups[] */
     int32_t *last;       /* [lane]: in a meeting, the lane that arrives last in the group whose
                             first lane this is */
-    int64_t *exposed_ns; /* [lane][op] */
     const struct events_watch *watch;
 };
 
@@ -47,18 +62,10 @@ static int32_t doer(void *arg, uint32_t op, int32_t lane)
     return (int32_t)program_classes_find(m->classes, position);
 }
 
-/* First lane of the group that a lane belongs to in a transfer: lanes whose coordinates differ only
- * along the transfer's axes.  Boxes may be fetched from any lane of the group. */
-static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
+/* [lane]: first lane of the group that a lane belongs to in a transfer. */
+static const uint32_t *groups_in(const struct modelled *m, uint32_t op)
 {
-    const struct program_op *o = &m->program->ops[op];
-    uint8_t axes[SHD_MESH_AXES_MAX];
-    size_t naxes = program_op_axes(o, axes);
-    uint32_t others = UINT32_MAX;
-
-    for (size_t k = 0; k < naxes; k++)
-        others &= ~(UINT32_C(1) << axes[k]);
-    return program_classes_project(m->classes, (uint32_t)lane, others);
+    return m->groups[m->groups_of[op]].first;
 }
 
 /* Whether the straggler sends or receives a message. */
@@ -84,15 +91,26 @@ static double slower_of(const struct modelled *m, uint32_t op, int32_t lane)
         return 1; /* the straggler's host is not slowed down */
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return meets_slow(m, op, lane) ? m->straggler.links : 1;
-    return group_of(m, op, lane) == group_of(m, op, m->slow) ? m->straggler.links : 1;
+    return groups_in(m, op)[lane] == groups_in(m, op)[m->slow] ? m->straggler.links : 1;
 }
 
-static int64_t op_ns(void *arg, int32_t lane, uint32_t op)
+static void op_ns(void *arg, uint32_t op, const int32_t *lanes, int32_t nlanes, int64_t *out)
 {
     const struct modelled *m = arg;
-    int64_t ns = m->op_ns[m->even[op] ? op : (size_t)lane * m->program->nops + op];
+    uint32_t row = m->uneven[op];
+    const int64_t *ns = row == NONE ? NULL : m->uneven_ns + (size_t)row * m->nlanes;
 
-    return m->slow < 0 ? ns : llround((double)ns * slower_of(m, op, lane));
+    for (int32_t k = 0; k < nlanes; k++)
+        out[k] = ns ? ns[lanes[k]] : m->even_ns[op];
+    for (int32_t k = 0; m->slow >= 0 && k < nlanes; k++)
+        out[k] = llround((double)out[k] * slower_of(m, op, lanes[k]));
+}
+
+static void expose(void *arg, int32_t lane, uint32_t op, int64_t ns)
+{
+    const struct modelled *m = arg;
+
+    m->exposed_ns[(size_t)m->beside[op] * m->nlanes + (size_t)lane] += ns;
 }
 
 static unsigned stream(void *arg, uint32_t op)
@@ -152,10 +170,12 @@ static enum events_issue issue(void *arg, uint32_t op)
 
 static void find_last(const struct modelled *m, const struct events_meeting *meeting)
 {
+    const uint32_t *groups = groups_in(m, meeting->op);
+
     for (int32_t k = 0; k < meeting->nlanes; k++)
-        m->last[group_of(m, meeting->op, meeting->lanes[k])] = -1;
+        m->last[groups[meeting->lanes[k]]] = -1;
     for (int32_t k = 0; k < meeting->nlanes; k++) {
-        int32_t *found = &m->last[group_of(m, meeting->op, meeting->lanes[k])];
+        int32_t *found = &m->last[groups[meeting->lanes[k]]];
 
         if (*found < 0 || meeting->arrival[meeting->lanes[k]] > meeting->arrival[*found])
             *found = meeting->lanes[k];
@@ -170,7 +190,7 @@ static void meet(void *arg, const struct events_meeting *meeting, int64_t *start
     for (int32_t k = 0; k < meeting->nlanes; k++) {
         int32_t lane = meeting->lanes[k];
 
-        start[lane] = meeting->arrival[m->last[group_of(m, meeting->op, lane)]];
+        start[lane] = meeting->arrival[m->last[groups_in(m, meeting->op)[lane]]];
     }
 }
 
@@ -179,7 +199,7 @@ static int32_t last(void *arg, const struct events_meeting *meeting, int32_t lan
     const struct modelled *m = arg;
 
     find_last(m, meeting);
-    return m->last[group_of(m, meeting->op, lane)];
+    return m->last[groups_in(m, meeting->op)[lane]];
 }
 
 /* ---- the modelled step ---- */
@@ -209,36 +229,80 @@ static int64_t time_of(const struct modelled *m, uint32_t i, int32_t position)
 /* Set the times of all ops; an even op's on one device that does it. */
 static void set_times(struct modelled *m)
 {
-    uint32_t nops = m->program->nops;
-
-    for (uint32_t i = m->program->first_op; i < nops; i++) {
+    for (uint32_t i = m->program->first_op; i < m->program->nops; i++) {
         const struct program_op *op = &m->program->ops[i];
+        uint32_t row = m->uneven[i];
 
-        m->even[i] = op_seconds_even(&m->seconds, i);
         if (program_is_beside(op))
             m->streams[i] = (uint8_t)op_seconds_stream(&m->seconds, i);
-        if (m->even[i])
-            m->op_ns[i] = time_of(m, i, program_doer(m->program, op, 0));
-        for (uint32_t lane = 0; lane < m->nlanes && !m->even[i]; lane++)
-            m->op_ns[(size_t)lane * nops + i] = time_of(m, i, m->positions[lane]);
+        if (row == NONE)
+            m->even_ns[i] = time_of(m, i, program_doer(m->program, op, 0));
+        for (uint32_t k = 0; k < m->nlanes && row != NONE; k++)
+            if (program_holds(m->program, rank(m, (int32_t)k), op))
+                m->uneven_ns[(size_t)row * m->nlanes + k] = time_of(m, i, m->positions[k]);
     }
+}
+
+/* The groups of lanes that meet in a transfer, added if new; NONE: no memory. */
+static uint32_t find_groups(struct modelled *m, const struct program_op *op)
+{
+    uint8_t axes[SHD_MESH_AXES_MAX];
+    size_t naxes = program_op_axes(op, axes);
+    uint32_t others = UINT32_MAX, *first;
+
+    for (size_t k = 0; k < naxes; k++)
+        others &= ~(UINT32_C(1) << axes[k]);
+    for (uint32_t k = 0; k < m->ngroups; k++)
+        if (m->groups[k].others == others)
+            return k;
+    first = calloc(m->nlanes, sizeof *first);
+    if (!first || !array_make_room32(&m->groups, m->ngroups, sizeof *m->groups)) {
+        free(first);
+        return NONE;
+    }
+    for (uint32_t lane = 0; lane < m->nlanes; lane++)
+        first[lane] = program_classes_project(m->classes, lane, others);
+    m->groups[m->ngroups] = (struct groups){others, first};
+    return m->ngroups++;
+}
+
+/* Number the ops that have rows, and find the groups of those that meet; false: no memory. */
+static bool number_rows(struct modelled *m, size_t *nuneven, size_t *nbeside)
+{
+    *nuneven = *nbeside = 0;
+    for (uint32_t i = 0; i < m->program->nops; i++) {
+        const struct program_op *op = &m->program->ops[i];
+        bool there = i >= m->program->first_op;
+
+        m->uneven[i] = there && !op_seconds_even(&m->seconds, i) ? (uint32_t)(*nuneven)++ : NONE;
+        m->beside[i] = there && program_is_beside(op) ? (uint32_t)(*nbeside)++ : NONE;
+        if (program_communicates(op) && op->kind != PROGRAM_SEND && op->kind != PROGRAM_RECV)
+            m->groups_of[i] = find_groups(m, op);
+        if (m->groups_of[i] == NONE)
+            return false;
+    }
+    return true;
 }
 
 static bool allocate(struct modelled *m)
 {
-    size_t n = m->nlanes, nops = m->program->nops;
+    size_t n = m->nlanes, nops = m->program->nops, nuneven;
 
-    m->even = calloc(nops + 1, sizeof *m->even);
     m->streams = calloc(nops + 1, sizeof *m->streams);
-    m->op_ns = calloc(n * nops + 1, sizeof *m->op_ns);
-    m->exposed_ns = calloc(n * nops + 1, sizeof *m->exposed_ns);
+    m->uneven = calloc(nops + 1, sizeof *m->uneven);
+    m->beside = calloc(nops + 1, sizeof *m->beside);
+    m->groups_of = calloc(nops + 1, sizeof *m->groups_of);
+    m->even_ns = calloc(nops + 1, sizeof *m->even_ns);
     m->positions = calloc(n, sizeof *m->positions);
     m->last = calloc(n, sizeof *m->last);
-    if (!m->even || !m->streams || !m->op_ns || !m->exposed_ns || !m->positions || !m->last)
+    if (!m->streams || !m->uneven || !m->beside || !m->groups_of || !m->even_ns || !m->positions ||
+        !m->last || !number_rows(m, &nuneven, &m->nbeside))
         return false;
+    m->uneven_ns = calloc(nuneven * n + 1, sizeof *m->uneven_ns);
+    m->exposed_ns = calloc(m->nbeside * n + 1, sizeof *m->exposed_ns);
     for (uint32_t row = 0; row < n; row++)
         m->positions[row] = program_classes_get(m->classes, row).first;
-    return true;
+    return m->uneven_ns && m->exposed_ns;
 }
 
 /* Record the time and bound of an op on the busiest lane. */
@@ -254,10 +318,14 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
                                      [HARDWARE_BY_TILES] = RECORD_BY_TILES};
     const struct program_op *op = &m->program->ops[i];
     struct hardware_work work;
-    int64_t ns = op_ns(m, (int32_t)out->row, i) * op->times;
+    int32_t lane = (int32_t)out->row;
+    int64_t ns;
 
+    op_ns(m, i, &lane, 1, &ns);
+    ns *= op->times;
     out->op_ns[i] = ns;
-    out->exposed_ns[i] = m->exposed_ns[(size_t)out->row * m->program->nops + i];
+    if (m->beside[i] != NONE)
+        out->exposed_ns[i] = m->exposed_ns[(size_t)m->beside[i] * m->nlanes + out->row];
     if (!op_seconds_work(&work, &m->seconds, i, m->positions[out->row]))
         return;
     out->bound[i] = bounds[op_seconds_bound(&m->seconds, i, m->positions[out->row])];
@@ -316,10 +384,10 @@ static int lay_out(struct record_replay **timeline, struct modelled *m, struct s
                                      .last = last,
                                      .meet = meet,
                                      .arg = m,
-                                     .exposed_ns = m->exposed_ns,
+                                     .expose = expose,
                                      .watch = m->watch};
 
-    memset(m->exposed_ns, 0, (size_t)m->nlanes * m->program->nops * sizeof *m->exposed_ns);
+    memset(m->exposed_ns, 0, m->nbeside * m->nlanes * sizeof *m->exposed_ns);
     return events_run(timeline, &view, err);
 }
 
@@ -401,9 +469,15 @@ static void free_all(struct modelled *m)
 {
     op_seconds_fini(&m->seconds);
     program_classes_destroy(m->own);
-    free(m->even);
+    for (uint32_t k = 0; k < m->ngroups; k++)
+        free(m->groups[k].first);
+    free(m->groups);
+    free(m->groups_of);
     free(m->streams);
-    free(m->op_ns);
+    free(m->uneven);
+    free(m->beside);
+    free(m->even_ns);
+    free(m->uneven_ns);
     free(m->exposed_ns);
     free(m->positions);
     free(m->last);

@@ -30,14 +30,18 @@ static int64_t transfer_ns(const struct replay *r, uint64_t bytes)
     return r->rate.latency_ns + llround((double)bytes * 1e9 / (double)r->rate.bytes_per_s);
 }
 
-static int64_t op_ns(void *arg, int32_t device, uint32_t op)
+static void op_ns(void *arg, uint32_t op, const int32_t *devices, int32_t ndevices, int64_t *out)
 {
     const struct replay *r = arg;
-    size_t at = (size_t)device * r->program->nops + op;
+    bool communicates = program_communicates(&r->program->ops[op]);
 
-    if (!program_communicates(&r->program->ops[op]))
-        return r->record->times[at].cpu_ns;
-    return transfer_ns(r, r->record->op_received[at] / r->program->ops[op].times);
+    for (int32_t k = 0; k < ndevices; k++) {
+        size_t at = (size_t)devices[k] * r->program->nops + op;
+
+        out[k] = communicates
+                     ? transfer_ns(r, r->record->op_received[at] / r->program->ops[op].times)
+                     : r->record->times[at].cpu_ns;
+    }
 }
 
 static unsigned stream(void *arg, uint32_t op)
@@ -161,6 +165,7 @@ static int lay_out(struct record_replay **out, const struct record *record,
                                      .last = last,
                                      .meet = meet,
                                      .arg = &r,
+                                     .traces = !watch,
                                      .watch = watch};
     int status;
 
