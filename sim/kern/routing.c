@@ -200,6 +200,12 @@ struct steps {
     uint32_t groups, experts;
 };
 
+/* The next place of an order of n, of which a stride is at most n. */
+static uint32_t next_place(uint32_t at, uint32_t stride, uint32_t n)
+{
+    return at + stride < n ? at + stride : at + stride - n;
+}
+
 /* The token's `kept` groups follow each other from one place of an order of groups, and in each its
  * choices follow each other from one place of an order of experts.  Places are drawn evenly, so
  * that all groups and all experts get equally many. */
@@ -207,14 +213,17 @@ static void draw_limited(const struct kern_routing_spec *s, const struct steps *
                          const uint32_t at[2], int32_t *ids)
 {
     uint32_t each = s->experts / s->groups;
-    uint32_t group = (uint32_t)((uint64_t)at[0] * s->groups >> 32);
+    uint32_t first = (uint32_t)((uint64_t)at[0] * s->groups >> 32), group = first;
     uint32_t expert = (uint32_t)((uint64_t)at[1] * each >> 32);
 
-    for (uint32_t j = 0; j < s->choices; j++) {
-        uint64_t g = group + (uint64_t)(j % s->kept) * steps->groups;
-        uint64_t e = expert + (uint64_t)(j / s->kept) * steps->experts;
-
-        ids[j] = (int32_t)(g % s->groups * each + e % each);
+    for (uint32_t j = 0, turn = 0; j < s->choices; j++) {
+        ids[j] = (int32_t)(group * each + expert);
+        group = next_place(group, steps->groups, s->groups);
+        if (++turn == s->kept) {
+            turn = 0;
+            group = first;
+            expert = next_place(expert, steps->experts, each);
+        }
     }
 }
 

@@ -25,6 +25,12 @@ struct kept {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept *first; /* the last one asked for */
 
+/* Whether a distribution depends on the number of ranks. */
+static bool has_ranks(const struct kern_routing_spec *spec)
+{
+    return spec->kind == KERN_ROUTING_HOT_RANK || spec->kind == KERN_ROUTING_RAGGED;
+}
+
 static bool is_same(const struct kern_routing_spec *a, const struct kern_routing_spec *b)
 {
     return a->kind == b->kind && a->tokens == b->tokens && a->choices == b->choices &&
@@ -32,7 +38,7 @@ static bool is_same(const struct kern_routing_spec *a, const struct kern_routing
            a->capacity == b->capacity && a->slot_major == b->slot_major &&
            a->assumed == b->assumed && a->roomy == b->roomy && a->rotate == b->rotate &&
            a->steps == b->steps && a->skew == b->skew && a->share == b->share && a->hot == b->hot &&
-           a->ranks == b->ranks && a->seed == b->seed;
+           (a->ranks == b->ranks || !has_ranks(a)) && a->seed == b->seed;
 }
 
 /* Put an entry at the head. */
