@@ -95,6 +95,16 @@ static bool is_better(const struct probe *p, uint32_t a, uint32_t b)
     return search_bound_of(p->s, a) < search_bound_of(p->s, b);
 }
 
+/* The level that an item is raised to next.  A first layout takes what replicas cost from the
+ * program of other numbers of them: to be a thousandth closer, each would need its own. */
+static enum search_level next_level(const struct probe *p, const struct search_item *item)
+{
+    bool alike = p->opts->first && item->level == SEARCH_ALIKE &&
+                 !pieces_get(p->s->pieces, item->replicas)->failed;
+
+    return alike ? SEARCH_TIMED : (enum search_level)(item->level + 1);
+}
+
 /* Raise the bounds of items to a level. */
 static int look(struct probe *p, const uint32_t *items, uint32_t n, enum search_level level,
                 struct shd_error *err)
@@ -105,7 +115,7 @@ static int look(struct probe *p, const uint32_t *items, uint32_t n, enum search_
         uint32_t ready[STARTS_LOOKED_AT], nready = 0;
 
         for (uint32_t k = 0; k < n; k++)
-            if (!p->s->items[items[k]].out && p->s->items[items[k]].level + 1 == next)
+            if (!p->s->items[items[k]].out && (int)next_level(p, &p->s->items[items[k]]) == next)
                 ready[nready++] = items[k];
         if (nready > 0 && !is_done(p))
             status = search_bound_batch(p->s, ready, nready, (enum search_level)next, p->opts, err);
