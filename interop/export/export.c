@@ -72,7 +72,13 @@ int export_write(const struct export_target *target, const struct export_layout 
 {
     int status = export_check_source(target, layout->source, err);
 
-    if (status == SHD_OK)
-        status = export_check_choices(target, layout->source, err);
+    return status == SHD_OK ? export_write_layout(target, layout, out, err) : status;
+}
+
+int export_write_layout(const struct export_target *target, const struct export_layout *layout,
+                        struct text *out, struct shd_error *err)
+{
+    int status = export_check_choices(target, layout->source, err);
+
     return status == SHD_OK ? target->write(layout, out, err) : status;
 }

@@ -63,6 +63,12 @@ SHD_MUST_CHECK int export_write(const struct export_target *target,
                                 const struct export_layout *layout, struct text *out,
                                 struct shd_error *err);
 
+/* Write a layout whose source passed export_check_source(), perhaps with fewer layers since: what a
+ * system has of a model (torchtitan's flavors) depends on all its layers.  As write(). */
+SHD_MUST_CHECK int export_write_layout(const struct export_target *target,
+                                       const struct export_layout *layout, struct text *out,
+                                       struct shd_error *err);
+
 /* Refuse what no layout of a scenario could say to a target, before layouts are searched.
  * SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_check_source(const struct export_target *target,

@@ -273,4 +273,6 @@ void megatron_add_experts(struct export_job *c)
     megatron_add_flag(c, "--moe-grouped-gemm"); /* else experts run sequentially */
     megatron_add_word(c, "--moe-token-dispatcher-type", "alltoall");
     megatron_add_number(c, "--expert-model-parallel-size", c->roles.experts);
+    if (c->roles.experts_over_tensor) /* by default experts are sharded as all else is */
+        megatron_add_number(c, "--expert-tensor-parallel-size", 1);
 }

@@ -60,7 +60,7 @@ static int find_role(enum export_role *role, struct export_roles *out,
                              "'%.40s' shards sequences but is not `context.axis`; expected "
                              "`context: {axis: %.40s}`",
                              name, name);
-    else if (use.experts)
+    else if (use.experts && !use.widths)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "'%.40s' shards experts but not the batch; expected it in `axes: "
                              "{batch: ...}`",
@@ -81,18 +81,31 @@ static int find_role(enum export_role *role, struct export_roles *out,
     return SHD_OK;
 }
 
-/* Whether an axis of a role must shard dimension `d` of a parameter; for sharded replicas any
- * dimension will do.  The router has no widths and is replicated. */
-static bool expects(enum export_role role, const struct graph *graph, const struct graph_node *node,
-                    uint32_t d)
+/* Whether a parameter is of all experts of a layer; the router's is not. */
+static bool is_of_experts(const struct graph *graph, const struct graph_node *node)
 {
-    if (role == EXPORT_TENSOR)
-        return axis_is_for_width(dim_name(graph, node, d));
-    return role == EXPORT_EXPERT && !strcmp(dim_name(graph, node, d), "expert") && node->rank > 2;
+    for (uint32_t d = 0; d < node->rank && node->rank > 2; d++)
+        if (!strcmp(dim_name(graph, node, d), "expert"))
+            return true;
+    return false;
+}
+
+/* Whether an axis of a role must shard dimension `d` of a parameter; for sharded replicas any
+ * dimension will do.  The router has no widths and is replicated.  Tensor parallelism that shards
+ * experts leaves each whole. */
+static bool expects(enum export_role role, bool shards_experts, const struct graph *graph,
+                    const struct graph_node *node, uint32_t d)
+{
+    const char *dim = dim_name(graph, node, d);
+    bool by_expert = role == EXPORT_EXPERT || (role == EXPORT_TENSOR && shards_experts);
+
+    if (by_expert && is_of_experts(graph, node))
+        return !strcmp(dim, "expert");
+    return role == EXPORT_TENSOR && axis_is_for_width(dim);
 }
 
 static int check_param(const struct export_layout *layout, uint32_t i, size_t axis,
-                       enum export_role role, struct shd_error *err)
+                       enum export_role role, bool shards_experts, struct shd_error *err)
 {
     const struct graph_node *node = &layout->graph->nodes[i];
     const char *name = shd_mesh_axis_name(layout->mesh, axis);
@@ -103,7 +116,7 @@ static int check_param(const struct export_layout *layout, uint32_t i, size_t ax
         bool sharded = axis_shards(export_sharding(layout, i), d, axis);
 
         any |= sharded;
-        if (expects(role, layout->graph, node, d) && !sharded &&
+        if (expects(role, shards_experts, layout->graph, node, d) && !sharded &&
             dim->size % shd_mesh_axis_size(layout->mesh, axis) == 0)
             return shd_error_set(err, SHD_EUNSUPPORTED,
                                  "'%.60s' is not sharded along %s over '%.40s', the %s axis; "
@@ -121,11 +134,12 @@ static int check_param(const struct export_layout *layout, uint32_t i, size_t ax
 static int check_params(const struct export_layout *layout, size_t axis, enum export_role role,
                         struct shd_error *err)
 {
+    bool shards_experts = axis_uses_of(layout->graph, layout->shardings, axis, false).experts;
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
         if (export_is_leaf(&layout->graph->nodes[i], GRAPH_PARAM))
-            status = check_param(layout, i, axis, role, err);
+            status = check_param(layout, i, axis, role, shards_experts, err);
     return status;
 }
 
@@ -177,21 +191,22 @@ static bool shards_tokens(const struct export_layout *layout, size_t axis)
     return false;
 }
 
-/* Count the devices with different experts; a context axis that shards experts multiplies their
+/* Count the devices with different experts: axes of any role that shard experts multiply their
  * number. */
 static void find_experts(struct export_roles *out, const struct export_layout *layout)
 {
-    out->experts = out->size[EXPORT_EXPERT];
     for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
-        if (is_axis(layout->source->context.axis, shd_mesh_axis_name(layout->mesh, a)) &&
-            axis_uses_of(layout->graph, layout->shardings, a, false).experts)
+        if (axis_uses_of(layout->graph, layout->shardings, a, false).experts)
             out->experts *= shd_mesh_axis_size(layout->mesh, a);
 }
 
+/* Neighbouring ranks hold different experts: those of tensor parallelism (unless these share each
+ * expert), then of context parallelism, then replicas. */
 static int check_experts(const struct export_roles *r, struct shd_error *err)
 {
-    if (r->size[EXPORT_CONTEXT] > 1 && r->experts > 1 &&
-        r->experts != r->size[EXPORT_EXPERT] * r->size[EXPORT_CONTEXT])
+    if (r->experts > 1 && r->size[EXPORT_CONTEXT] > 1 &&
+        r->experts != r->size[EXPORT_EXPERT] * r->size[EXPORT_CONTEXT] *
+                          (r->experts_over_tensor ? r->size[EXPORT_TENSOR] : 1))
         return shd_error_set(
             err, SHD_EUNSUPPORTED,
             "context-parallel ranks hold the same experts; expected the context axis first in the "
@@ -227,6 +242,9 @@ int export_roles_find(struct export_roles *out, const struct export_layout *layo
             role == EXPORT_EXPERT &&
             scenario_has_axis(&layout->source->zero.axes, shd_mesh_axis_name(layout->mesh, a));
         out->sequence |= role == EXPORT_TENSOR && shards_tokens(layout, a);
+        out->experts_over_tensor |=
+            role == EXPORT_TENSOR &&
+            axis_uses_of(layout->graph, layout->shardings, a, false).experts;
     }
     find_experts(out, layout);
     return check_experts(out, err);

@@ -31,8 +31,9 @@ enum export_role {
 
 struct export_roles {
     int64_t size[EXPORT_NROLES]; /* devices, at least 1 */
-    int64_t experts; /* devices with different experts: those of EXPERT, times the context axis
-                        if it shards experts; 1: every device has all experts */
+    int64_t experts; /* devices with different experts: those of EXPERT, times the context and
+                        tensor axes that shard experts; 1: every device has all experts */
+    bool experts_over_tensor; /* the tensor axes shard experts, and so leave each expert whole */
     int64_t zero;    /* ZeRO stage, 0 to 3; 3 also if rules shard parameters over the batch's
                         axes */
     bool shards_over_experts; /* ZeRO shards non-expert parameters over ranks of experts */

@@ -374,7 +374,7 @@ static void add_parallelism(struct export_job *j)
         text_addf(j->out,
                   "expert_parallel_degree = %" PRId64 "\nexpert_tensor_parallel_degree = %" PRId64
                   "\n",
-                  r->experts, r->size[EXPORT_TENSOR]);
+                  r->experts, r->experts_over_tensor ? 1 : r->size[EXPORT_TENSOR]);
     if (overlaps_products(j))
         text_add(j->out, "enable_async_tensor_parallel = true\n");
     if (r->zero == 3)

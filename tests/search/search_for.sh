@@ -47,6 +47,26 @@ is 1 "torchtitan has no ZeRO 1"
 COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
 says out '^best  *none: torchtitan can express none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
 
+# What a system has of a model depends on all its layers, and layouts are judged by a few.
+cat >"$tmp/flavor.yaml" <<'YAML'
+version: 1
+name: flavor
+hardware: h100-sxm
+mesh: {dp: 8}
+model: {size: qwen3-0.6b, dtype: bfloat16}
+batch: {size: 16, seq: 4096, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw, clip: 1.0}
+types: {parameters: float32, gradients: float32}
+params: [['.*', []]]
+axes: {batch: dp}
+YAML
+shardsim search "$tmp/flavor.yaml" -q --json --for torchtitan --range order=pp-dp-cp-tp --range tp=1 --range pp=1 --range cp=1 \
+    --range microbatch=1 --range recompute=full --range zero=3 --top 1 -o "$tmp/flavor.best.yaml"
+is 0 "torchtitan: a published model that is no llama3"
+shardsim export --to torchtitan "$tmp/flavor.best.yaml"
+says out '^flavor = "0.6B"' "is exported by its flavor"
+
 # What no layout changes is told before any is searched, with the option and who may say it.
 shardsim search "$tmp/small.yaml" -q --for megatron -s fused.loss_chunks=4
 is 2 "a loss that Megatron-LM lacks"

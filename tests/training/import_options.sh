@@ -58,6 +58,19 @@ there_and_back megatron train_pipeline.yaml interleaved -s 'pipeline.layers=[0, 
     -s 'recompute={kind: full, first: 1, count: stage, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' \
     -s moe.routing=uniform
+# Experts over the ranks of tensor parallelism, too, each of which is whole.
+folded='params=[[(q|k|v)/kernel, [null, tp]], [attn/o/kernel, [tp]], [moe/(gate|up|down)/kernel, [[ep, cp, tp]]],
+    [embed/table, [tp]], [head/kernel, [null, tp]], [.*, []]]'
+between='constraints=[[attn/(q|kv), [[dp, ep], cp, tp, null]], [head/out, [[dp, ep], cp, tp]], [out$, [[dp, ep], [cp, tp], null]]]'
+there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+    -s moe.routing=uniform -s "$folded" -s moe.aux_loss=0 -s moe.z_loss=0 -s "$between"
+shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+    -s "$folded" -s 'constraints=[[out, [[dp, ep], [cp, tp], null]]]'
+says out '^    --expert-tensor-parallel-size 1 ' "Megatron-LM: experts over tensor parallelism are whole"
+says out '^    --expert-model-parallel-size 8 ' "and over all ranks that have tokens"
+shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+    -s "$(echo "$folded" | sed 's/\[ep, cp, tp\]/[ep, tp]/')" -s 'constraints=[[out, [[dp, ep], [cp, tp], null]]]'
+says err 'context-parallel ranks hold the same experts' "Megatron-LM: not over tensor parallelism past context"
 there_and_back megatron llama3.yaml default -s model.qk_norm=true \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 there_and_back megatron gpt2.yaml default \

@@ -26,8 +26,11 @@ static struct scenario_overlap overlap_of(const struct trial *trial)
                                      planned(o->pairs, trial, software.overlaps_pairs)};
 }
 
-int exported_write(struct text *out, const struct trial *trial, const struct export_target *target,
-                   struct shd_error *err)
+typedef int write_fn(const struct export_target *target, const struct export_layout *layout,
+                     struct text *out, struct shd_error *err);
+
+static int write_by(write_fn *write, struct text *out, const struct trial *trial,
+                    const struct export_target *target, struct shd_error *err)
 {
     struct export_layout layout = {.source = trial->scenario,
                                    .scenario = trial->scenario->name,
@@ -45,17 +48,23 @@ int exported_write(struct text *out, const struct trial *trial, const struct exp
                              "that the mesh axes divide");
     model_describe(&what, trial->scenario);
     layout.what = text_get(&what);
-    status = export_write(target, &layout, out, err);
+    status = write(target, &layout, out, err);
     if (status == SHD_OK && (out->failed || what.failed))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the code");
     text_fini(&what);
     return status;
 }
 
+int exported_write(struct text *out, const struct trial *trial, const struct export_target *target,
+                   struct shd_error *err)
+{
+    return write_by(export_write, out, trial, target, err);
+}
+
 int exported_check(const void *arg, const struct trial *trial, struct shd_error *err)
 {
     struct text code = TEXT_INIT;
-    int status = exported_write(&code, trial, arg, err);
+    int status = write_by(export_write_layout, &code, trial, arg, err);
 
     text_fini(&code);
     return status;

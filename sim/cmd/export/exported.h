@@ -15,7 +15,8 @@
 SHD_MUST_CHECK int exported_write(struct text *out, const struct trial *trial,
                                   const struct export_target *target, struct shd_error *err);
 
-/* Whether a target, `arg`, can express a trial's layout: a subject_check_fn. */
+/* Whether a target, `arg`, can express a trial's layout, perhaps of fewer layers, of a scenario that
+ * passed export_check_source(): a subject_check_fn. */
 int exported_check(const void *arg, const struct trial *trial, struct shd_error *err);
 
 /* Whether a target, `arg`, can express what a layout's scenario says: a subject_read_fn. */
