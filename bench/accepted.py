@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Whether the parsers of Megatron-LM, torchtitan and DeepSpeed accept what `search --for` found.
+"""Whether Megatron-LM, torchtitan and DeepSpeed accept what `search --for` found, by their own checks.
 
     bench/accepted.py [--megatron CHECKOUT] [--torchtitan CHECKOUT] [--deepspeed CHECKOUT]
-                      [--program build/shardsim] [--python PYTHON] [--out FILE.md] [--keep FOLDER] [MODEL...]
+                      [--program build/shardsim] [--python PYTHON] [--held] [--out FILE.md] [--keep FOLDER] [MODEL...]
 
-Each model is begun by `init`, searched by a few plans of `search --for SYSTEM`, once as it is and once
-held to tensor and pipeline parallelism, and what `-o` wrote is exported.  PYTHON has torch, of which no GPU is asked.  Megatron-LM's command is given to its parser,
-its validation and its TransformerConfig, with the device's properties in place of a GPU's; torchtitan's
-file to its ConfigManager (a checkout of before February 2026, the last with TOML files), and then, under
-a fake process group, to its meshes, its converters, its parallel plan and its schedule of a pipeline.
-A flavor that the file says how to register is registered.  DeepSpeed's file is given to its DeepSpeedConfig
-with the replicas that AutoTP leaves.  Before its parser, Megatron-LM's commands are held to the rules that
-it checks when it runs (megatron_rules(), which needs no torch: --megatron rules).
+Each model is begun by `init`, searched for some seconds by `search --for SYSTEM` (with --held, once more with
+tensor and pipeline parallelism), and what `-o` wrote is exported.  PYTHON has torch, of which no GPU is asked.
+Megatron-LM's command is held to the rules of its schedules (megatron_rules(), which needs no torch: --megatron
+rules), and then to its parser, its validation and its TransformerConfig, with the device's properties in place of a
+GPU's, and under a fake process group to its groups of ranks, its microbatches, its interleaved schedule and the
+layers of its stages.  For torchtitan of 2026 the job in the file's comments is written to a module and given to its
+ConfigManager, and then, as its Trainer does under a fake process group, to its meshes, its rules of batches and
+CUDA graphs, its model, its parallel plan and its pipeline.  DeepSpeed's file is given to its DeepSpeedConfig with
+the replicas that AutoTP leaves.
 """
 import argparse
 import json
@@ -22,16 +23,52 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Models, devices, sequences of a step.
+# Models, clusters, devices, sequences of a step and their tokens.
 ASKED = {
-    "megatron": (("llama3-8b", 16, 64), ("llama3-70b", 64, 128), ("gpt2-xl", 8, 64), ("mistral-7b", 16, 64),
-                 ("mixtral-8x7b", 64, 128), ("qwen3-8b", 16, 64), ("qwen3-30b-a3b", 32, 64),
-                 ("qwen2.5-32b", 32, 64), ("deepseek-v2-lite", 16, 64), ("starcoder2-7b", 8, 64)),
-    "torchtitan": (("llama3-8b", 16, 64), ("llama3-70b", 64, 128), ("mistral-7b", 16, 64), ("llama2-7b", 8, 64),
-                   ("llama2-13b", 16, 64), ("llama2-70b", 64, 128), ("llama3.1-8b", 16, 64), ("qwen3-8b", 16, 64),
-                   ("deepseek-v2-lite", 16, 64), ("deepseek-v2", 64, 64), ("llama3.1-70b", 64, 128)),
+    "megatron": (
+        ("llama3-8b", "h100-80g-roce", 16, 64, 4096),
+        ("llama3.1-70b", "h100-sxm", 64, 128, 8192),
+        ("llama3.1-405b", "h100-sxm", 512, 512, 8192),
+        ("llama2-13b", "a100-80g-roce", 16, 64, 4096),
+        ("llama3.2-1b", "a100-sxm", 8, 64, 4096),
+        ("mistral-7b", "h200-sxm", 8, 64, 4096),
+        ("gpt2-xl", "a100-sxm", 8, 64, 1024),
+        ("qwen2.5-7b", "h100-sxm", 8, 64, 4096),
+        ("qwen2.5-32b", "h100-sxm", 32, 64, 4096),
+        ("qwen3-8b", "b200", 8, 64, 4096),
+        ("qwen3-14b", "h100-sxm", 16, 64, 4096),
+        ("qwen3-32b", "gb200-nvl72", 32, 64, 4096),
+        ("qwen3-30b-a3b", "h100-sxm", 32, 64, 4096),
+        ("qwen3-235b-a22b", "h100-sxm", 256, 256, 4096),
+        ("mixtral-8x7b", "h100-80g-roce", 64, 128, 4096),
+        ("mixtral-8x22b", "h200-sxm", 128, 128, 4096),
+        ("deepseek-v2-lite", "h100-sxm", 16, 64, 4096),
+        ("deepseek-v3", "h100-sxm", 1024, 1024, 4096),
+        ("starcoder2-7b", "a100-80g-selene", 8, 64, 4096),
+        ("llama3.3-70b", "gb200-nvl72", 64, 128, 8192),
+    ),
+    "torchtitan": (
+        ("llama3-8b", "h100-80g-roce", 16, 64, 4096),
+        ("llama3-70b", "h100-sxm", 64, 128, 4096),
+        ("llama3.1-8b", "b200", 8, 64, 8192),
+        ("llama3.1-70b", "h100-sxm", 64, 128, 8192),
+        ("llama3.1-405b", "h100-sxm", 512, 512, 8192),
+        ("llama3.2-1b", "a100-sxm", 8, 64, 4096),
+        ("llama3.2-3b", "h100-sxm", 8, 64, 4096),
+        ("llama3.3-70b", "gb200-nvl72", 64, 128, 8192),
+        ("qwen3-0.6b", "a100-sxm", 8, 64, 4096),
+        ("qwen3-1.7b", "h100-sxm", 8, 64, 4096),
+        ("qwen3-4b", "h200-sxm", 8, 64, 4096),
+        ("qwen3-8b", "b200", 8, 64, 4096),
+        ("qwen3-14b", "h100-sxm", 16, 64, 4096),
+        ("qwen3-32b", "gb200-nvl72", 32, 64, 4096),
+        ("qwen3-30b-a3b", "h100-sxm", 32, 64, 4096),
+        ("qwen3-235b-a22b", "h100-sxm", 256, 256, 4096),
+        ("deepseek-v2-lite", "h100-sxm", 16, 64, 4096),
+        ("deepseek-v2", "b200", 64, 64, 4096),
+        ("deepseek-v3", "h100-sxm", 1024, 1024, 4096),
+    ),
 }
-
 ASKED["deepspeed"] = tuple(x for x in ASKED["megatron"] if x[0] in ("llama3-8b", "gpt2-xl", "qwen3-8b"))
 ENDINGS = {"megatron": ".sh", "torchtitan": ".toml", "deepspeed": ".json"}
 # A second search of each model, for what the best layout of few devices does not have.
@@ -66,6 +103,8 @@ def judge(accept):
 """
 MEGATRON = COMMON + r"""
 import torch
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
 class Device:
     major, minor, name, total_memory, multi_processor_count = 9, 0, "H100", 80 << 30, 132
 torch.cuda.get_device_properties = lambda *a: Device()
@@ -74,7 +113,33 @@ torch.cuda.device_count = lambda: 8
 from megatron.training import arguments
 from megatron.core.models.common.embeddings import rope_utils
 # As where Transformer Engine is installed, whose kernels these are.
+from megatron.core import num_microbatches_calculator, parallel_state
+from megatron.core.pipeline_parallel.schedules import get_schedule_table
+from megatron.core.transformer.transformer_block import get_num_layers_to_build
 rope_utils.fused_apply_rotary_pos_emb = rope_utils.fused_apply_rotary_pos_emb_thd = lambda *a: None
+
+def run_time(args, config, devices):
+    # As initialize_megatron() and a step do: groups of ranks, microbatches, layers of each stage.
+    dist.init_process_group("fake", rank=0, world_size=devices, store=FakeStore())
+    stages, parts = args.pipeline_model_parallel_size, args.virtual_pipeline_model_parallel_size
+    parallel_state.initialize_model_parallel(
+        args.tensor_model_parallel_size, stages, parts, context_parallel_size=args.context_parallel_size,
+        expert_model_parallel_size=args.expert_model_parallel_size,
+        expert_tensor_parallel_size=args.expert_tensor_parallel_size,
+        num_distributed_optimizer_instances=args.num_distributed_optimizer_instances,
+        order="tp-cp-ep-pp-dp" if args.use_tp_pp_dp_mapping else "tp-cp-ep-dp-pp", create_gloo_process_groups=False)
+    num_microbatches_calculator.init_num_microbatches_calculator(
+        0, None, args.global_batch_size, args.micro_batch_size, args.data_parallel_size)
+    microbatches = num_microbatches_calculator.get_num_microbatches()
+    if stages > 1 and parts:
+        table = get_schedule_table(microbatches, parts, config.microbatch_group_size_per_vp_stage)
+        assert len(table) == microbatches * parts, "the schedule's table"
+    layers = 0
+    for rank in range(stages):
+        parallel_state.set_pipeline_model_parallel_rank(rank)
+        layers += sum(get_num_layers_to_build(config, part if parts else None, rank) for part in range(parts or 1))
+    assert layers == config.num_layers, f"{layers} layers in stages"
+    return layers
 
 def accept(job):
     sys.argv = ["pretrain_gpt.py"] + job["argv"]
@@ -84,50 +149,62 @@ def accept(job):
     args = arguments.parse_args()
     arguments.validate_args(args)
     config = arguments.core_transformer_config_from_args(args)
-    return f"{args.data_parallel_size} replicas, {config.num_layers} layers"
+    return f"{args.data_parallel_size} replicas, {run_time(args, config, job['devices'])} layers"
 judge(accept)
 """
 TORCHTITAN = COMMON + r"""
-import re
+import shlex
 import torch
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
 torch._utils._get_available_device_type = lambda: "cpu"
 from torchtitan.config import ConfigManager
 from torchtitan.distributed import ParallelDims
-from torchtitan.distributed.utils import init_fake_mode
-from torchtitan.protocols import train_spec
-from torchtitan.protocols.model_converter import build_model_converters
 
-def register(spec, text):
-    said = re.search(r"register one in.*:\n((?:#   .*\n)+)", text)
-    if said:
-        import importlib
-        args = importlib.import_module("torchtitan.models.llama3.model.args")
-        spec.model_args["custom"] = eval(f"({said.group(1).replace('#', '')})", vars(args))
+def read(job):
+    # The module and the arguments that the comments of an exported file hold.
+    text = open(job["file"], encoding="utf-8").read()
+    said = text.partition("without the leading '#   ',\n")[2].partition("# and run\n")
+    if not said[2]:
+        raise ValueError("no job: " + text.partition("no TOML:\n# ")[2].partition("\n")[0])
+    command = "".join(line[1:] + "\n" for line in said[2].splitlines() if line.startswith(("#   torchrun", "#     --")))
+    return "".join(line[4:] + "\n" for line in said[0].splitlines()), shlex.split(command.replace("\\\n", " "))
 
 def accept(job):
-    text = open(job["file"], encoding="utf-8").read()
-    config = ConfigManager().parse_args(["--job.config_file", job["file"]])
-    p = config.parallelism
-    init_fake_mode(job["devices"])
-    dims = ParallelDims(dp_replicate=p.data_parallel_replicate_degree, dp_shard=p.data_parallel_shard_degree,
-                        cp=p.context_parallel_degree, tp=p.tensor_parallel_degree, pp=p.pipeline_parallel_degree,
-                        ep=p.expert_parallel_degree, etp=p.expert_tensor_parallel_degree, world_size=job["devices"])
+    module, argv = read(job)
+    devices = int(argv[2]) * int(argv[4])
+    folder = os.path.join(os.path.dirname(job["file"]), "jobs", os.path.basename(job["file"]))
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "shardsim_job.py"), "w", encoding="utf-8") as out:
+        out.write(module)
+    sys.path.insert(0, folder)
+    config = ConfigManager().parse_args(argv[argv.index("torchtitan.train") + 1:])
+    os.environ.update(WORLD_SIZE=str(devices), RANK="0", LOCAL_RANK="0", MASTER_ADDR="localhost", MASTER_PORT="1")
+    dist.init_process_group("fake", rank=0, world_size=devices, store=FakeStore())
+    # As Trainer does, up to the parallel model.
+    dims = ParallelDims.from_config(config.parallelism, devices)
     dims.build_mesh()
-    spec = train_spec.get_train_spec(config.model.name)
-    register(spec, text)
-    args = spec.model_args[config.model.flavor]
-    args.update_from_config(config)
+    p, t = config.parallelism, config.training
+    tokens = t.num_tokens_per_microbatch_per_dp_rank
+    assert tokens % dims.seq_len_divisor == 0, "tokens of a microbatch do not divide"
+    microbatches = p.num_pp_microbatches if dims.pp_enabled else 1
+    rank_tokens = tokens * microbatches * dims.dp_replicate * dims.dp_shard
+    assert t.num_tokens_per_train_step % rank_tokens == 0, "tokens of a step do not divide"
+    spec = config.model_spec
+    spec.model.update_from_config(config=config)
+    config._validate_cuda_graphs()
     with torch.device("meta"):
-        model = spec.model_cls(args)
-    build_model_converters(config, dims).convert(model)
+        model = spec.model.build()
+    model.verify_module_protocol()
     total = sum(x.numel() for x in model.parameters())
-    t, replicas = config.training, dims.dp_replicate * dims.dp_shard
-    assert t.global_batch_size % (t.local_batch_size * replicas) == 0, "batch"
+    common = dict(parallel_dims=dims, training=t, parallelism=p, compile_config=config.compile,
+                  ac_config=config.activation_checkpoint, dump_folder=config.dump_folder)
     if dims.pp_enabled:
-        spec.pipelining_fn(model, dims, config, torch.device("meta"), args, spec.parallelize_fn,
-                           spec.build_loss_fn(config, parallel_dims=dims))
+        spec.pipelining_fn(model, device=torch.device("meta"), model_config=spec.model,
+                           parallelize_fn=spec.parallelize_fn,
+                           loss_fn=config.loss.build(compile_config=config.compile), **common)
     else:
-        spec.parallelize_fn(model, dims, config)
+        spec.parallelize_fn(model, **common)
     return f"{total / 1e9:.2f} billion parameters"
 judge(accept)
 """
@@ -211,16 +288,13 @@ def last_line(done):
     return ([x for x in done.stderr.strip().splitlines() if x.strip()] or [f"status {done.returncode}"])[-1]
 
 
-def begin(o, model, devices, batch, path):
-    """A scenario of the model to search from; the reason if exporting fails."""
-    if model.endswith(".yaml"):
-        return os.path.join(ROOT, "scenarios", "models", model), ["--devices", str(devices), "-s",
-                                                                  f"batch.size={batch}"]
-    done = run([o.program, "init", "--model", model, "--devices", str(devices), "--batch", str(batch),
-                "--hardware", "h100-80g-roce", "-o", path, "--force"])
+def begin(o, asked, path):
+    """Write a scenario of the model to search from."""
+    model, hardware, devices, batch, seq = asked
+    done = run([o.program, "init", "--model", model, "--devices", str(devices), "--batch", str(batch), "--seq", str(seq),
+                "--hardware", hardware, "-o", path, "--force"])
     if done.returncode:
         sys.exit(f"init --model {model}: {last_line(done)}")
-    return path, []
 
 
 def layout_of(path):
@@ -232,14 +306,14 @@ def layout_of(path):
 
 def search(o, system, asked, held, folder):
     """The row of one model: what was found, and the exported code or the reason for none."""
-    model, devices, batch = asked
+    model, hardware, devices = asked[:3]
     stem = os.path.join(folder, f"{system}-{model}{'-held' if held else ''}")
     best, code = stem + ".best.yaml", stem + ENDINGS[system]
-    row = {"model": model.replace(".yaml", ""), "devices": devices, "file": code, "layout": "-"}
+    row = {"model": model, "devices": devices, "where": f"{devices} {hardware}", "file": code, "layout": "-"}
     if not os.path.exists(best):
-        path, more = begin(o, model, devices, batch, stem + ".yaml")
-        done = run([o.program, "search", path, *more, *held, "-q", "--for", system, "--plans", str(o.plans),
-                    "--top", "1", "--force", "-o", best])
+        begin(o, asked, stem + ".yaml")
+        done = run([o.program, "search", stem + ".yaml", *held, "-q", "--for", system, "--plans", str(o.plans),
+                    "--seconds", str(o.seconds), "--top", "1", "--force", "-o", best])
         if done.returncode:
             none = re.search(r"^best +(none.*(?:\n +.*)*)", done.stdout, re.M)
             return {**row, "why": none.group(1) if none else last_line(done)}
@@ -281,10 +355,10 @@ def judge(o, system, rows, folder):
 
 
 def print_rows(system, rows, out):
-    out.append(f"\n## {system}\n\n| model | devices | found | {system}'s parser |\n| --- | --- | --- | --- |\n")
+    out.append(f"\n## {system}\n\n| model | devices | found | {system}'s checks |\n| --- | --- | --- | --- |\n")
     for r in rows:
         said = r.get("said") or f"not asked: {r['why']}"
-        out.append(f"| {r['model']} | {r['devices']} | {r['layout']} | {' '.join(said.split()).replace('|', '/')[:300]} |\n")
+        out.append(f"| {r['model']} | {r['where']} | {r['layout']} | {' '.join(said.split()).replace('|', '/')[:300]} |\n")
 
 
 def main():
@@ -292,9 +366,11 @@ def main():
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "shardsim"))
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--megatron", help="a checkout of Megatron-LM; 'rules': only megatron_rules()")
-    parser.add_argument("--torchtitan", help="a checkout of torchtitan that reads TOML")
+    parser.add_argument("--torchtitan", help="a checkout of torchtitan since August 2026")
     parser.add_argument("--deepspeed", help="a checkout of DeepSpeed")
     parser.add_argument("--plans", type=int, default=12, help="of each search")
+    parser.add_argument("--seconds", type=int, default=40, help="of each search, at most")
+    parser.add_argument("--held", action="store_true", help="search again with tensor and pipeline parallelism")
     parser.add_argument("--out")
     parser.add_argument("--keep", help="folder for what is written; existing results are not searched again")
     parser.add_argument("models", nargs="*")
@@ -309,7 +385,8 @@ def main():
             if getattr(o, system) != RULES:
                 setattr(o, system, os.path.abspath(getattr(o, system)))
             rows = [search(o, system, x, held, folder) for x in ASKED[system]
-                    for held in ([], NO_STAGES if system == "deepspeed" else HELD) if not o.models or x[0] in o.models]
+                    for held in (([], NO_STAGES if system == "deepspeed" else HELD) if o.held else ([],))
+                    if not o.models or x[0] in o.models]
             judge(o, system, rows, folder)
             refused += sum("refused" in r.get("said", "refused") for r in rows)
             print_rows(system, rows, out)
@@ -321,13 +398,10 @@ def main():
     return 1 if refused else 0
 
 
-HEAD = """# What other systems' parsers say of the layouts that search found for them
+HEAD = """# Layouts found by search, judged by other systems' own checks
 
-Made by `bench/accepted.py`. Each model is begun by `shardsim init` (or is a shipped file of `scenarios/models`),
-searched by some plans of `search --for SYSTEM`, once as it is and once held to `tp=2 pp=2 cp=1`
-(`pp=1` for DeepSpeed), and `export --to SYSTEM` of what `-o` wrote is given to the system's own code on a host without GPUs: Megatron-LM's `parse_args`, `validate_args` and TransformerConfig;
-torchtitan's ConfigManager, and then, under a fake process group, its meshes, parallel plan and pipeline; DeepSpeed's
-DeepSpeedConfig.
+Made by `bench/accepted.py`. Each model is begun by `shardsim init` and searched by `search --for SYSTEM`, and `export
+--to SYSTEM` of what `-o` wrote is given to the system's own code on a host without GPUs.
 """
 
 if __name__ == "__main__":

@@ -20,6 +20,14 @@ const struct export_target *export_find(const char *name)
     return NULL;
 }
 
+const struct export_target *export_find_software(const char *software)
+{
+    for (size_t i = 0; software && export_targets[i]; i++)
+        if (export_targets[i]->software && !strcmp(export_targets[i]->software, software))
+            return export_targets[i];
+    return NULL;
+}
+
 /* Refuse a step that the target has no words for. */
 static int check_step(const struct export_target *target, const struct scenario *source,
                       struct shd_error *err)

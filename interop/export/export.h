@@ -58,6 +58,9 @@ extern const struct export_target *const export_targets[]; /* NULL-terminated */
 
 const struct export_target *export_find(const char *name); /* NULL: no such target */
 
+/* The target whose jobs run this software; NULL: none, or `software` is NULL. */
+const struct export_target *export_find_software(const char *software);
+
 /* Write a layout for a target, after all checks; as write(). */
 SHD_MUST_CHECK int export_write(const struct export_target *target,
                                 const struct export_layout *layout, struct text *out,

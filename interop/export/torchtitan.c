@@ -44,17 +44,17 @@ static int check_mesh(struct export_job *j)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan's tensor parallelism includes sequence parallelism; "
                              "expected a constraint such as [out, [dp, tp, null]]");
+    if (r->experts > 1 && r->size[EXPORT_TENSOR] > 1 && !r->experts_over_tensor)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan, since 2026, has whole experts on tensor-parallel ranks; "
+                             "expected rules that shard experts over the tensor axis, and not "
+                             "their widths");
     return SHD_OK;
 }
 
 static int find_schedule(struct export_job *j)
 {
     return export_find_schedule(j, TIMETABLE_IN_TORCHTITAN, "torchtitan");
-}
-
-static bool is_by_op(const struct scenario_recompute *recompute)
-{
-    return recompute->policy && recompute->policy == recompute_policy_find("selective_op");
 }
 
 /* Whether torchtitan can recompute these layers: all, or the last of every N, which it counts over
@@ -100,15 +100,6 @@ static int check_types(struct export_job *j)
     return SHD_OK;
 }
 
-/* Whether products gather or scatter their operands piece by piece: compiled models can. */
-static bool overlaps_products(const struct export_job *j)
-{
-    const struct scenario_recompute *r = &j->source->recompute;
-
-    return j->roles.sequence && j->layout->overlap.products == SCENARIO_BESIDE_WORK &&
-           !(is_by_op(r) && r->hold);
-}
-
 static int refuse(struct export_job *j, const char *what)
 {
     return what ? shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what) : SHD_OK;
@@ -118,8 +109,8 @@ static int check_recompute(struct export_job *j)
 {
     const struct scenario_recompute *r = &j->source->recompute;
 
-    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || (r->policy && !is_by_op(r)) ||
-        (r->hold && !is_by_op(r)))
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 ||
+        (r->policy && !torchtitan_is_by_op(r)) || (r->hold && !torchtitan_is_by_op(r)))
         return refuse(j, "recomputation by patterns; expected recompute none, full or "
                          "selective_op");
     if (r->kind == SCENARIO_RECOMPUTE_SELECTIVE)
@@ -300,14 +291,6 @@ static void add_training(struct export_job *j)
     text_addf(j->out, "\n[lr_scheduler]\nwarmup_steps = %" PRId64 "\n", o->warmup);
 }
 
-/* FSDP's resharding policy; parameters sharded by rules only are gathered again. */
-static const char *reshard_of(const struct scenario *s)
-{
-    if (s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_DEFAULT)
-        return "default";
-    return s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_NEVER ? "never" : "always";
-}
-
 /* List the modules of each stage: torchtitan's own split counts embedding and head as layers. */
 static void add_stages(struct export_job *j)
 {
@@ -327,21 +310,16 @@ static void add_stages(struct export_job *j)
     text_add(j->out, "]\n");
 }
 
-/* What is fused is compiled: the model, the loss, or both, which torchtitan takes if no parts are
- * named. */
+/* If no parts are named, torchtitan compiles both. */
 static void add_compile(struct export_job *j)
 {
-    const struct scenario_recompute *r = &j->source->recompute;
-    const struct scenario_fused *fused = &j->layout->source->fused;
-    bool loss = fused->loss == SCENARIO_ONE_KERNEL;
-    bool model =
-        is_by_op(r) ? !r->hold : overlaps_products(j) || fused->activation == SCENARIO_ONE_KERNEL;
+    const struct torchtitan_compiled c = torchtitan_compiled_of(j);
 
-    if (!loss && !model && !is_by_op(r))
+    if (!c.loss && !c.model && !torchtitan_is_by_op(&j->source->recompute))
         return;
-    text_addf(j->out, "\n[compile]\nenable = %s\n", loss || model ? "true" : "false");
-    if (loss != model)
-        text_addf(j->out, "components = [\"%s\"]\n", loss ? "loss" : "model");
+    text_addf(j->out, "\n[compile]\nenable = %s\n", c.loss || c.model ? "true" : "false");
+    if (c.loss != c.model)
+        text_addf(j->out, "components = [\"%s\"]\n", c.loss ? "loss" : "model");
 }
 
 static void add_recompute(struct export_job *j)
@@ -349,10 +327,10 @@ static void add_recompute(struct export_job *j)
     const struct scenario_recompute *r = &j->source->recompute;
 
     text_addf(j->out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
-              r->kind == SCENARIO_RECOMPUTE_NONE ? "none"
-              : is_by_op(r) || r->every > 1      ? "selective"
-                                                 : "full");
-    if (is_by_op(r))
+              r->kind == SCENARIO_RECOMPUTE_NONE       ? "none"
+              : torchtitan_is_by_op(r) || r->every > 1 ? "selective"
+                                                       : "full");
+    if (torchtitan_is_by_op(r))
         text_add(j->out, "selective_ac_option = \"op\"\n");
     else if (r->kind != SCENARIO_RECOMPUTE_NONE && r->every > 1)
         text_addf(j->out, "selective_ac_option = \"%" PRId64 "\"\n", r->every);
@@ -375,10 +353,10 @@ static void add_parallelism(struct export_job *j)
                   "expert_parallel_degree = %" PRId64 "\nexpert_tensor_parallel_degree = %" PRId64
                   "\n",
                   r->experts, r->experts_over_tensor ? 1 : r->size[EXPORT_TENSOR]);
-    if (overlaps_products(j))
+    if (torchtitan_compiled_of(j).products)
         text_add(j->out, "enable_async_tensor_parallel = true\n");
     if (r->zero == 3)
-        text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n", reshard_of(s));
+        text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard_of(s));
     if (r->size[EXPORT_CONTEXT] > 1)
         text_addf(j->out, "context_parallel_rotate_method = \"%s\"\n",
                   s->context.method == SCENARIO_RING ? "alltoall" : "allgather");

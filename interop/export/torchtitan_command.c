@@ -1,6 +1,7 @@
-/* The command of torchtitan since 2026, which takes no TOML: a configuration is a function in
- * Python, named by --module and --config, and options override its fields.  It goes into comments
- * of the TOML file.
+/* The job for torchtitan since 2026, which takes no TOML: a function in Python, named by --module
+ * and
+ * --config, returns the configuration, and options override its fields.  Both go into comments of
+ * the TOML file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,29 +12,6 @@
 
 #include "export/torchtitan.h"
 #include "timetable/timetable.h"
-
-/* Configurations of whole training jobs; other flavors have none. */
-static const char *const configurations[] = {
-    "llama3_8b", "llama3_70b",    "llama3_405b",     "qwen3_0_6b",       "qwen3_1_7b", "qwen3_14b",
-    "qwen3_32b", "qwen3_30b_a3b", "deepseek_v3_16b", "deepseek_v3_671b", NULL};
-
-/* "qwen3_30b_a3b" of the flavor 30B-A3B of qwen3. */
-static void add_configuration(struct text *out, const struct family_flavor *flavor)
-{
-    text_addf(out, "%s_", flavor->model);
-    for (const char *c = flavor->flavor; *c; c++)
-        text_add_char(out, *c == '-' || *c == '.'   ? '_'
-                           : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a')
-                                                    : *c);
-}
-
-static bool is_configured(const char *name)
-{
-    for (size_t i = 0; configurations[i]; i++)
-        if (!strcmp(configurations[i], name))
-            return true;
-    return false;
-}
 
 static void add_number(struct export_job *j, const char *option, int64_t value)
 {
@@ -61,6 +39,9 @@ static void add_parallelism(struct export_job *j)
     add_number(j, "parallelism.context_parallel_degree", r->size[EXPORT_CONTEXT]);
     if (r->experts > 1)
         add_number(j, "parallelism.expert_parallel_degree", r->experts);
+    if (r->zero == 3)
+        text_addf(j->out, " \\\n#     --parallelism.fsdp_reshard_after_forward %s",
+                  torchtitan_reshard_of(j->source));
     add_number(j, "parallelism.pipeline_parallel_degree", r->size[EXPORT_PIPELINE]);
     if (r->size[EXPORT_PIPELINE] == 1)
         return;
@@ -68,33 +49,116 @@ static void add_parallelism(struct export_job *j)
     add_number(j, "parallelism.num_pp_microbatches", j->source->batch.microbatches);
 }
 
+/* CUDA graphs, the default, are refused with stages, and with experts whose tokens are dispatched
+ * by the standard all-to-all. */
+static void add_graphs(struct export_job *j)
+{
+    if (j->roles.size[EXPORT_PIPELINE] > 1 || j->roles.experts > 1)
+        text_add(j->out, " \\\n#     --training.disable_cuda_graphs");
+}
+
+static void add_types(struct export_job *j)
+{
+    const struct scenario *s = j->source;
+
+    text_addf(j->out, " \\\n#     --training.mixed_precision_param %s",
+              shd_dtype_name(s->model.dtype));
+    if (s->model.dtype == SHD_BF16 && scenario_type(s, s->types.parameters) == SHD_BF16)
+        text_add(j->out, " \\\n#     --training.dtype bfloat16");
+    if (s->offload.parameters)
+        text_add(j->out, " \\\n#     --training.enable_cpu_offload");
+}
+
+/* The modules of each stage, of as many layers as planned. */
+static void add_parts(struct export_job *j)
+{
+    int64_t first = 0;
+
+    text_add(j->out, "#       job.parallelism.module_fqns_per_model_part = [\n");
+    for (uint32_t i = 0; i < j->stages.n; i++) {
+        int64_t last = first + j->stages.layers[i];
+
+        text_addf(j->out,
+                  "#           [%s*(f\"layers.{n}\" for n in range(%" PRId64 ", %" PRId64
+                  "))%s],\n",
+                  i == 0 ? "\"tok_embeddings\", " : "", first, last,
+                  i + 1 == j->stages.n ? ", \"norm\", \"lm_head\"" : "");
+        first = last;
+    }
+    text_add(j->out, "#       ]\n");
+}
+
+/* The function that configures the job: what no option sets. */
+static void add_function(struct export_job *j, const struct family_flavor *flavor)
+{
+    const struct torchtitan_compiled compiled = torchtitan_compiled_of(j);
+    const struct scenario_recompute *r = &j->source->recompute;
+    const char *policy = r->kind == SCENARIO_RECOMPUTE_NONE ? NULL
+                         : r->policy                        ? "SelectiveAC"
+                                                            : "FullAC";
+
+    text_addf(j->out,
+              "#   from torchtitan.config import CompileConfig\n"
+              "#   from torchtitan.distributed.activation_checkpoint import FullAC, SelectiveAC\n"
+              "#   from torchtitan.models.%s import config_registry, model_registry\n"
+              "#   def job():\n"
+              "#       job = config_registry.%s()\n"
+              "#       job.model_spec = model_registry(\"%s\")%s\n"
+              "#       job.activation_checkpoint = %s%s\n",
+              flavor->model, flavor->config, flavor->flavor,
+              j->source->products.recipe == SCENARIO_NO_RECIPE ? "" : "  # add converters as below",
+              policy ? policy : "None", policy ? ".Config()" : "");
+    if (compiled.model || compiled.loss)
+        text_addf(j->out,
+                  "#       job.compile = CompileConfig(enable=True, components=[%s%s%s]%s)\n",
+                  compiled.model ? "\"model\"" : "", compiled.model && compiled.loss ? ", " : "",
+                  compiled.loss ? "\"loss\"" : "",
+                  compiled.products ? ", enable_async_tensor_parallel=True" : "");
+    else
+        text_add(j->out, "#       job.compile = CompileConfig()\n");
+    if (j->roles.size[EXPORT_PIPELINE] > 1)
+        add_parts(j);
+    text_add(j->out, "#       return job\n");
+}
+
+/* What torchtitan dropped in 2026; NULL: nothing that the job has. */
+static const char *dropped(const struct export_job *j, const struct family_flavor *flavor)
+{
+    const struct scenario *s = j->source;
+
+    if (!flavor)
+        return "register the model there, and a configuration with the values below";
+    if (s->recompute.every > 1)
+        return "it no longer recomputes every N-th layer";
+    if (s->step.update && s->model.dtype == SHD_BF16 &&
+        scenario_type(s, s->types.reduce) != SHD_F32)
+        return "it reduces gradients in float32 alone";
+    return NULL;
+}
+
 void torchtitan_add_command(struct export_job *j, const struct family_flavor *flavor)
 {
     int32_t devices = shd_mesh_size(j->layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
-    struct text name = TEXT_INIT;
+    const char *missing = dropped(j, flavor);
 
     text_add(j->out,
              "# torchtitan up to v0.2.2 reads this file (--job.config_file).  Since 2026 it has "
-             "no TOML:\n");
-    if (flavor)
-        add_configuration(&name, flavor);
-    if (!flavor || !is_configured(text_get(&name))) {
-        text_addf(j->out,
-                  "# register a configuration%s%s, and pass it as --module and --config with the "
-                  "values below.\n",
-                  flavor ? " " : "", text_get(&name));
-    } else {
-        text_addf(j->out,
-                  "#   torchrun --nnodes %d --nproc-per-node %d -m torchtitan.train --module %s "
-                  "--config %s",
-                  devices / node, node, flavor->model, text_get(&name));
-        add_sizes(j);
-        add_parallelism(j);
-        text_add(j->out,
-                 "\n"
-                 "# Set activation_checkpoint and converters in the configuration's function.\n");
+             "no TOML");
+    if (missing) {
+        text_addf(j->out, ":\n# %s.\n", missing);
+        return;
     }
-    j->out->failed |= name.failed;
-    text_fini(&name);
+    text_add(j->out, ": put\n# these lines into shardsim_job.py, without the leading '#   ',\n");
+    add_function(j, flavor);
+    text_addf(j->out,
+              "# and run\n"
+              "#   torchrun --nnodes %d --nproc-per-node %d -m torchtitan.train --module "
+              "shardsim_job --config job",
+              devices / node, node);
+    add_sizes(j);
+    add_types(j);
+    add_graphs(j);
+    add_parallelism(j);
+    text_add(j->out, "\n");
 }

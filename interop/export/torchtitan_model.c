@@ -1,4 +1,5 @@
-/* The models of torchtitan: flavors of published sizes, and others of the same form.
+/* The models of torchtitan: flavors of published sizes, and others of the same form; and what both
+ * of its kinds of files say of a job in the same way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,7 @@
 
 #include "export/torchtitan.h"
 #include "scenario/published.h"
+#include "scenario/recompute_policies.h"
 
 static bool same_experts(const struct scenario_moe *a, const struct scenario_moe *b)
 {
@@ -158,4 +160,40 @@ void torchtitan_add_model(struct export_job *j)
               ((double)m->d_ff - (double)(multiple - 1) / 2 + 0.25) /
                   (double)(8 * m->d_model / 3)); /* rounded up to d_ff, on either side of a tie */
     text_add(j->out, "name = \"llama3\"\nflavor = \"custom\"\n");
+}
+
+bool torchtitan_is_by_op(const struct scenario_recompute *recompute)
+{
+    return recompute->policy && recompute->policy == recompute_policy_find("selective_op");
+}
+
+/* Whether products gather or scatter their operands piece by piece: compiled models can. */
+static bool overlaps_products(const struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    return j->roles.sequence && j->layout->overlap.products == SCENARIO_BESIDE_WORK &&
+           !(torchtitan_is_by_op(r) && r->hold);
+}
+
+/* What is fused is compiled: the model, the loss, or both. */
+struct torchtitan_compiled torchtitan_compiled_of(const struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+    const struct scenario_fused *fused = &j->layout->source->fused;
+    bool products = overlaps_products(j);
+
+    return (struct torchtitan_compiled){
+        .model = torchtitan_is_by_op(r) ? !r->hold
+                                        : products || fused->activation == SCENARIO_ONE_KERNEL,
+        .loss = fused->loss == SCENARIO_ONE_KERNEL,
+        .products = products};
+}
+
+/* FSDP's resharding policy; parameters sharded by rules only are gathered again. */
+const char *torchtitan_reshard_of(const struct scenario *s)
+{
+    if (s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_DEFAULT)
+        return "default";
+    return s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_NEVER ? "never" : "always";
 }

@@ -9,6 +9,7 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "command/command.h"
 #include "cmd/init/first_scenario.h"
 
@@ -43,6 +44,10 @@ static const struct args_row rows[] = {
     {"batch", 0, "N", args_size, AT(batch), 1, FIRST_SIZE_MAX,
      "Sequences per step, on all devices (default: 8 per device, fewer of more than 4096 tokens)"},
     {"devices", 0, "N", args_count, AT(devices), 1, FIRST_SIZE_MAX, "Devices (64)"},
+    {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
+     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch, torchtitan, or "
+     "with --serve sglang or vllm (default: the system of the cluster's software, if it has the "
+     "model)"},
     {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
      "Cluster ('shardsim show hardware') or hardware file (default: h100-sxm)"},
     {"model", 0, "MODEL", take_model, 0, 0, 0, 0,

@@ -334,6 +334,8 @@ int search_first(struct layout *layout, struct plan *plan, const struct subject 
 
     *plan = (struct plan){.state = VARIANT_REFUSED};
     if (status == SHD_OK)
+        status = search_filter_sets(&s, err);
+    if (status == SHD_OK)
         status = create_pieces(&s, err);
     if (status == SHD_OK)
         status = search_probe(&found, &s, &opts, err);

@@ -25,6 +25,24 @@ says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight 
 says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
 
+# Layouts that a system can express: that of the cluster's software, or the one that is asked for.
+says out '^#   shardsim export --to megatron ' "the cluster's software: what it can express"
+for system in megatron torchtitan jax; do
+    shardsim init --model qwen3-0.6b --devices 8 --for $system -o "for_$system.yaml"
+    is 0 "--for $system: written"
+    shardsim export --to $system "for_$system.yaml"
+    is 0 "--for $system: is exported"
+    grep -q "^software: $(echo $system | sed s/torchtitan/fsdp2/)\$" "for_$system.yaml"
+    ok $? "--for $system: its software runs the job"
+done
+grep -q '^zero: {stage: 3' for_torchtitan.yaml && grep -q '^zero: {stage: [12]' for_megatron.yaml
+ok $? "--for torchtitan: no ZeRO 1 or 2, which Megatron-LM has"
+shardsim init --model mixtral-8x7b --devices 8 --for torchtitan -o no.yaml
+is 2 "--for torchtitan: a model that it lacks"
+says err 'torchtitan can express no layout of this model: torchtitan has no model like this mixtral' "is named"
+shardsim init --model mixtral-8x7b --devices 8 --hardware h800-sxm -o lacks.yaml
+is 0 "a model that the cluster's software lacks is written"
+
 # Equal layers are described once, and layouts compared by few of them.  Where the system does not let
 # a program have its memory, under sanitizers, no limit says what it takes.
 layers_of_t5() {

@@ -364,7 +364,8 @@ shardsim export --to megatron "$scenarios/deepseek.yaml" -s 'step=[forward, back
 says out '^    --moe-grouped-gemm ' "Megatron-LM: experts are computed together"
 shardsim export --to torchtitan "$tmp/scaled.yaml" -s 'zero={stage: 3, axis: dp}'
 says out '^# torchtitan up to v0.2.2 reads this file' "torchtitan: the version that reads TOML"
-says out 'torchtitan.train --module llama3 --config llama3_8b' "torchtitan: the command of those that do not"
+says out 'torchtitan.train --module shardsim_job --config job' "torchtitan: the command of those that do not"
+says out '^#       job = config_registry.llama3_8b()' "torchtitan: and the function that configures them"
 
 cat >"$tmp/job.sh" <<'END'
 # a comment with --num-layers 9
@@ -1311,13 +1312,22 @@ shardsim plan "$tmp/file.yaml"
 is 0 "torchtitan: a plan of a published model's experts"
 experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8' 'expert_tensor_parallel_degree = 4'
 has '  - [moe/down/kernel, [ep, tp]]' "experts are sharded over tensor parallelism if so asked"
+shardsim export --to torchtitan "$tmp/file.yaml"
+says err 'torchtitan, since 2026, has whole experts on tensor-parallel ranks' "but torchtitan no longer does that"
+experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8' 'expert_tensor_parallel_degree = 1'
 shardsim plan --json "$tmp/file.yaml" && cp "$tmp/out" "$tmp/a.json"
 "$shardsim" export --to torchtitan "$tmp/file.yaml" --force -o "$tmp/back.toml" &&
     "$shardsim" import --from torchtitan "$tmp/back.toml" --force -o "$tmp/back.yaml" &&
     "$shardsim" plan --json "$tmp/back.yaml" >"$tmp/b.json" &&
     python3 "$tmp/figures.py" "$tmp/a.json" >"$tmp/a" && python3 "$tmp/figures.py" "$tmp/b.json" >"$tmp/b" &&
     cmp "$tmp/a" "$tmp/b"
-ok $? "torchtitan: experts sharded over tensor parallelism, there and back"
+ok $? "torchtitan: experts over ranks of tensor parallelism, there and back"
+grep -q '^expert_tensor_parallel_degree = 1' "$tmp/back.toml"
+ok $? "torchtitan: such experts are whole"
+for line in '       job.model_spec = model_registry(' '     --training.disable_cuda_graphs' '     --parallelism.expert_parallel_degree 8'; do
+    grep -qF "# $line" "$tmp/back.toml"
+    ok $? "torchtitan: the job since 2026:$line"
+done
 experts 'tensor_parallel_degree = 4'
 has '  - [moe/down/kernel, [null, tp]]' "experts of every device are sharded over tensor parallelism"
 shardsim export --to torchtitan "$tmp/file.yaml" -s moe.top_k=4

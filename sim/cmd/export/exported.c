@@ -74,3 +74,11 @@ int exported_check_choices(const void *arg, const struct scenario *scenario, str
 {
     return export_check_choices(arg, scenario, err);
 }
+
+struct subject_filter exported_filter(const struct export_target *target)
+{
+    return (struct subject_filter){.system = target ? target->name : NULL,
+                                   .check = target ? exported_check : NULL,
+                                   .read = exported_check_choices,
+                                   .arg = target};
+}

@@ -8,6 +8,7 @@
 #define CMD_EXPORT_EXPORTED_H
 
 #include "export/export.h"
+#include "search/attempt.h"
 #include "trial/trial.h"
 
 /* Append the code of a trial's layout, which needs no program: trial_lay().  Errors as
@@ -21,5 +22,8 @@ int exported_check(const void *arg, const struct trial *trial, struct shd_error 
 
 /* Whether a target, `arg`, can express what a layout's scenario says: a subject_read_fn. */
 int exported_check_choices(const void *arg, const struct scenario *scenario, struct shd_error *err);
+
+/* The filter of searches for a target; NULL: no layout is excluded. */
+struct subject_filter exported_filter(const struct export_target *target);
 
 #endif /* CMD_EXPORT_EXPORTED_H */

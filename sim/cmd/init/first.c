@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "cmd/export/exported.h"
 #include "cmd/init/first_text.h"
 #include "hardware/hardware.h"
 #include "hardware/margin.h"
@@ -110,6 +111,20 @@ static double room_of(const struct variant *v, bool fills)
     return fills || limited ? v->room_bytes : hardware_room(v->trial.hardware);
 }
 
+/* Refuse a planned layout that the target cannot express. */
+static int check_target(struct variant *v, const struct first_asked *asked, struct diag *diag)
+{
+    struct shd_error err;
+    int status = asked->target ? exported_check(asked->target, &v->trial, &err) : SHD_OK;
+
+    if (status == SHD_OK || status == SHD_ENOMEM)
+        return status;
+    v->outcome = VARIANT_REFUSED;
+    if (diag)
+        diag_failure(diag, (struct place){NULL, 0, 0}, status, "%s", err.text);
+    return diag ? status : SHD_OK;
+}
+
 int first_plan(struct first_figures *out, const struct first_asked *asked, struct variant_ask *ask,
                struct diag *diag)
 {
@@ -124,12 +139,15 @@ int first_plan(struct first_figures *out, const struct first_asked *asked, struc
             diag_failure(diag, (struct place){asked->file, 1, 1}, status, "%s", err.text);
         return diag || status == SHD_ENOMEM ? status : SHD_OK;
     }
-    if (v.outcome != VARIANT_REFUSED) {
-        modelled_figures_of(&figures, v.trial.record, 0);
-        *out = (struct first_figures){figures.step_s, v.need_bytes, room_of(&v, asked->fills)};
-    } else if (diag) {
+    if (v.outcome == VARIANT_REFUSED && diag) {
         status = v.status;
         diag_append(diag, &v.errors);
+    } else if (v.outcome != VARIANT_REFUSED) {
+        status = check_target(&v, asked, diag);
+    }
+    if (status == SHD_OK && v.outcome != VARIANT_REFUSED) {
+        modelled_figures_of(&figures, v.trial.record, 0);
+        *out = (struct first_figures){figures.step_s, v.need_bytes, room_of(&v, asked->fills)};
     }
     variant_fini(&v);
     return status;
@@ -384,11 +402,12 @@ static int improve(struct candidate *best, const struct first_asked *asked,
 {
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t n = set_ranges(ranges, asked, cp);
+    const struct subject_filter filter = exported_filter(asked->target);
     struct subject subject;
     struct layout layout;
     struct plan plan = {.state = VARIANT_REFUSED};
     struct shd_error err;
-    int status = subject_init(&subject, trial, asked->devices, ranges, n, NULL, &err);
+    int status = subject_init(&subject, trial, asked->devices, ranges, n, &filter, &err);
 
     if (status == SHD_OK && asked->fills)
         subject_suppose(&subject, 1, 1);
@@ -403,15 +422,14 @@ static int improve(struct candidate *best, const struct first_asked *asked,
     return status == SHD_ENOMEM ? status : SHD_OK;
 }
 
-/* Improve a layout.  What is searched is read from the scenario of one device, to which every model
- * and batch can be laid out. */
-static int search_from(struct candidate *best, const struct first_asked *asked, int64_t cp)
+/* Read the scenario of one device, to which every model and batch can be laid out. */
+static int read_alone(struct variant *out, const struct first_asked *asked,
+                      enum variant_extent extent)
 {
     struct first_asked alone = *asked;
     struct text text = TEXT_INIT;
-    struct variant_ask ask = {.name = asked->file, .text = &text, .extent = VARIANT_LAID};
+    struct variant_ask ask = {.name = asked->file, .text = &text, .extent = extent};
     struct layout one;
-    struct variant v;
     int status;
 
     alone.devices = 1;
@@ -420,8 +438,17 @@ static int search_from(struct candidate *best, const struct first_asked *asked, 
            asked->batch / one.value[SPACE_MICROBATCH] > SCENARIO_MICROBATCHES_MAX)
         one.value[SPACE_MICROBATCH]++;
     first_write_text(&text, &alone, &one);
-    status = variant_init(&v, &ask, NULL);
+    status = variant_init(out, &ask, NULL);
     text_fini(&text);
+    return status;
+}
+
+/* Improve a layout.  What is searched is read from the scenario of one device. */
+static int search_from(struct candidate *best, const struct first_asked *asked, int64_t cp)
+{
+    struct variant v;
+    int status = read_alone(&v, asked, VARIANT_LAID);
+
     if (status != SHD_OK)
         return status == SHD_ENOMEM ? status : SHD_OK;
     if (v.status == SHD_OK)
@@ -459,6 +486,28 @@ static int write_best(struct text *out, struct first_figures *need, const struct
     return status;
 }
 
+/* Drop a target that has no word for the model, whatever the layout, or refuse the model if the
+ * target was asked for. */
+static int settle_target(struct first_asked *asked, struct diag *diag)
+{
+    struct shd_error err;
+    struct variant v;
+    int refused = SHD_OK, status = asked->target ? read_alone(&v, asked, VARIANT_READ) : SHD_OK;
+
+    if (status != SHD_OK || !asked->target)
+        return status;
+    if (v.status == SHD_OK) /* else planning says why not */
+        refused = export_check_source(asked->target, &v.file->scenarios[0], &err);
+    variant_fini(&v);
+    if (refused != SHD_OK && asked->insists) {
+        diag_failure(diag, (struct place){NULL, 0, 0}, refused,
+                     "%s can express no layout of this model: %s", asked->target->name, err.text);
+        return refused;
+    }
+    asked->target = refused == SHD_OK ? asked->target : NULL;
+    return SHD_OK;
+}
+
 int first_write(struct text *out, struct first_figures *need, const struct first_asked *asked,
                 struct diag *diag)
 {
@@ -467,6 +516,8 @@ int first_write(struct text *out, struct first_figures *need, const struct first
     int status = first_read(&model, asked, "forward, backward", diag);
 
     filling.sizes = &model;
+    if (status == SHD_OK)
+        status = settle_target(&filling, diag);
     if (status == SHD_OK)
         status = write_best(out, need, &filling, diag);
     filling.fills = true;

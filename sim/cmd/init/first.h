@@ -21,6 +21,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "export/export.h"
 #include "trial/variant.h"
 
 /* The request. */
@@ -28,8 +29,11 @@ struct first_asked {
     const char *model; /* name of a published model or, for comments, of a config */
     const char *from;  /* path of the config, relative to the scenario; NULL: no config */
     const char *hardware;
-    const struct hardware *cluster; /* of that name */
-    const char *file; /* the scenario's name in comments and messages */
+    const struct hardware *cluster;     /* of that name */
+    const struct export_target *target; /* layouts are those that it can express; NULL: any */
+    bool insists;         /* on the target; else, if it lacks the model, layouts are any */
+    const char *software; /* that runs the job; NULL: the cluster's */
+    const char *file;     /* the scenario's name in comments and messages */
     long devices, batch, seq;
     bool serves;                        /* a step of serving, else of training; `batch` may be 0 */
     const struct scenario_model *sizes; /* NULL: not read yet */

@@ -202,6 +202,12 @@ static int build_scenario(struct text *text, const struct first_scenario *o,
                                       .hardware = o->hardware,
                                       .cluster = cluster,
                                       .file = file_name(o),
+                                      .target = o->target ? o->target
+                                                : o->serve
+                                                    ? NULL
+                                                    : export_find_software(cluster->software.name),
+                                      .insists = o->target,
+                                      .software = o->target ? o->target->software : NULL,
                                       .serves = o->serve,
                                       .devices = o->devices,
                                       .batch = o->batch,
@@ -406,6 +412,8 @@ int first_scenario_run(struct first_scenario *o)
         exit = ask_all(o);
     if (exit == CMD_OK)
         exit = cluster_load(&cluster, o->hardware);
+    if (exit == CMD_OK && o->target && o->target->software)
+        (void)hardware_run_software(cluster, o->target->software);
     if (exit == CMD_OK)
         exit = build_scenario(&text, o, cluster);
     hardware_destroy(cluster);

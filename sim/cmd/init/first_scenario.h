@@ -12,11 +12,14 @@
 
 #include <shd/error.h>
 
+#include "export/export.h"
+
 #define FIRST_SIZE_MAX (1L << 30) /* of devices, batch and sequence */
 
 struct first_scenario {
     const char *model;                      /* a published model, or the name of the file `config` */
     const char *config, *hardware, *output; /* config: path of a config.json; NULL: none */
+    const struct export_target *target;     /* layouts are those that it can express; NULL: any */
     long devices, batch, seq; /* 0: not given */
     bool serve;               /* a decode step; else a training step */
     bool force;

@@ -169,6 +169,9 @@ void first_write_head(struct text *out, const struct first_asked *asked)
                   text_get(&file));
     else
         text_addf(out, "#   shardsim search %s        the best layout\n", text_get(&file));
+    if (!asked->serves && asked->target)
+        text_addf(out, "#   shardsim export --to %s %s   its options\n", asked->target->name,
+                  text_get(&file));
     text_addf(out, "#   shardsim show names %s    what rules and constraints can name\n",
               text_get(&file));
     text_clear(&comment);
@@ -177,6 +180,8 @@ void first_write_head(struct text *out, const struct first_asked *asked)
     draft_set_string(&draft, "name", text_get(&comment));
     draft_set_string(&draft, "hardware", asked->hardware);
     draft_remark(&draft, "          # 'shardsim show hardware' lists others");
+    if (asked->software)
+        draft_set(&draft, "software", "%s", asked->software);
     write_cluster(draft_text(&draft), asked);
     out->failed |= comment.failed || file.failed;
     text_fini(&comment);

@@ -163,14 +163,6 @@ static double own_step(struct chosen *chosen, const struct space *space)
     return figures.step_s;
 }
 
-static struct subject_filter filter_of(const struct searched *o)
-{
-    return (struct subject_filter){.system = o->target ? o->target->name : NULL,
-                                   .check = o->target ? exported_check : NULL,
-                                   .read = exported_check_choices,
-                                   .arg = o->target};
-}
-
 static int search(struct searched *o)
 {
     struct subject subject;
@@ -183,7 +175,7 @@ static int search(struct searched *o)
                                .stop = &cmd_halt,
                                .progress = show_progress,
                                .arg = o->log};
-    const struct subject_filter filter = filter_of(o);
+    const struct subject_filter filter = exported_filter(o->target);
     struct search found;
     struct shd_error err;
     int exit, status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges,
@@ -212,7 +204,7 @@ static int search(struct searched *o)
 
 static int search_scaling(const struct searched *o)
 {
-    const struct subject_filter filter = filter_of(o);
+    const struct subject_filter filter = exported_filter(o->target);
     const struct scaling asked = {.trial = &o->chosen.trial,
                                   .filter = &filter,
                                   .ranges = o->ranges,
@@ -405,7 +397,7 @@ static int search_what_is_asked(struct searched *o)
  * use, but does no harm. */
 int searched_run(struct searched *o)
 {
-    const struct subject_filter filter = filter_of(o);
+    const struct subject_filter filter = exported_filter(o->target);
     struct crew crew = {&o->chosen.trial, o->ranges, o->nranges, &filter};
     const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
     struct text software = TEXT_INIT;
