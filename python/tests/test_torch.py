@@ -256,6 +256,17 @@ SMOOTH: Dict[str, Case] = {
 }  # fmt: skip
 
 #: Others: whole numbers, comparisons, and what has no gradient.
+def counted(x: Any) -> Any:
+    """Reads values that depend on no argument."""
+    mask = torch.ones(4, 6)
+    mask[:, 2:4] = 0
+    if bool((mask[0] > 5).any()):
+        return x
+    steps = torch.zeros(())
+    steps += 1
+    return x * int((mask == 0).sum()) / (steps.item() + 1)
+
+
 DISCRETE: Dict[str, Case] = {
     "comparisons": (lambda x, y: [x == y, x != y, x < y, x <= y, x > 0, x >= 1], [X, Y]),
     "logic": (lambda x, y: [(x > 0) & (y > 0), (x > 0) | (y > 0), (x > 0) ^ (y > 0), ~(x > 0), torch.logical_not(x)], [X, Y]),
@@ -319,6 +330,9 @@ DISCRETE: Dict[str, Case] = {
         [torch.tensor([torch.inf, -torch.inf, 0.0, 3.0, -3.0, torch.inf]), torch.tensor([torch.inf, -torch.inf, 0.0, 4.0, 3.0, 1.0])],
     ),
     "signs": (lambda x: [torch.signbit(x), torch.signbit(x.int()), torch.copysign(torch.ones(4), x)], [torch.tensor([-0.0, 0.0, -2.0, 3.0])]),
+    "hyperbolic, close to the largest number": (lambda x: [x.cosh(), x.sinh()], [torch.linspace(-89, 89, 9)]),
+    "known counts": (counted, [X]),
+    "densities": (lambda x, y: torch.distributions.Normal(x, 2.0).log_prob(y), [X, Y]),
     "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
     "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
@@ -435,6 +449,10 @@ class Operations(unittest.TestCase):
             "PyTorch does not trace this: .* same reduction dim": (lambda x: x @ x, [X]),
             "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
+            "complex numbers": (lambda x: torch.fft.rfft(x).abs(), [X]),
+            "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),
+            "'cond' is not supported": (lambda x: torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,)), [X]),
+            "an array of 13 dimensions, of 12 at most": (lambda x: x.repeat(512, 1).reshape([2] * 10 + [2, 2, 3]).permute(12, *range(12)).exp(), [X]),
             "aten._linalg_check_errors": (lambda x: torch.linalg.inv(x[:, :4]), [X]),
         }
         for wanted, (fn, args) in cases.items():
@@ -632,6 +650,22 @@ class Noisy(nn.Module):  # type: ignore[misc]
         return (checkpoint(self.part, x, use_reentrant=False) if self.recomputed else self.part(x)).square().sum()
 
 
+class Reshapes(unittest.TestCase):
+    def test_axes_of_many_factors(self) -> None:
+        """Halved again and again, two axes would have more factors than an array has dimensions."""
+
+        def pyramid(x: Any, w: Any) -> Any:
+            for _ in range(5):
+                x = F.max_pool2d(F.conv2d(x, w, padding=1, groups=3), 2)
+            return x
+
+        args = [normal(2, 3, 64, 64), normal(3, 1, 3, 3)]
+        traced = from_torch(pyramid, *args, mesh={"a": 2})
+        np.testing.assert_allclose(evaluate(traced._arrays, {})[0], pyramid(*args).numpy(), rtol=1e-4, atol=1e-3)
+        ranks = [len(re.findall(r"[^,]+", line.partition("[")[2].partition("]")[0])) for line in traced._writer.lines]
+        self.assertLessEqual(max(ranks), 12)
+
+
 class Steps(unittest.TestCase):
     """Training steps that use a module and an optimizer from around them."""
 
@@ -658,6 +692,7 @@ class Steps(unittest.TestCase):
             "SGD": (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
             "fused SGD": (torch.optim.SGD, {"fused": True, "momentum": 0.9}), "Adagrad": (torch.optim.Adagrad, {}),
             "RMSprop": (torch.optim.RMSprop, {"foreach": True}), "Adamax": (torch.optim.Adamax, {}),
+            "Adafactor": (torch.optim.Adafactor, {"weight_decay": 0.1}),
         }  # fmt: skip
         for name, (kind, options) in algorithms.items():
             with self.subTest(name):

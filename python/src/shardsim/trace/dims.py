@@ -9,7 +9,7 @@ columns of queries, keys and values over 4 devices stay 96, and the reshape stay
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from typing import Iterator, List, Sequence, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, Sequence, Set, Tuple
 
 #: Factors of one array: the program has no more dimensions (GRAPH_RANK_MAX).
 FACTORS_MOST = 12
@@ -86,6 +86,21 @@ def agree(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
             rest.append((large[0] // small, divided(large[1], small)[1]))
         count += 1
     return count <= FACTORS_MOST
+
+
+class Uncut:
+    """Axes as they are now, for another try at cutting them."""
+
+    def __init__(self, axes: "Iterable[Axis | None]") -> None:
+        self._all: "Dict[int, Tuple[Axis, Axis | None, List[Axis] | None, Set[int]]]" = {}
+        for axis in axes:
+            while axis is not None and id(axis) not in self._all:
+                self._all[id(axis)] = axis, axis._up, axis._parts, set(axis.pieces)
+                axis = axis._up
+
+    def restore(self) -> None:
+        for axis, up, parts, pieces in self._all.values():
+            axis._up, axis._parts, axis.pieces = up, parts, set(pieces)
 
 
 #: A range of axes of one array, and the range of another's that are the same elements.

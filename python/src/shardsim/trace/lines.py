@@ -9,10 +9,10 @@ dimension is renamed.
 from __future__ import annotations
 
 import math
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .arrays import Array, Gap, is_float
-from .dims import blocks, match
+from .dims import FACTORS_MOST, Axis, Uncut, blocks, match
 from .lines_attention import LinesAttention
 from .naming import Leaf, Names, Value, flat, full_text
 from .shardings import Shardings
@@ -20,6 +20,9 @@ from .texts import FOLDED, OPERATORS, bare, bracket, folded, number_of, number_t
 
 #: Readers that are looked at for the names of a product's dimensions.
 FATE_MOST = 12
+
+#: How often axes are cut anew, at most, each time with fewer reshapes.
+CUTS_MOST = 8
 
 #: Letters of an expression that is written into another.
 EXPRESSION_MOST = 120
@@ -96,14 +99,36 @@ class Writer(LinesAttention):
                         axis.root().pieces.add(count)
 
     def _match(self, needed: Sequence[Array]) -> None:
-        """Split axes into factors until every possible reshape only regroups them."""
+        """Split axes into factors until every possible reshape only regroups them.
+
+        Where an array would have more dimensions than the program allows, the axis with most factors stays whole, and its
+        reshapes move elements.
+        """
+        uncut = Uncut(a for array in needed for a in array.axes)
+        moving: Set[int] = set()
+        for left in reversed(range(CUTS_MOST)):
+            self._match_but(needed, moving)
+            wide = [x for x in needed if x.op not in ("view", "reshape") and _factors(x) > FACTORS_MOST]
+            whole = {id(f) for x in wide for f in max((a.factors() for a in x.axes if a is not None), key=len)}
+            found = {x.number for x in needed if x.op == "reshape" and _has_factor(x, whole)} - moving
+            if not found or not left:
+                break
+            moving |= found
+            uncut.restore()
+
+    def _match_but(self, needed: Sequence[Array], moving: Set[int]) -> None:
         for array in needed:
             if array.op == "reshape":
                 array.attrs["blocks"] = [
-                    (x, y, match([a for p in x if (a := source.axes[p])], [a for p in y if (a := array.axes[p])]))
+                    (x, y, self._matched([source.axes[p] for p in x], [array.axes[p] for p in y], array.number in moving))
                     for source in array.inputs
                     for x, y in self._blocks(source.shape, array.shape)
                 ]
+
+    @staticmethod
+    def _matched(one: Sequence[Optional[Axis]], two: Sequence[Optional[Axis]], moves: bool) -> bool:
+        a, b = [x for x in one if x], [x for x in two if x]
+        return match(a, b) if not moves or len(a) == len(b) == 1 else False
 
     @staticmethod
     def _blocks(one: Sequence[int], two: Sequence[int]) -> Iterator[Tuple[List[int], List[int]]]:
@@ -375,6 +400,16 @@ class Writer(LinesAttention):
         name = self.line(array, names, bare(x.text), array.attrs.get("name", "constraint"))
         self.shardings.ask(name, array.shape, x.dims, array.attrs["spec"], f"the constraint at {array.where}")
         return Value(name, x.dims)
+
+
+def _factors(array: Array) -> int:
+    return sum(len(axis.factors()) for axis in array.axes if axis is not None)
+
+
+def _has_factor(reshape: Array, factors: Set[int]) -> bool:
+    """Whether a factor is one of an axis before or after."""
+    axes = [a for x in (reshape, *reshape.inputs) for a in x.axes if a is not None]
+    return bool(factors) and any(id(f) in factors for a in axes for f in a.factors())
 
 
 def map_text(fn: str, texts: Sequence[str], array: Array) -> str:

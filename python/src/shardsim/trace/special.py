@@ -61,7 +61,10 @@ def _sinh(p: Program, x: Array) -> Array:
 
 
 def _cosh(p: Program, x: Array) -> Array:
-    return p.map("mul", p.map("add", p.map("exp", x), p.map("exp", p.map("neg", x))), p.number(0.5, x.dtype))
+    """e * e / 2 + 1 / (2 e) / e of e = exp(|x| / 2): infinite only where the result is."""
+    half = p.number(0.5, x.dtype)
+    e = p.map("exp", p.map("mul", p.map("abs", x), half))
+    return p.map("add", p.map("mul", p.map("mul", e, half), e), p.map("div", p.map("div", half, e), e))
 
 
 def _asinh(p: Program, x: Array) -> Array:

@@ -21,9 +21,10 @@ from . import torch_attention, torch_axes, torch_groups, torch_index, torch_ops,
 from .arrays import Array, Program
 from .kept import unchanged
 from .torch_errors import told
-from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention, single_tensor_steps
+from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .torch_inputs import Input, Inputs
+from .torch_optimizers import single_tensor_steps
 from .torch_random import drawn
 from .traced import Traced, caller
 from .versions import tell_untried
@@ -197,6 +198,7 @@ def _as_it_was_written() -> Iterator[None]:
         *((torch.compiler, flag, True) for flag in flags if hasattr(torch.compiler, flag)),
         (torch.nn.functional, "scaled_dot_product_attention", scaled_dot_product_attention),  # for functions beside it
         (torch.nn.modules.transformer, "_detect_is_causal_mask", not_looked_at),
+        (torch.distributions.Distribution, "_validate_args", False),  # which looks at values
         *single_tensor_steps(),
         (logging.getLogger(fake_tensor.__name__), "disabled", True),  # it prints what is raised, too
         (torch.autograd, "_engine_run_backward", run_backward),

@@ -23,6 +23,9 @@ def _copy_into(c: Call) -> Array:
 
 @handles("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "view_copy", "_reshape_alias")
 def _reshape(c: Call) -> Array:
+    before, after = c.node.args[0].meta["val"].dtype, c.values[0].dtype
+    if before != after:
+        raise Gap(f"the bits of {before} as {after}; to() converts values")
     return c.program.reshape(c.array(c.self), c.shape)
 
 

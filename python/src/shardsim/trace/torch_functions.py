@@ -7,13 +7,14 @@ import contextlib
 import functools
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 import torch
 import torch.fx.traceback
 from torch.nn import functional
 
 from ..errors import InputError
+from .torch_known import known_value
 
 
 #: Files of which no line is the user's.
@@ -171,15 +172,6 @@ def not_looked_at(mask: Optional[torch.Tensor], is_causal: Optional[bool] = None
     return bool(is_causal)
 
 
-def single_tensor_steps() -> Iterator[Tuple[Any, str, Any]]:
-    """Optimizer steps of many tensors or of one kernel, replaced by the step of each tensor: module, name, replacement."""
-    for path, module in list(sys.modules.items()):
-        for name, step in list(vars(module).items()) if path.startswith("torch.optim.") else ():
-            if name.startswith("_single_tensor_"):
-                algorithm = name[len("_single_tensor_") :]
-                yield from ((module, n, step) for n in (f"_multi_tensor_{algorithm}", f"_fused_{algorithm}") if hasattr(module, n))
-
-
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "scaled_dot_product_attention": scaled_dot_product_attention,
@@ -201,7 +193,8 @@ class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         instead = REWRITTEN.get(getattr(func, "__name__", ""))
         if at:
             torch.fx.traceback.set_stack_trace([at])
-        made = (instead or func)(*args, **(kwargs or {}))
+        known = known_value(getattr(func, "__name__", ""), args[0] if args else None)
+        made = (instead or func)(*((known, *args[1:]) if known is not None else args), **(kwargs or {}))
         for one in made if isinstance(made, (list, tuple)) else (made,):
             if at and isinstance(one, torch.Tensor):
                 record_place(one.grad_fn, at)

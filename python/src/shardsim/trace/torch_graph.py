@@ -135,7 +135,7 @@ class Call:
     @property
     def values(self) -> Tuple[Any, ...]:
         """The node's results as tensors without values (shapes only)."""
-        made = self.node.meta["val"]
+        made = self.node.meta.get("val")  # a value read from a tensor may have none
         return tuple(made) if isinstance(made, (list, tuple)) else (made,)
 
     @property
@@ -173,7 +173,7 @@ class Reader:
             if node.op == "placeholder":
                 env[node] = next(waiting)
             elif node.op == "get_attr":
-                env[node] = _attribute(graph.owning_module, node.target).detach()
+                env[node] = self._attribute(_found(graph.owning_module, node.target), node)
             elif getattr(node.target, "namespace", "") == "profiler":
                 env[node] = None  # marks of a section
             elif node.op == "output":
@@ -182,6 +182,15 @@ class Reader:
                 self._place(node, env)
                 env[node] = self._node(node, env)
         raise AssertionError("a graph without outputs")
+
+    def _attribute(self, value: Any, node: Any) -> torch.Tensor:
+        """A constant tensor.  What else a graph keeps are functions of control flow, which an operation calls."""
+        if isinstance(value, torch.Tensor):
+            return value.detach()
+        reader = next(iter(node.users), node)
+        place, operation = reader.meta.get("stack_trace") or self.program.where, getattr(reader.target, "__name__", reader.target)
+        what = f"'{operation}' is not supported; write a loop of Python for a scan, and torch.where for a condition"
+        raise InputError(f"{place}: {what}" if place else what)
 
     def _place(self, node: Any, env: Dict[Any, Any]) -> None:
         """The user's source line; for gradients, the line of an operand."""
@@ -206,6 +215,7 @@ class Reader:
         try:
             if is_drawn(node.target):  # of a tensor of sizes alone
                 return self.program.leaf(f"random/{len(self.program.arrays)}", call.shape, call.dtype, data=True)
+            _demand_real(node, call.values)
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
@@ -216,7 +226,7 @@ class Reader:
         except Gap as gap:
             self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
             made = [self._stand_in(v) for v in call.values]
-            return made if isinstance(node.meta["val"], (list, tuple)) else made[0]
+            return made if isinstance(node.meta.get("val"), (list, tuple)) else made[0]
         except InputError:
             raise
         except Exception as error:
@@ -300,9 +310,14 @@ class Reader:
         return self.program.view(x, source, shape)
 
 
+def _demand_real(node: Any, made: Sequence[Any]) -> None:
+    if any(isinstance(v, torch.Tensor) and v.dtype.is_complex for v in made):
+        raise Gap(f"complex numbers ('{node.target}'); compute with the real and the imaginary part, as cosines and sines of rotary positions")
+
+
 def _wrapped(p: Program, node: Any, name: str, made: Any) -> Any:
     """The low bits of a result of a narrow type."""
-    kind = getattr(node.meta["val"], "dtype", None)
+    kind = getattr(node.meta.get("val"), "dtype", None)
     if kind not in NARROW or not isinstance(made, Array) or name in MOVING:
         return made
     half, most = p.number(2 ** (NARROW[kind] - 1), "int32"), p.number(2 ** NARROW[kind] - 1, "int32")
@@ -311,7 +326,7 @@ def _wrapped(p: Program, node: Any, name: str, made: Any) -> Any:
     return p.map("sub", p.map("bit_and", p.map("add", made, half), most), half)
 
 
-def _attribute(module: Any, path: str) -> Any:
+def _found(module: Any, path: str) -> Any:
     for part in path.split("."):
         module = getattr(module, part)
     return module

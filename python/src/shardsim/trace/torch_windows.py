@@ -171,6 +171,9 @@ class Places:
     hot: Array
     windows: Tuple[Window, ...]
 
+    def __repr__(self) -> str:
+        return "indices of max pooling"
+
 
 def _pool_windows(c: Call, sizes: Sequence[int], counts: Sequence[int]) -> List[Window]:
     n = len(counts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .arrays import Array, is_float
-from .dims import Axis
+from .arrays import Array, Gap, is_float
+from .dims import FACTORS_MOST, Axis
 from .naming import Names, Naming, Value, flat, full_text
 from .texts import bare, bracket, option_text, readable
 
@@ -24,6 +24,8 @@ class Lines(Naming):
 
     def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
         """Add a line, named after the user's function and the op."""
+        if len(names) > FACTORS_MOST:
+            raise Gap(f"an array of {len(names)} dimensions, of {FACTORS_MOST} at most; merge some by reshape")
         parts = [readable(array.scope), hint or array.attrs.get("fn", array.op)]
         name = self.unique(".".join(p for p in parts if p != "x"))
         self.lines.append(f"{name}{bracket(names)} = {text}")
