@@ -72,6 +72,16 @@ CASES: Dict[str, Case] = {
     "largest at ids": (lambda x, i: jax.ops.segment_max(x, i, 3), [T, ints(3, 8)]),
     "whole numbers set": (lambda x, i: jnp.asarray(x).at[i].set(7) + jnp.asarray(x).at[i].add(-2), [ints(9, 6), AT]),
     "moved on": (lambda x: jnp.roll(x, 2, 1) + jnp.roll(x, -1, 1) + x[np.array([2, 3, 0, 1])], [X]),
+    "multiplied at ids": (lambda x, i, y: jnp.asarray(x).at[i].multiply(y), [T, AT, T[:3]]),
+    "places in order": (
+        lambda x, u: [jnp.searchsorted(jnp.sort(u), x), jnp.searchsorted(jnp.sort(u), x, side="right"), jnp.histogram(x, 5, (-1.0, 1.0))[0]],
+        [UNKNOWN, FIVE],
+    ),
+    "factors and triangular systems": (
+        lambda x, y: jax.grad(lambda x: jnp.sum(jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(x @ x.T + 2 * jnp.eye(5)), True), y)))(x),
+        [T[:5], normal(5, 2)],
+    ),
+    "gamma": (lambda x: [jax.scipy.special.gammaln(x), jax.scipy.special.digamma(x), jax.scipy.special.polygamma(1, x)], [3 * T + 0.3]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
     "flags cleared": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(False), [T, TWICE]),
     "set in a batch": (

@@ -134,6 +134,15 @@ def masks_of_heads(x: Any) -> Any:
 
 #: Functions of floating-point arrays, which have gradients.
 SMOOTH: Dict[str, Case] = {
+    "gamma": (lambda x: x.mul(4).lgamma() + (x * 9).square().digamma(), [X]),
+    "factors of matrices": (
+        lambda x, y: torch.linalg.cholesky(x @ x.mT + 2 * torch.eye(4, dtype=x.dtype)).sum() + torch.cholesky_solve(
+            y[:, :2], torch.linalg.cholesky(x @ x.mT + 3 * torch.eye(4, dtype=x.dtype), upper=True), upper=True).sum(), [X, Y],
+    ),
+    "triangular systems": (
+        lambda a, b: torch.linalg.solve_triangular(a, b, upper=True).sum() + torch.linalg.solve_triangular(a[0], b.mT, upper=False, left=False).sum()
+        + torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True).sum(), [normal(2, 5, 5) + 3 * torch.eye(5), normal(2, 5, 3)],
+    ),
     "arithmetic": (lambda x, y: (x + 2 * y - 1) / (y * y + 1) - (3 - x) ** 3, [X, Y]),
     "alpha": (lambda x, y: torch.add(x, y, alpha=2) + torch.sub(x, y, alpha=3) + torch.rsub(x, y, alpha=2), [X, Y]),
     "powers": (lambda s: s**2 + s**0.5 + s**-0.5 + s**-2 + s**1.7 + 2**s + s.square() + s.reciprocal(), [S]),

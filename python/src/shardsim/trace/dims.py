@@ -89,7 +89,7 @@ def agree(one: "Sequence[Axis]", two: "Sequence[Axis]") -> bool:
 
 
 class Uncut:
-    """Axes as they are now, for another try at cutting them."""
+    """A snapshot of axes, restored before they are cut anew."""
 
     def __init__(self, axes: "Iterable[Axis | None]") -> None:
         self._all: "Dict[int, Tuple[Axis, Axis | None, List[Axis] | None, Set[int]]]" = {}

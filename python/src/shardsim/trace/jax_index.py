@@ -49,7 +49,7 @@ def _fill(eqn: Any, x: Array) -> float:
     return {"bool": 1, "uint32": 2**32 - 1, "int64": -(2**63)}.get(x.dtype, -(2**31))
 
 
-@handles("scatter-add", "scatter_add", "scatter-sub", "scatter", "scatter-max", "scatter-min")
+@handles("scatter-add", "scatter_add", "scatter-sub", "scatter-mul", "scatter", "scatter-max", "scatter-min")
 def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, ids, updates = operands(reader, eqn, values)
     numbers, p, name = eqn.params["dimension_numbers"], reader.program, eqn.primitive.name
@@ -66,6 +66,8 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         raise Gap("a function of elements at ids (.at[].apply); .at[].set of its result is supported")
     if name == "scatter":
         return _set(p, at, x, updates)
+    if name == "scatter-mul":
+        return p.map("mul", x, _set(p, at, p.broadcast(p.number(1, x.dtype), x.shape, []), updates))
     if x.dtype == "bool":
         whole = p.convert(x, "int32")
         return p.convert(p.map(name[-3:], whole, at.extreme(p.convert(updates, "int32"), name[-3:])), "bool")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
+import jax
 import numpy as np
 
 from .arrays import Array, Gap, Program
@@ -40,6 +41,18 @@ def _call(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     if hasattr(inner, "jaxpr"):
         return reader.read(inner.jaxpr, inner.consts, values)
     return reader.read(inner, (), values)
+
+
+@goes_into("call_hi_primitive")
+def _high(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    """An operation of JAX that is made of others: searchsorted, since 0.12."""
+    one = eqn.params["_prim"]
+
+    def flat(*leaves: Any) -> List[Any]:
+        return list(jax.tree.leaves(one.expand(*jax.tree.unflatten(one.in_tree, leaves))))
+
+    inner = jax.make_jaxpr(flat)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+    return reader.read(inner.jaxpr, inner.consts, values)
 
 
 @goes_into("cond")

@@ -9,8 +9,10 @@ from typing import Any, List, Optional, Sequence, Tuple
 import jax
 import numpy as np
 
-from .arrays import Array, Gap, Program
+from .arrays import Array, Gap, Program, is_float, uniform
+from .gamma import GAMMA
 from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
+from .linear_algebra import cholesky, solve_triangular, turned
 from .special import ELEMENTWISE
 from .whole import shifted_down
 
@@ -63,6 +65,21 @@ def _compare(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return reader.program.compare(COMPARISONS[eqn.primitive.name], *operands(reader, eqn, values))
 
 
+@handles("lt_to", "le_to", "eq_to")
+def _compare_in_order(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """As a sort orders numbers: NaN is equal to itself, and above all others."""
+    p, name, (x, y) = reader.program, eqn.primitive.name, operands(reader, eqn, values)
+    made = p.compare(COMPARISONS[name[:2]], x, y)
+    if not is_float(x.dtype):
+        return made
+    none = p.compare("not_equal", y, y)
+    if name == "eq_to":
+        none = p.logic("and", p.compare("not_equal", x, x), none)
+    if name == "lt_to":
+        none = p.logic("and", p.compare("equal", x, x), none)
+    return p.logic("or", made, none)
+
+
 @handles("and", "or", "not", "xor")
 def _logic(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x = operands(reader, eqn, values)
@@ -104,6 +121,33 @@ def _polynomial(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 @handles(*ELEMENTWISE)
 def _derived(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return ELEMENTWISE[eqn.primitive.name](reader.program, reader.lift(values[0]))
+
+
+@handles("lgamma", "digamma", "polygamma")
+def _gamma(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x, name = reader.lift(values[-1]), eqn.primitive.name
+    if name == "polygamma":
+        order = uniform(reader.lift(values[0]))
+        if order not in (0.0, 1.0):
+            raise Gap("polygamma of an order that is not known, or above 1")
+        name = "trigamma" if order else "digamma"
+    return GAMMA[name](reader.program, x)
+
+
+@handles("cholesky")
+def _cholesky(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return cholesky(reader.program, reader.lift(values[0]))
+
+
+@handles("triangular_solve")
+def _triangular_solve(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """The other side by transposes: x a = b is a' x' = b'."""
+    p, a, b, given = reader.program, reader.lift(values[0]), reader.lift(values[1]), eqn.params
+    upper, side = not given["lower"], given["left_side"]
+    if given["transpose_a"] == side:  # a' on the left, or a on the right
+        a, upper = turned(p, a), not upper
+    made = solve_triangular(p, a, b if side else turned(p, b), upper, given["unit_diagonal"])
+    return made if side else turned(p, made)
 
 
 @handles("integer_pow")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import jax
@@ -12,6 +13,9 @@ from jax.extend import core
 
 from .arrays import TYPES, Array, Gap, Program, is_float
 from .handlers import adds_to
+
+#: Where this package is: none of its lines is a place.
+OWN = os.path.dirname(__file__)
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
 CONSTANT_MOST = 1 << 18
@@ -41,7 +45,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "sharding_constraint": ("context_mesh", "layout"), "shard_map": ("check_vma", "debug_info"), "squeeze": ("dimensions",),
     "top_k": ("is_stable", "operand"),
     **dict.fromkeys(("gather", "scatter"), ("indices_are_sorted", "unique_indices")),
-    **dict.fromkeys(("scatter-add", "scatter_add", "scatter-sub", "scatter-max", "scatter-min"),
+    **dict.fromkeys(("scatter-add", "scatter_add", "scatter-sub", "scatter-mul", "scatter-max", "scatter-min"),
                     ("indices_are_sorted", "unique_indices", "update_jaxpr")),
     **dict.fromkeys(("jit", "pjit"), ("compiler_options_kvs", "ctx_mesh", "donated_invars", "in_layouts", "in_shardings", "inline",
                                       "keep_unused", "name", "out_layouts", "out_shardings")),
@@ -136,7 +140,7 @@ class Reader:
             frame = source_info_util.user_frame(eqn.source_info.traceback)
         except Exception:  # a place is a help, and no more
             frame = None
-        if frame is not None:
+        if frame is not None and not frame.file_name.startswith(OWN):
             self.program.where = f"{frame.file_name}:{frame.start_line}"
             self.program.scope = frame.function_name.split(".")[-1]
 

@@ -17,7 +17,7 @@ from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from . import torch_attention, torch_axes, torch_groups, torch_index, torch_ops, torch_windows
+from . import torch_attention, torch_axes, torch_groups, torch_index, torch_linear_algebra, torch_ops, torch_windows
 from .arrays import Array, Program
 from .kept import unchanged
 from .torch_errors import told
@@ -35,7 +35,7 @@ Spec = Tuple[Any, ...]
 Rules = Sequence[Tuple[str, Sequence[Any]]]
 
 #: Modules that have handlers of operations.
-OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_groups, torch_index, torch_windows)
+OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_groups, torch_index, torch_linear_algebra, torch_windows)
 
 
 def from_torch(

@@ -172,6 +172,11 @@ def not_looked_at(mask: Optional[torch.Tensor], is_causal: Optional[bool] = None
     return bool(is_causal)
 
 
+def cholesky(input: torch.Tensor, upper: bool = False) -> torch.Tensor:
+    """Without a look at the values: NaN of a matrix that is not positive definite."""
+    return torch.linalg.cholesky_ex(input, upper=upper)[0]
+
+
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "scaled_dot_product_attention": scaled_dot_product_attention,
@@ -179,6 +184,8 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "interpolate": interpolate,
     "bilinear": bilinear,
     "cdist": cdist,
+    "cholesky": cholesky,
+    "linalg_cholesky": cholesky,
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},

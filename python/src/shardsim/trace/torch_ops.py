@@ -9,6 +9,7 @@ from typing import Any, List, Optional, Sequence
 import torch
 
 from .arrays import Array, Gap, Program, is_float
+from .gamma import GAMMA
 from .torch_graph import Call, handles, type_name
 from .special import ELEMENTWISE
 from .whole import shifted_down
@@ -69,6 +70,14 @@ def _same(c: Call) -> Array:
 @handles(*ELEMENTWISE, "erfinv")
 def _derived(c: Call) -> Array:
     return ELEMENTWISE["erf_inv" if c.name == "erfinv" else c.name](c.program, c.array(arguments_first(c), c.dtype))
+
+
+@handles("lgamma", "digamma", "polygamma")
+def _gamma(c: Call) -> Array:
+    x, order = (c.self, c.n) if c.name == "polygamma" else (arguments_first(c), int(c.name == "digamma") - 1)
+    if order > 1:
+        raise Gap(f"the derivative of order {order} of digamma; orders 0 and 1 are supported")
+    return GAMMA[("digamma", "trigamma", "lgamma")[order]](c.program, c.array(x, c.dtype))
 
 
 @handles("hypot")
