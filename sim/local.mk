@@ -436,9 +436,14 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/early.h \
 	%D%/graph/optimizer/loss_scale.c \
 	%D%/graph/optimizer/loss_scale.h \
+	%D%/graph/optimizer/matrix.c \
+	%D%/graph/optimizer/matrix.h \
+	%D%/graph/optimizer/muon.c \
 	%D%/graph/optimizer/optimizer.c \
 	%D%/graph/optimizer/optimizer.h \
 	%D%/graph/optimizer/sgd.c \
+	%D%/graph/optimizer/stack.c \
+	%D%/graph/optimizer/stack.h \
 	%D%/graph/optimizer/state.c \
 	%D%/graph/optimizer/state.h \
 	%D%/graph/optimizer/training.c \
@@ -608,6 +613,8 @@ libsim_la_SOURCES = \
 	%D%/model/lines.h \
 	%D%/model/lint.c \
 	%D%/model/lint.h \
+	%D%/model/matrices.c \
+	%D%/model/matrices.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/mtp.c \

@@ -30,11 +30,25 @@ void jax_add_variable(struct text *out, const struct graph *graph, uint32_t node
 }
 
 /* Add a letter for each dimension, by the dimension's number in the graph. */
+static void add_letter(struct text *out, uint32_t dim)
+{
+    text_add_char(out, (char)(dim < 26 ? 'a' + dim : 'A' + (dim - 26)));
+}
+
 static void add_letters(struct text *out, const struct graph_node *node)
 {
     for (uint32_t d = 0; d < node->rank; d++)
-        text_add_char(
-            out, (char)(node->dims[d] < 26 ? 'a' + node->dims[d] : 'A' + (node->dims[d] - 26)));
+        add_letter(out, node->dims[d]);
+}
+
+/* The letters of operand k's dimensions as its reader names them. */
+static void add_letters_read(struct text *out, const struct graph *graph,
+                             const struct graph_node *reader, uint32_t k)
+{
+    const struct graph_node *operand = &graph->nodes[reader->inputs[k]];
+
+    for (uint32_t d = 0; d < operand->rank; d++)
+        add_letter(out, graph_read_as(reader, k, operand->dims[d]));
 }
 
 static bool same_dims(const struct graph_node *a, const struct graph_node *b)
@@ -108,7 +122,7 @@ static void add_of_row(struct text *out, const struct export_layout *layout,
     else if (c == 'R')
         add_letters(out, node);
     else if (c == 'A' || c == 'B')
-        add_letters(out, &graph->nodes[node->inputs[c - 'A']]);
+        add_letters_read(out, graph, node, (uint32_t)(c - 'A'));
     else if (c >= 'a' && c <= 'c')
         add_fitted(out, graph, node->inputs[c - 'a'], node);
     else

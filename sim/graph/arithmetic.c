@@ -76,6 +76,60 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
     return graph_add(graph, &node, name);
 }
 
+uint32_t graph_read_as(const struct graph_node *node, uint32_t k, uint32_t dim)
+{
+    const struct graph_renames *r = &node->attr.renames;
+
+    for (uint32_t i = 0; node->op == GRAPH_EINSUM && i < r->n; i++)
+        if (r->list[i].operand == k && r->list[i].dim == dim)
+            return r->list[i].as;
+    return dim;
+}
+
+/* Whether operand k has a dimension as the node reads its dimensions. */
+static bool reads_dim(const struct graph *graph, const struct graph_node *node, uint32_t k,
+                      uint32_t dim)
+{
+    const struct graph_node *x = &graph->nodes[node->inputs[k]];
+
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (graph_read_as(node, k, x->dims[d]) == dim)
+            return true;
+    return false;
+}
+
+uint32_t graph_einsum_renamed(struct graph *graph, const char *name, uint32_t a, uint32_t b,
+                              const struct graph_renames *renames, const uint32_t *dims,
+                              uint32_t rank)
+{
+    struct graph_node node = graph_like(graph, GRAPH_EINSUM, a);
+
+    if (!graph_usable(graph, a) || !graph_usable(graph, b))
+        return GRAPH_NONE;
+    node.ninputs = 2;
+    node.inputs[0] = a;
+    node.inputs[1] = b;
+    node.attr.renames = *renames;
+    node.rank = rank;
+    memcpy(node.dims, dims, rank * sizeof *dims);
+    for (uint32_t d = 0; d < rank; d++)
+        if (!reads_dim(graph, &node, 0, dims[d]) && !reads_dim(graph, &node, 1, dims[d]))
+            return graph_fail(graph, SHD_EINVAL,
+                              "'%s' has a dimension that neither operand is read with", name);
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t d = 0; d < graph->nodes[node.inputs[k]].rank; d++) {
+            uint32_t dim = graph->nodes[node.inputs[k]].dims[d];
+            uint32_t as = graph_read_as(&node, k, dim);
+
+            if (graph->dims[as].size != graph->dims[dim].size ||
+                (!listed(dims, rank, as) && !reads_dim(graph, &node, 1 - k, as)))
+                return graph_fail(graph, SHD_EINVAL, "'%s' reads '%s' of '%s' as no dimension that "
+                                  "it has", name, graph->dims[dim].name,
+                                  graph->nodes[node.inputs[k]].name);
+        }
+    return graph_add(graph, &node, name);
+}
+
 /* Add the dimensions of `from` that the node lacks. */
 static bool join_dims(struct graph *graph, struct graph_node *node, const char *name, uint32_t from)
 {

@@ -131,8 +131,28 @@ struct graph_taps {
     double fill;
 };
 
+/* Where an optimizer needs whole matrices of a parameter, `state_of` a constraint. */
+enum graph_matrix_place {
+    GRAPH_NO_MATRIX,
+    GRAPH_MATRIX, /* before they are computed with */
+    GRAPH_HOME,   /* the same, of matrices numbered by dimension 0 that are shared out */
+    GRAPH_BACK    /* after that */
+};
+
+#define GRAPH_RENAMES_MAX 6
+
+/* Dimensions that a product reads under other names: `dim` of operand `operand` counts as `as`, of
+ * the same size.  So an array meets itself: x[r, c] x[r -> s, c] is the Gram matrix [r, s]. */
+struct graph_renames {
+    uint32_t n;
+    struct {
+        uint32_t operand, dim, as;
+    } list[GRAPH_RENAMES_MAX];
+};
+
 /* Attributes of ops, besides their operands. */
 union graph_attr {
+    struct graph_renames renames; /* einsum */
     struct {
         double scale;
         bool causal;
@@ -198,7 +218,12 @@ union graph_attr {
         struct graph_coding coding[2]; /* amax, encode, decode: [0]; products: of each
                                           operand */
     } coded;
-    bool gathered; /* constraint: a parameter without ZeRO's axes, before it is rounded */
+    struct {
+        bool gathered; /* a parameter without ZeRO's axes, before it is rounded */
+        enum graph_matrix_place place;
+        uint16_t sides, longer; /* of matrices: bit d, dimension d is one of a matrix's, and one of
+                                   its longer side's */
+    } constraint;
 };
 
 enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES };
@@ -260,7 +285,7 @@ struct graph_node {
                                           node is */
     uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer state the
                                           node is; GRAPH_CONSTRAINT: the parameter whose gradient
-                                          it is, as the optimizer reads it */
+                                          it is, as the optimizer reads it, or its matrices */
     uint32_t nextras;
     uint32_t extras[GRAPH_EXTRAS_MAX]; /* further results, as nodes */
     union graph_attr attr;
@@ -351,6 +376,12 @@ uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype
  */
 uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                       const uint32_t *dims, uint32_t rank);
+
+/* The same with dimensions of the operands renamed.  Nothing is summed beforehand: a dimension that
+ * the result lacks is one of both operands.  No gradient passes. */
+uint32_t graph_einsum_renamed(struct graph *graph, const char *name, uint32_t a, uint32_t b,
+                              const struct graph_renames *renames, const uint32_t *dims,
+                              uint32_t rank);
 
 /* a where the condition is not 0, else b.  The result has the dimensions of the operand with most,
  * then those that only others have; the condition may be of another type than a and b. */
@@ -686,6 +717,9 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
  * the dimension. */
 uint32_t graph_place(const struct graph_node *node, uint32_t dim);
 bool graph_has_dim(const struct graph_node *node, uint32_t dim);
+
+/* The dimension that a node reads `dim` of operand k as. */
+uint32_t graph_read_as(const struct graph_node *node, uint32_t k, uint32_t dim);
 
 /* Extents of a node's array, and how many elements it has. */
 void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape);

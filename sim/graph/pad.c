@@ -41,11 +41,19 @@ static int pair_sizes(int64_t *sizes, const struct graph *graph, const int64_t *
     return SHD_OK;
 }
 
-/* Two dimensions of a node whose ratio must stay the same (heads and key heads); false: none.  A
- * single key head may have any number of copies. */
+/* Two dimensions of a node whose ratio must stay the same (heads and key heads, a dimension and its
+ * other name), of several pairs one; false: none.  A single key head may have any number of
+ * copies. */
 static bool tied(const struct graph *graph, const int64_t *sizes, const struct graph_node *n,
-                 uint32_t *few, uint32_t *many)
+                 uint32_t pair, uint32_t *few, uint32_t *many)
 {
+    if (n->op == GRAPH_EINSUM && pair < n->attr.renames.n) {
+        *few = n->attr.renames.list[pair].dim;
+        *many = n->attr.renames.list[pair].as;
+        return sizes[*few] > 0;
+    }
+    if (pair > 0)
+        return false;
     if (n->op == GRAPH_ATTENTION) {
         *many = graph->nodes[n->inputs[0]].dims[2];
         *few = graph->nodes[n->inputs[1]].dims[2];
@@ -58,6 +66,24 @@ static bool tied(const struct graph *graph, const int64_t *sizes, const struct g
     return *few != *many && graph->dims[*few].size > 0 && sizes[*few] > 1;
 }
 
+/* Lengthen the dimensions of a node that are tied, but not in their ratio. */
+static int tie_node(int64_t *sizes, const struct graph *graph, const int64_t *multiples,
+                    const struct graph_node *n, bool *changed, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (uint32_t pair = 0; pair <= GRAPH_RENAMES_MAX && status == SHD_OK; pair++) {
+        uint32_t few, many;
+
+        if (!tied(graph, sizes, n, pair, &few, &many) ||
+            sizes[many] * graph->dims[few].size == sizes[few] * graph->dims[many].size)
+            continue;
+        *changed = true;
+        status = pair_sizes(sizes, graph, multiples, few, many, err);
+    }
+    return status;
+}
+
 int graph_padded_sizes(int64_t *sizes, const struct graph *graph, const int64_t *multiples,
                        struct shd_error *err)
 {
@@ -68,15 +94,8 @@ int graph_padded_sizes(int64_t *sizes, const struct graph *graph, const int64_t 
         sizes[d] = rounded_up(graph->dims[d].size, multiples[d]);
     while (changed && status == SHD_OK) {
         changed = false;
-        for (uint32_t i = 0; i < graph->nnodes && status == SHD_OK; i++) {
-            uint32_t few, many;
-
-            if (!tied(graph, sizes, &graph->nodes[i], &few, &many) ||
-                sizes[many] * graph->dims[few].size == sizes[few] * graph->dims[many].size)
-                continue;
-            changed = true;
-            status = pair_sizes(sizes, graph, multiples, few, many, err);
-        }
+        for (uint32_t i = 0; i < graph->nnodes && status == SHD_OK; i++)
+            status = tie_node(sizes, graph, multiples, &graph->nodes[i], &changed, err);
     }
     return status;
 }

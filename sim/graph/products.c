@@ -300,7 +300,7 @@ static uint32_t gather(struct graph *g, const char *name, uint32_t x)
 {
     x = graph_constraint(g, graph_text(g, "%s/gathered", name), x);
     if (x != GRAPH_NONE)
-        g->nodes[x].attr.gathered = true;
+        g->nodes[x].attr.constraint.gathered = true;
     return x;
 }
 

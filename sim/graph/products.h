@@ -31,7 +31,7 @@ struct products_opts {
                       one block */
     bool dispatch; /* rows go to experts as codes; needs blocks along their width */
     bool gathers;  /* weights are quantized shard by shard before the gather; else each phase
-                      quantizes the gathered weight (attr.gathered) */
+                      quantizes the gathered weight (attr.constraint.gathered) */
     /* Into how many parts, each with magnitudes of its own, a dimension of data is cut, by
      * dimension, and of a weight, by node and place: the devices' shards, so that no magnitude
      * needs elements of another device.  0 and 1: uncut; NULL: no array is.  Not owned. */

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "graph/layers/adapter.h"
 #include "graph/layers/quantized.h"
 #include "graph/rebuild.h"
@@ -62,54 +61,6 @@ static bool is_product(const struct graph_node *n)
 }
 
 /* ---- matching ---- */
-
-static void report_unused(const struct match *patterns, const char *what, const struct graph *graph,
-                          const bool *may, struct diag *diag)
-{
-    for (size_t r = 0; r < patterns->nrules; r++) {
-        const char *pattern = patterns->rules[r].pattern, *example = "none";
-        struct nearest near;
-
-        if (patterns->found[r])
-            continue;
-        nearest_init(&near, pattern);
-        for (uint32_t n = 0; n < graph->nnodes; n++)
-            if (may[n]) {
-                example = graph->nodes[n].name;
-                nearest_add(&near, match_last_parts(example, pattern));
-            }
-        if (near.best)
-            diag_error(diag, patterns->rules[r].place, "'%s' matches no %s of this model%s",
-                       pattern, what, nearest_hint(&near).text);
-        else
-            diag_error(diag, patterns->rules[r].place,
-                       "'%s' matches no %s of this model; one of its names is '%s', and 'shardsim "
-                       "show names' lists all",
-                       pattern, what, example);
-    }
-}
-
-/* Set found[n] for those of the nodes may[n] whose name a pattern matches; false: an error was
- * reported. */
-static bool find_matches(bool *found, const struct graph *graph, const bool *may,
-                         const struct scenario_patterns *list, const char *what, struct diag *diag)
-{
-    size_t before = diag->nerrors;
-    struct match patterns = MATCH_INIT;
-    int status = match_init(&patterns, list->list, list->n, diag);
-
-    for (uint32_t n = 0; n < graph->nnodes && status == SHD_OK; n++) {
-        const struct scenario_rule *rule = NULL;
-
-        if (may[n])
-            status = match_find(&rule, &patterns, graph->nodes[n].name, diag);
-        found[n] = found[n] || rule;
-    }
-    if (status == SHD_OK)
-        report_unused(&patterns, what, graph, may, diag);
-    match_fini(&patterns);
-    return diag->nerrors == before && !diag->no_memory;
-}
 
 /* Mark the parameters that are operands of products. */
 static void find_kernels(bool *kernels, const struct graph *graph)
@@ -284,7 +235,7 @@ static void add_adapters(struct graph *graph, const struct scenario *scenario, s
 
     memset(numbers, 0xff, 3 * n * sizeof *numbers);
     find_kernels(flags + n, graph);
-    if (!find_matches(ad.target, graph, flags + n, &scenario->lora.targets, "kernel", diag))
+    if (!match_nodes(ad.target, graph, flags + n, &scenario->lora.targets, "kernel", diag))
         return;
     check_readers(&ad, graph);
     ad.rank_dim = graph_dim(graph, "lora_rank", scenario->lora.rank);
@@ -353,7 +304,7 @@ static void freeze(struct graph *graph, const struct scenario *scenario, struct 
 
     for (uint32_t i = 0; i < n; i++)
         flags[n + i] = graph->nodes[i].op == GRAPH_PARAM;
-    if (find_matches(flags, graph, flags + n, &scenario->frozen, "parameter", diag))
+    if (match_nodes(flags, graph, flags + n, &scenario->frozen, "parameter", diag))
         for (uint32_t i = 0; i < n; i++)
             graph->nodes[i].frozen = flags[i];
 }

@@ -7,11 +7,13 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
 #include "model/adapters.h"
 #include "hardware/hardware.h"
+#include "model/matrices.h"
 #include "model/token_order.h"
 #include "model/pipeline.h"
 #include "model/products.h"
@@ -134,6 +136,10 @@ static struct optimizer_opts optimizer_options(const struct graph *g, const stru
                                                   [SCENARIO_STATIC_LOSS_SCALE] = LOSS_SCALE_STATIC,
                                                   [SCENARIO_DYNAMIC_LOSS_SCALE] =
                                                       LOSS_SCALE_DYNAMIC};
+    static const enum muon_ratio ratios[] = {
+        [SCENARIO_ADJUST_ORIGINAL] = MUON_ORIGINAL,
+        [SCENARIO_ADJUST_MATCH_RMS_ADAMW] = MUON_MATCH_RMS_ADAMW,
+        [SCENARIO_ADJUST_SPECTRAL_UNCLAMPED] = MUON_SPECTRAL};
     const struct scenario_optimizer *o = &s->optimizer;
 
     return (struct optimizer_opts){
@@ -145,6 +151,13 @@ static struct optimizer_opts optimizer_options(const struct graph *g, const stru
         .clip = o->clip,
         .weight_decay = o->weight_decay,
         .momentum = o->momentum,
+        .muon = {o->nesterov,
+                 (uint32_t)o->ns_steps,
+                 {o->ns_coefficients[0], o->ns_coefficients[1], o->ns_coefficients[2]},
+                 ratios[o->adjust_lr],
+                 o->ns_dtype},
+        .rest = o->rest == SCENARIO_REST_SGD ? &optimizer_sgd : &optimizer_adamw,
+        .rest_rate = o->rest_lr > 0 ? o->rest_lr : o->lr,
         .beta1 = o->betas[0],
         .beta2 = o->betas[1],
         .eps = o->eps,
@@ -159,7 +172,7 @@ static struct optimizer_opts optimizer_options(const struct graph *g, const stru
  * then: they would have to be kept to the end of a step, and nobody reads them. */
 static void add_update(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
-    const struct optimizer_opts opts = optimizer_options(g, scenario);
+    struct optimizer_opts opts = optimizer_options(g, scenario);
     uint32_t loss;
 
     if (g->err.status != SHD_OK)
@@ -167,6 +180,16 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     if (!learns(g)) {
         graph_fail(g, SHD_EINVAL, "step: the model has no parameters to update");
         return;
+    }
+    if (scenario->optimizer.kind == SCENARIO_MUON) {
+        struct optimizer_matrix *matrices = graph_memory(g, g->nnodes, sizeof *matrices);
+
+        if (!matrices)
+            return;
+        memset(matrices, 0, g->nnodes * sizeof *matrices);
+        if (matrices_find(matrices, g, scenario, diag) != SHD_OK)
+            return;
+        opts.matrices = matrices;
     }
     loss = add_loss(g, scenario->seed);
     g->noutputs = 0;

@@ -99,3 +99,49 @@ int match_find(const struct scenario_rule **out, struct match *m, const char *na
         m->won[first] = true;
     return SHD_OK;
 }
+
+static void report_unused(const struct match *patterns, const char *what, const struct graph *graph,
+                          const bool *may, struct diag *diag)
+{
+    for (size_t r = 0; r < patterns->nrules; r++) {
+        const char *pattern = patterns->rules[r].pattern, *example = "none";
+        struct nearest near;
+
+        if (patterns->found[r])
+            continue;
+        nearest_init(&near, pattern);
+        for (uint32_t n = 0; n < graph->nnodes; n++)
+            if (may[n]) {
+                example = graph->nodes[n].name;
+                nearest_add(&near, match_last_parts(example, pattern));
+            }
+        if (near.best)
+            diag_error(diag, patterns->rules[r].place, "'%s' matches no %s of this model%s",
+                       pattern, what, nearest_hint(&near).text);
+        else
+            diag_error(diag, patterns->rules[r].place,
+                       "'%s' matches no %s of this model; one of its names is '%s', and 'shardsim "
+                       "show names' lists all",
+                       pattern, what, example);
+    }
+}
+
+bool match_nodes(bool *found, const struct graph *graph, const bool *may,
+                         const struct scenario_patterns *list, const char *what, struct diag *diag)
+{
+    size_t before = diag->nerrors;
+    struct match patterns = MATCH_INIT;
+    int status = match_init(&patterns, list->list, list->n, diag);
+
+    for (uint32_t n = 0; n < graph->nnodes && status == SHD_OK; n++) {
+        const struct scenario_rule *rule = NULL;
+
+        if (may[n])
+            status = match_find(&rule, &patterns, graph->nodes[n].name, diag);
+        found[n] = found[n] || rule;
+    }
+    if (status == SHD_OK)
+        report_unused(&patterns, what, graph, may, diag);
+    match_fini(&patterns);
+    return diag->nerrors == before && !diag->no_memory;
+}

@@ -11,6 +11,7 @@
 #include <shd/regex.h>
 
 #include "base/diag.h"
+#include "graph/graph.h"
 #include "scenario/scenario.h"
 
 struct match {
@@ -41,6 +42,11 @@ SHD_MUST_CHECK int match_find(const struct scenario_rule **out, struct match *ma
 SHD_MUST_CHECK int match_test(bool *out, const struct match *match,
                               const struct scenario_rule *rule, const char *name,
                               struct diag *diag);
+
+/* Set found[n] for those of the nodes may[n] whose name a pattern matches.  Reports to `diag`: a
+ * pattern that matches no such node, called `what`.  False: an error was reported. */
+bool match_nodes(bool *found, const struct graph *graph, const bool *may,
+                 const struct scenario_patterns *list, const char *what, struct diag *diag);
 
 /* The last components of a name, as many as a pattern has: what to compare a misspelling with. */
 const char *match_last_parts(const char *name, const char *pattern);

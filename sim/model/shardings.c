@@ -19,6 +19,7 @@
 
 #include "base/nearest.h"
 #include "graph/pad.h"
+#include "model/matrices.h"
 #include "model/rule_match.h"
 #include "model/model.h"
 #include "model/routed.h"
@@ -385,6 +386,33 @@ static void leave_parts(struct binding *b, uint32_t node)
     s->partial_op = s->partial ? SHD_SUM : 0;
 }
 
+/* Drop axes that ZeRO added to a parameter's sharding, behind those of its rule. */
+static void drop_axes(struct shd_sharding *s, uint32_t axes)
+{
+    for (uint32_t d = 0; d < s->rank; d++)
+        while (s->dims[d].naxes > 0 && axes >> s->dims[d].axes[s->dims[d].naxes - 1] & 1)
+            s->dims[d].axes[--s->dims[d].naxes] = 0;
+}
+
+/* Shard a constraint on matrices as the optimizer's layout says. */
+static void bind_matrices(struct binding *b, uint32_t node)
+{
+    uint32_t param = b->graph->nodes[node].state_of;
+    struct shd_sharding state, asked;
+    int64_t shape[GRAPH_RANK_MAX];
+    struct zero_axes axes = zero_axes_of(b);
+
+    if (!b->out->nodes[param])
+        return;
+    graph_shape(b->graph, param, shape);
+    state = asked = *b->out->nodes[param];
+    drop_axes(&asked, b->out->stored[param]);
+    if (b->scenario->zero.stage >= 1 && !b->multiples)
+        (void)zero_cut(&state, shape, &axes);
+    matrices_place(&b->out->storage[node], b->graph, node, &state, &asked, b->scenario);
+    b->out->nodes[node] = &b->out->storage[node];
+}
+
 /* Shard optimizer state like its parameter, which precedes it.  A gradient sum over microbatches
  * that would be replicated gets no request: the partitioner then chooses where to add it up. */
 static void bind_state(struct binding *b, uint32_t node)
@@ -439,7 +467,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
-        if (n->op == GRAPH_CONSTRAINT && n->attr.gathered) {
+        if (n->op == GRAPH_CONSTRAINT && n->attr.constraint.gathered) {
             bind_like(b, node, parameter_of(b->graph, node));
             continue;
         }
@@ -462,6 +490,9 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
             bind_cache(b, node);
         else if (n->base)
             bind_like(b, node, base_of(b, node));
+        else if (is_state(n) && n->op == GRAPH_CONSTRAINT &&
+                 n->attr.constraint.place != GRAPH_NO_MATRIX)
+            bind_matrices(b, node);
         else if (is_state(n))
             bind_state(b, node);
         else if (n->op == GRAPH_INPUT)

@@ -443,6 +443,36 @@ static void check_auto(struct reader *r)
     text_fini(&mesh);
 }
 
+/* Report what muon lacks, and matrices' homes that are no axes. */
+static void check_muon(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_optimizer *o = &s->optimizer;
+    size_t momentum = option_id(option_find("optimizer", "momentum"));
+    struct names seen = {{NULL}, 0};
+
+    if (o->kind != SCENARIO_MUON)
+        return;
+    if (!s->places[momentum].file && !r->meant[momentum])
+        WRONG(r, "optimizer.kind", "muon without a momentum; expected optimizer.momentum, usually "
+                                   "0.95, or 0 to keep no state");
+    if (o->layout == SCENARIO_OWNED && o->homes.n == 0)
+        WRONG(r, "optimizer.layout",
+              "matrices are owned over no axis; expected optimizer.homes, a mesh axis");
+    if (o->layout != SCENARIO_OWNED && o->homes.n > 0)
+        WRONG(r, "optimizer.homes", "homes of matrices need optimizer.layout: owned");
+    for (size_t a = 0; a < o->homes.n && !r->mesh_unknown; a++)
+        check_axis(r, &seen, scenario_place(s, "optimizer.homes"), o->homes.names[a],
+                   o->homes.names[a], "optimizer.homes");
+    if (s->pipeline.axis && scenario_has_axis(&o->homes, s->pipeline.axis))
+        WRONG(r, "optimizer.homes",
+              "optimizer.homes '%s' is already pipeline.axis; expected another axis",
+              s->pipeline.axis);
+    if (s->offload.optimizer > 0)
+        WRONG(r, "offload.optimizer",
+              "muon's update on the host is not modelled; expected optimizer.kind adamw or sgd");
+}
+
 /* Report update options without an update, and an update that lacks what it needs. */
 static void check_update(struct reader *r)
 {
@@ -454,7 +484,8 @@ static void check_update(struct reader *r)
     if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER &&
         !r->meant[option_id(option_find("optimizer", "kind"))])
         WRONG(r, "step",
-              "step has update, but there is no optimizer; expected optimizer.kind sgd or adamw");
+              "step has update, but there is no optimizer; expected optimizer.kind sgd, adamw or "
+              "muon");
     if (!s->step.update && o->kind != SCENARIO_NO_OPTIMIZER)
         WRONG(r, "optimizer.kind",
               "an optimizer needs an update; expected step: [forward, backward, update]");
@@ -707,6 +738,7 @@ void check_scenario(struct reader *r)
     check_mesh(r);
     check_logical(r);
     check_update(r);
+    check_muon(r);
     check_serving(r);
     check_parts(r);
     check_types(r);

@@ -285,7 +285,28 @@ static const char *const optimizer_kinds[] = {
     [SCENARIO_NO_OPTIMIZER] = "none",
     [SCENARIO_SGD] = "sgd",
     [SCENARIO_ADAMW] = "adamw",
+    [SCENARIO_MUON] = "muon",
     [SCENARIO_NOPTIMIZERS] = NULL,
+};
+
+static const char *const rests[] = {
+    [SCENARIO_REST_ADAMW] = "adamw",
+    [SCENARIO_REST_SGD] = "sgd",
+    [SCENARIO_NRESTS] = NULL,
+};
+
+static const char *const adjusted[] = {
+    [SCENARIO_ADJUST_ORIGINAL] = "original",
+    [SCENARIO_ADJUST_MATCH_RMS_ADAMW] = "match_rms_adamw",
+    [SCENARIO_ADJUST_SPECTRAL_UNCLAMPED] = "spectral_unclamped",
+    [SCENARIO_NADJUST] = NULL,
+};
+
+static const char *const matrix_layouts[] = {
+    [SCENARIO_DUPLICATED] = "duplicated",
+    [SCENARIO_DISTRIBUTED] = "distributed",
+    [SCENARIO_OWNED] = "owned",
+    [SCENARIO_NMATRIX_LAYOUTS] = NULL,
 };
 
 static const char *const decays[] = {
@@ -709,16 +730,51 @@ const struct option option_table[] = {
     {WORD(optimizer, decay, decays), .standard = "constant",
      .help = "The learning rate decay after the warm-up; cosine reaches 0 at the last step."},
     {OPTION(optimizer, betas, betas), .standard = "[0.9, 0.999]",
-     .help = "The betas of adamw: decay rates of its moments."},
+     .help = "The betas of adamw, also as muon's rest: decay rates of its moments."},
     {FIELD(optimizer, eps, amount), .max = 1, .standard = "1e-8",
      .help = "The epsilon of adamw, added to the denominator of an update."},
     {FIELD(optimizer, weight_decay, amount), .max = 1000, .standard = "0",
-     .help = "The weight decay of all parameters: decoupled with adamw, part of the gradient with "
-             "sgd."},
+     .help = "The weight decay of all parameters: decoupled with adamw and muon, part of the "
+             "gradient with sgd."},
     {FIELD(optimizer, momentum, amount), .max = 1, .standard = "0",
-     .help = "The momentum of sgd; 0 keeps no state."},
+     .help = "The momentum of sgd and muon; 0 keeps no state. muon: expected, usually 0.95."},
     {FIELD(optimizer, clip, amount), .max = 1000000, .standard = "0",
      .help = "The global gradient norm to clip to; 0 means no clipping."},
+    {OPTION(optimizer, for, patterns), .offset = AT(optimizer.matrices),
+     .standard = "['^(?!head/)']",
+     .help = "muon: the matrices that it updates, by patterns found in their names. A matrix is a "
+             "weight that only matmuls read, of inputs by outputs; its other dimensions, such as "
+             "experts, number matrices. All other parameters (embeddings, norms, biases) are "
+             "optimizer.rest's."},
+    {WORD(optimizer, rest, rests), .standard = "adamw",
+     .help = "muon: the optimizer of all parameters that are not its matrices."},
+    {FIELD(optimizer, rest_lr, amount), .max = 1000, .standard = "0",
+     .help = "muon: the peak learning rate of optimizer.rest; 0 means lr."},
+    {OPTION(optimizer, apart, patterns), .offset = AT(optimizer.apart), .standard = "[]",
+     .help = "muon: further dimensions that number matrices, by patterns found in their names: "
+             "[heads] makes each head's part of q, k, v and o a matrix."},
+    {FIELD(optimizer, nesterov, bool), .standard = "true",
+     .help = "muon: whether the momentum is Nesterov's."},
+    {INT(optimizer, ns_steps, 1, 100), .standard = "5",
+     .help = "muon: the number of Newton-Schulz steps."},
+    {FIELD(optimizer, ns_coefficients, coefficients), .standard = "[3.4445, -4.775, 2.0315]",
+     .help = "muon: a, b and c of a Newton-Schulz step, X = a X + (b A + c A A) X with the Gram "
+             "matrix A = X X^T of the shorter side."},
+    {WORD(optimizer, ns_dtype, dtypes), .standard = "bfloat16",
+     .help = "muon: the element type of Newton-Schulz steps, in which matrices are also sent."},
+    {WORD(optimizer, adjust_lr, adjusted), .standard = "original",
+     .help = "muon: the factor of lr for a matrix, as adjust_lr_fn of torch.optim.Muon. original: "
+             "sqrt(max(1, outputs / inputs)); match_rms_adamw: 0.2 sqrt(max(outputs, inputs)); "
+             "spectral_unclamped: sqrt(outputs / inputs)."},
+    {WORD(optimizer, layout, matrix_layouts), .standard = "duplicated",
+     .help = "muon: how devices that hold shards of a matrix compute its Newton-Schulz steps. "
+             "duplicated: the matrix is gathered, and every device computes all; distributed: it "
+             "stays sharded along its longer side, and Gram matrices are all-reduced; owned: "
+             "matrices of one shape are shared out over optimizer.homes by an all-to-all, and "
+             "updates return by another."},
+    {OPTION(optimizer, homes, axis_list), .offset = AT(optimizer.homes), .standard = "null",
+     .help = "muon, layout owned: the mesh axis, or a list of axes, whose devices own matrices, "
+             "each whole; for an array that the axis numbers, such as experts, all others."},
     {WORD(types, parameters, parameter_types), .standard = "compute",
      .help = "The type in which parameters are updated. If it differs from model.dtype, each "
              "parameter has a master copy, opt/master/PARAMETER."},

@@ -22,10 +22,40 @@ enum scenario_optimizer_kind {
     SCENARIO_NO_OPTIMIZER,
     SCENARIO_SGD,
     SCENARIO_ADAMW,
+    SCENARIO_MUON,
     SCENARIO_NOPTIMIZERS
 };
 
 enum scenario_decay { SCENARIO_CONSTANT, SCENARIO_COSINE, SCENARIO_NDECAYS };
+
+enum scenario_rest { SCENARIO_REST_ADAMW, SCENARIO_REST_SGD, SCENARIO_NRESTS };
+
+enum scenario_adjust_lr {
+    SCENARIO_ADJUST_ORIGINAL,
+    SCENARIO_ADJUST_MATCH_RMS_ADAMW,
+    SCENARIO_ADJUST_SPECTRAL_UNCLAMPED,
+    SCENARIO_NADJUST
+};
+
+/* How devices compute with whole matrices: model/matrices.h. */
+enum scenario_matrix_layout {
+    SCENARIO_DUPLICATED,
+    SCENARIO_DISTRIBUTED,
+    SCENARIO_OWNED,
+    SCENARIO_NMATRIX_LAYOUTS
+};
+
+/* A list of patterns, each a rule without a spec. */
+struct scenario_patterns {
+    size_t n;
+    struct scenario_rule *list;
+};
+
+/* Names of mesh axes, the first the most significant. */
+struct scenario_axis_list {
+    size_t n;
+    char **names;
+};
 
 /* graph/optimizer/state.h explains the fields. */
 struct scenario_optimizer {
@@ -36,6 +66,17 @@ struct scenario_optimizer {
     double betas[2]; /* each at least 0 and below 1 */
     double eps, weight_decay, momentum;
     double clip; /* 0: no clipping */
+    /* Muon alone. */
+    struct scenario_patterns matrices, apart; /* of parameters, and of dimensions */
+    enum scenario_rest rest;
+    double rest_lr; /* 0: lr */
+    bool nesterov;
+    int64_t ns_steps;
+    double ns_coefficients[3];
+    enum shd_dtype ns_dtype;
+    enum scenario_adjust_lr adjust_lr;
+    enum scenario_matrix_layout layout;
+    struct scenario_axis_list homes;
 };
 
 /* A value of `types`: a dtype by its number in shd/dtype.h, or a reference to another option. */
@@ -83,12 +124,6 @@ enum scenario_base {
     SCENARIO_BASE_INT4,    /* with scales of blocks in the kernel's type */
     SCENARIO_BASE_MXFP4,   /* with a power of two for each block */
     SCENARIO_NBASES
-};
-
-/* A list of patterns, each a rule without a spec. */
-struct scenario_patterns {
-    size_t n;
-    struct scenario_rule *list;
 };
 
 /* How weights that are not learned are kept, if products round them. */
@@ -201,12 +236,6 @@ struct scenario_offload {
 
 #define SCENARIO_STEPS_MAX 100000  /* each step stores a loss, and a time for each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
-
-/* Names of mesh axes, the first the most significant. */
-struct scenario_axis_list {
-    size_t n;
-    char **names;
-};
 
 #define SCENARIO_RESHARD_ALWAYS (-1)
 #define SCENARIO_RESHARD_DEFAULT 0 /* never in a pipeline, else always, as in PyTorch's training */

@@ -29,7 +29,7 @@ extern const struct value_type value_params, value_constraints; /* rule_values.c
 extern const struct value_type value_step, value_algorithms;    /* step_values.c */
 extern const struct value_type value_rope;                      /* rope_value.c */
 extern const struct value_type value_layer_types;               /* layer_types_value.c */
-extern const struct value_type value_betas;                     /* betas.c */
+extern const struct value_type value_betas, value_coefficients; /* betas.c */
 extern const struct value_type value_layers, value_places;      /* stage_values.c */
 extern const struct value_type value_recompute;                 /* recompute_value.c */
 extern const struct value_type value_patterns; /* patterns_value.c: struct scenario_patterns */

@@ -1,4 +1,4 @@
-/* Tests optimizers against plain loops: some steps of SGD and AdamW on a linear model with
+/* Tests optimizers against plain loops: some steps of SGD, AdamW and Muon on a linear model with
  * hand-written gradients, on one device and on four that shard batch and state.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -95,6 +95,66 @@ static void plain_adamw(struct plain *s, const struct optimizer_opts *o, double 
     }
 }
 
+/* Newton-Schulz steps of u[IN][OUT], whose shorter side is the outputs, as torch.optim.Muon has
+ * them. */
+static void plain_orthogonal(double *u, const struct optimizer_opts *o)
+{
+    const double *c = o->muon.coefficients;
+    double norm = 0;
+
+    for (int i = 0; i < IN * OUT; i++)
+        norm += u[i] * u[i];
+    for (int i = 0; i < IN * OUT; i++)
+        u[i] /= fmax(sqrt(norm), 1e-7);
+    for (uint32_t step = 0; step < o->muon.steps; step++) {
+        double gram[OUT][OUT] = {{0}}, square[OUT][OUT] = {{0}}, next[IN * OUT];
+
+        for (int a = 0; a < OUT; a++)
+            for (int b = 0; b < OUT; b++)
+                for (int i = 0; i < IN; i++)
+                    gram[a][b] += u[i * OUT + a] * u[i * OUT + b];
+        for (int a = 0; a < OUT; a++)
+            for (int b = 0; b < OUT; b++)
+                for (int k = 0; k < OUT; k++)
+                    square[a][b] += gram[a][k] * gram[k][b];
+        for (int i = 0; i < IN; i++)
+            for (int a = 0; a < OUT; a++) {
+                next[i * OUT + a] = c[0] * u[i * OUT + a];
+                for (int b = 0; b < OUT; b++)
+                    next[i * OUT + a] +=
+                        (c[1] * gram[a][b] + c[2] * square[a][b]) * u[i * OUT + b];
+            }
+        memcpy(u, next, sizeof next);
+    }
+}
+
+/* The matrix by Muon, the vector by AdamW. */
+static void plain_muon(struct plain *s, const struct optimizer_opts *o, double rate, int t,
+                       const double *g)
+{
+    static const double ratios[] = {[MUON_ORIGINAL] = 1,
+                                    [MUON_MATCH_RMS_ADAMW] = 0.69282032302755091741, /* 0.2 sqrt(12) */
+                                    [MUON_SPECTRAL] = 0.57735026918962576451};       /* sqrt(4/12) */
+    double u[IN * OUT], matrix[IN * OUT], b = o->momentum;
+
+    for (int i = 0; i < IN * OUT; i++) {
+        matrix[i] = s->p[i] * (1 - rate * o->weight_decay);
+        s->m[i] = b * s->m[i] + (1 - b) * g[i];
+        u[i] = o->muon.nesterov ? b * s->m[i] + (1 - b) * g[i] : s->m[i];
+    }
+    plain_orthogonal(u, o);
+    {
+        struct plain rest = *s;
+
+        plain_adamw(&rest, o, rate * o->rest_rate / o->rate, t, g);
+        memcpy(s->p + IN * OUT, rest.p + IN * OUT, OUT * sizeof(double));
+        memcpy(s->m + IN * OUT, rest.m + IN * OUT, OUT * sizeof(double));
+        memcpy(s->v + IN * OUT, rest.v + IN * OUT, OUT * sizeof(double));
+    }
+    for (int i = 0; i < IN * OUT; i++)
+        s->p[i] = matrix[i] - rate * ratios[o->muon.ratio] * u[i];
+}
+
 static void plain_train(struct plain *s, const struct optimizer_opts *o)
 {
     *s = (struct plain){.losses = {0}};
@@ -111,7 +171,9 @@ static void plain_train(struct plain *s, const struct optimizer_opts *o)
             scale = fmin(1, o->clip / (s->norms[step] + 1e-6));
         for (int i = 0; i < NPARAMS; i++)
             g[i] *= scale;
-        if (o->kind == &optimizer_sgd)
+        if (o->kind == &optimizer_muon)
+            plain_muon(s, o, plain_rate(o, step), (int)step + 1, g);
+        else if (o->kind == &optimizer_sgd)
             plain_sgd(s, o, plain_rate(o, step), g);
         else
             plain_adamw(s, o, plain_rate(o, step), (int)step + 1, g);
@@ -120,8 +182,11 @@ static void plain_train(struct plain *s, const struct optimizer_opts *o)
 
 /* ---- the program ---- */
 
-static struct graph *make_graph(const struct optimizer_opts *opts)
+/* `homes`: of a matrix of Muon. */
+static struct graph *make_graph(const struct optimizer_opts *opts, uint32_t homes)
 {
+    struct optimizer_matrix matrices[NODES_MAX] = {{.in = 0}};
+    struct optimizer_opts muon;
     struct graph *g = graph_create();
     uint32_t b = graph_dim(g, "batch", BATCH), i = graph_dim(g, "in", IN);
     uint32_t o = graph_dim(g, "out", OUT), x, w, c;
@@ -133,7 +198,13 @@ static struct graph *make_graph(const struct optimizer_opts *opts)
     x = graph_map(g, "y", KERN_ADD, x, c, 0);
     x = graph_map(g, "square", KERN_MUL, x, x, 0);
     x = graph_reduce(g, "loss", SHD_MEAN, x, NULL, 0);
-    training_add(g, x, opts);
+    muon = *opts;
+    if (opts->kind == &optimizer_muon) {
+        optimizer_find_matrices(matrices, g);
+        matrices[w].homes = homes;
+        muon.matrices = matrices;
+    }
+    training_add(g, x, &muon);
     return g;
 }
 
@@ -301,7 +372,7 @@ static bool train(const struct optimizer_opts *opts, int32_t ndevices, use_fn us
     const struct shd_sharding *nodes[NODES_MAX] = {NULL};
     struct shd_sharding *storage = calloc(NODES_MAX, sizeof *storage);
     struct partition_request request = {.nodes = nodes};
-    struct graph *g = make_graph(opts);
+    struct graph *g = make_graph(opts, ndevices > 1 && opts->muon.nesterov ? (uint32_t)ndevices : 0);
     struct program *program = NULL;
     struct shd_mesh *mesh = NULL;
     struct shd_error err = {SHD_OK, ""};
@@ -339,7 +410,7 @@ static bool same(const double *got, const double *want, int n)
 
 static void compare(const struct optimizer_opts *opts, const char *what, int32_t ndevices)
 {
-    bool adamw = opts->kind == &optimizer_adamw;
+    bool adamw = opts->kind == &optimizer_adamw, muon = opts->kind == &optimizer_muon;
     struct plain want, got = {.losses = {0}};
     bool good = train(opts, ndevices, run, &got);
 
@@ -349,10 +420,13 @@ static void compare(const struct optimizer_opts *opts, const char *what, int32_t
        (int)ndevices);
     ok(good && same(got.p, want.p, NPARAMS), "%s, %d devices: parameters", what, (int)ndevices);
     if (adamw || opts->momentum > 0)
-        ok(good && same(got.m, want.m, adamw ? NPARAMS : IN * OUT), "%s, %d devices: first moments",
+        ok(good && same(got.m, want.m, adamw || muon ? NPARAMS : IN * OUT), "%s, %d devices: first moments",
            what, (int)ndevices);
     if (adamw)
         ok(good && same(got.v, want.v, IN * OUT), "%s, %d devices: second moments", what,
+           (int)ndevices);
+    if (muon)
+        ok(good && got.v[0] == 0, "%s, %d devices: no second moment of a matrix", what,
            (int)ndevices);
 }
 
@@ -396,6 +470,46 @@ int main(void)
           .beta1 = 0.8,
           .beta2 = 0.95,
           .eps = 1e-3}},
+        {"Muon",
+         {.kind = &optimizer_muon,
+          .rate = 0.02,
+          .momentum = 0.9,
+          .beta1 = 0.9,
+          .beta2 = 0.99,
+          .eps = 1e-8,
+          .muon = {.steps = 5, .coefficients = {3.4445, -4.775, 2.0315}, .dtype = SHD_F64},
+          .rest = &optimizer_adamw,
+          .rest_rate = 0.01}},
+        {"Muon of Nesterov and with a decay, clipped, in homes, with a warm-up",
+         {.kind = &optimizer_muon,
+          .rate = 0.02,
+          .warmup = 3,
+          .clip = 0.25,
+          .weight_decay = 0.2,
+          .momentum = 0.95,
+          .beta1 = 0.8,
+          .beta2 = 0.95,
+          .eps = 1e-3,
+          .muon = {.nesterov = true,
+                   .steps = 3,
+                   .coefficients = {2, -1.5, 0.5},
+                   .ratio = MUON_MATCH_RMS_ADAMW,
+                   .dtype = SHD_F64},
+          .rest = &optimizer_adamw,
+          .rest_rate = 0.02}},
+        {"Muon, scaled by the spectral norm",
+         {.kind = &optimizer_muon,
+          .rate = 0.02,
+          .momentum = 0.5,
+          .beta1 = 0.9,
+          .beta2 = 0.99,
+          .eps = 1e-8,
+          .muon = {.steps = 5,
+                   .coefficients = {3.4445, -4.775, 2.0315},
+                   .ratio = MUON_SPECTRAL,
+                   .dtype = SHD_F64},
+          .rest = &optimizer_adamw,
+          .rest_rate = 0.02}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

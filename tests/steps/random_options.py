@@ -243,12 +243,34 @@ CONTEXT = (
 )
 
 
+def of_muon(values):
+    return lambda d: SKIP if d.get("optimizer.kind") != "muon" else values(d) if callable(values) else d.choice(values)
+
+
+def homes(d):
+    """Axes that own matrices: any but the pipeline's."""
+    axes = d.some([a for a in d.out["mesh"] if a != "pp"]) if d.get("optimizer.layout") == "owned" else SKIP
+    return axes if axes is SKIP else d.one_or_list(axes)
+
+
 OPTIMIZER = (
-    ("optimizer.kind", 1, ["sgd", "adamw", "adamw"]),
+    ("optimizer.kind", 1, ["sgd", "adamw", "adamw", "muon", "muon"]),
     ("optimizer.lr", 0.7, [0.01, 0.1]),
     ("optimizer.betas", 0.2, lambda d: [0.8, 0.95] if d.get("optimizer.kind") == "adamw" else SKIP),
     ("optimizer.eps", 0.2, lambda d: 1e-6 if d.get("optimizer.kind") == "adamw" else SKIP),
     ("optimizer.momentum", 0.5, lambda d: 0.9 if d.get("optimizer.kind") == "sgd" else SKIP),
+    ("optimizer.momentum", 1, of_muon([0.95, 0.95, 0])),
+    ("optimizer.layout", 0.8, of_muon(["duplicated", "distributed", "owned", "owned"])),
+    ("optimizer.homes", 1, homes),
+    ("optimizer.nesterov", 0.3, of_muon([True, False])),
+    ("optimizer.ns_steps", 0.5, of_muon([1, 2, 5])),
+    ("optimizer.ns_coefficients", 0.2, of_muon([[2, -1.5, 0.5], [3.4445, -4.775, 2.0315]])),
+    ("optimizer.ns_dtype", 0.7, of_muon(["bfloat16", "float32", "float32", "float64"])),
+    ("optimizer.adjust_lr", 0.4, of_muon(["original", "match_rms_adamw", "spectral_unclamped"])),
+    ("optimizer.for", 0.3, of_muon([[".*"], ["kernel"], ["(up|down|gate)/kernel", "(q|o)/kernel"]])),
+    ("optimizer.apart", 0.2, of_muon(lambda d: ["heads"] if d.get("model.heads") else SKIP)),
+    ("optimizer.rest", 0.3, of_muon(["adamw", "sgd"])),
+    ("optimizer.rest_lr", 0.3, of_muon([0.003, 0])),
     ("optimizer.weight_decay", 0.3, [0.1]),
     ("optimizer.clip", 0.3, [1, 0.1]),
     ("steps", 0.3, [1, 2, 3]),

@@ -73,4 +73,4 @@ static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
     return graph_map(graph, name, KERN_SUB, p, m, 0);
 }
 
-const struct optimizer optimizer_adamw = {"adamw", prepare, update};
+const struct optimizer optimizer_adamw = {.name = "adamw", .prepare = prepare, .update = update};

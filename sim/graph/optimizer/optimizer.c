@@ -7,7 +7,7 @@
 
 #include "graph/optimizer/loss_scale.h"
 
-const struct optimizer *const optimizers[] = {&optimizer_sgd, &optimizer_adamw, NULL};
+const struct optimizer *const optimizers[] = {&optimizer_sgd, &optimizer_adamw, &optimizer_muon, NULL};
 
 /* Added to the norm that gradients are divided by, as PyTorch's clip_grad_norm_() does. */
 #define CLIP_EPS 1e-6
@@ -120,30 +120,104 @@ static uint32_t master_of(struct graph *graph, enum shd_dtype dtype,
     return optimizer_state(graph, "master", param, dtype, n->source);
 }
 
-static void update_param(struct graph *graph, const struct optimizer_opts *opts,
-                         const uint32_t *by_step, struct optimizer_param *p, uint32_t factor)
+/* What is shared by the updates of one optimizer. */
+struct updating {
+    const struct optimizer *kind;
+    struct optimizer_opts opts;
+    uint32_t by_step[OPTIMIZER_BY_STEP_MAX];
+};
+
+static struct updating prepared(struct graph *graph, const struct optimizer *kind, double rate,
+                                const struct optimizer_opts *opts)
+{
+    struct updating u = {.kind = kind, .opts = *opts};
+
+    u.opts.rate = rate;
+    kind->prepare(graph, &u.opts, u.by_step);
+    return u;
+}
+
+/* Convert and scale the gradient, and find the array that is updated. */
+static void begin_param(struct graph *graph, const struct optimizer_opts *opts,
+                        struct optimizer_param *p, uint32_t factor)
 {
     enum shd_dtype dtype = opts->types.parameters;
-    uint32_t param = p->node, next;
 
     p->gradient = graph_convert(graph, graph_text(graph, "clip/%s", p->name), dtype, p->gradient);
     if (factor != GRAPH_NONE)
         p->gradient = graph_map(graph, graph_text(graph, "clip/%s", p->name), KERN_MUL, p->gradient,
                                 factor, 0);
     p->node = master_of(graph, dtype, p);
+}
+
+static void end_param(struct graph *graph, const struct optimizer_param *p, uint32_t next)
+{
+    next = optimizer_next(graph, p, p->node, next);
+    if (p->node != p->of && graph->err.status == SHD_OK)
+        optimizer_keep(graph, p->of,
+                       graph_convert(graph, p->name, graph->nodes[p->of].dtype, next));
+}
+
+/* Update n parameters together. */
+static void update_params(struct graph *graph, const struct updating *u,
+                          struct optimizer_param *params, uint32_t n, uint32_t factor,
+                          uint32_t *next)
+{
+    graph->stage = graph->nodes[params[0].of].stage;
+    for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
+        begin_param(graph, &u->opts, &params[i], factor);
     if (graph->err.status != SHD_OK)
         return;
-    next = opts->kind->update(graph, opts, by_step, p);
-    next = optimizer_next(graph, p, p->node, next);
-    if (p->node != param)
-        optimizer_keep(graph, param,
-                       graph_convert(graph, p->name, graph->nodes[param].dtype, next));
+    if (u->kind->update)
+        next[0] = u->kind->update(graph, &u->opts, u->by_step, params);
+    else
+        u->kind->update_all(graph, &u->opts, u->by_step, params, n, next);
+    for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
+        end_param(graph, &params[i], next[i]);
+}
+
+/* Move the parameters that are updated together with the first one behind it, in their order; the
+ * number of them all. */
+static uint32_t gather(const struct graph *graph, const struct optimizer *kind,
+                       struct optimizer_param *params, uint32_t n)
+{
+    uint32_t group = 1;
+
+    for (uint32_t i = 1; i < n && kind->together; i++) {
+        struct optimizer_param p = params[i];
+
+        if (!p.matrix || !kind->together(graph, &params[0], &p))
+            continue;
+        memmove(params + group + 1, params + group, (i - group) * sizeof *params);
+        params[group++] = p;
+    }
+    return group;
+}
+
+/* Update all parameters: matrices as the optimizer says, others by `rest` if there is one. */
+static void update_all(struct graph *graph, const struct optimizer_opts *opts,
+                       struct optimizer_param *params, uint32_t n, uint32_t factor)
+{
+    struct updating u = prepared(graph, opts->kind, opts->rate, opts), rest = u;
+    uint32_t *next = graph_memory(graph, n, sizeof *next);
+
+    if (opts->matrices)
+        rest = prepared(graph, opts->rest, opts->rest_rate, opts);
+    while (n > 0 && graph->err.status == SHD_OK) {
+        bool alone = opts->matrices && !params[0].matrix;
+        uint32_t group = alone ? 1 : gather(graph, opts->kind, params, n);
+
+        update_params(graph, alone ? &rest : &u, params, group, factor, next);
+        params += group;
+        n -= group;
+    }
 }
 
 void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint32_t scale,
                    const uint32_t *params, uint32_t *gradients, uint32_t nparams)
 {
-    uint32_t by_step[OPTIMIZER_BY_STEP_MAX], norm, inverse, factor;
+    struct optimizer_param *list = graph_memory(graph, nparams, sizeof *list);
+    uint32_t norm, inverse, factor;
     struct optimizer_skip skip;
 
     if (nparams == 0 || graph->err.status != SHD_OK)
@@ -158,13 +232,13 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint3
     graph_output(graph, GRAPH_OUTPUT, OPTIMIZER_NORM, norm, GRAPH_NONE);
     factor = factor_of(graph, opts->clip, norm, inverse);
     skip = loss_scale_update(graph, opts, scale, norm);
-    opts->kind->prepare(graph, opts, by_step);
     for (uint32_t i = 0; i < nparams && graph->err.status == SHD_OK; i++) {
-        struct optimizer_param p = {graph->nodes[params[i]].name, params[i], gradients[i], skip};
+        const struct optimizer_matrix *m = opts->matrices ? &opts->matrices[params[i]] : NULL;
 
-        graph->stage = graph->nodes[params[i]].stage;
-        update_param(graph, opts, by_step, &p, factor);
+        list[i] = (struct optimizer_param){graph->nodes[params[i]].name, params[i],
+                                           m && m->in ? m : NULL, params[i], gradients[i], skip};
     }
+    update_all(graph, opts, list, nparams, factor);
     graph->phase = GRAPH_FORWARD;
     graph->stage = 0;
 }

@@ -25,13 +25,21 @@ struct optimizer {
     const char *name;
     /* Add the scalars that change from step to step. */
     void (*prepare)(struct graph *graph, const struct optimizer_opts *opts, uint32_t *by_step);
-    /* Return the parameter of the next step. */
+    /* Return the parameter of the next step.  NULL: update_all(). */
     uint32_t (*update)(struct graph *graph, const struct optimizer_opts *opts,
                        const uint32_t *by_step, const struct optimizer_param *param);
+    /* Whether two parameters are updated together; NULL with update(). */
+    bool (*together)(const struct graph *graph, const struct optimizer_param *a,
+                     const struct optimizer_param *b);
+    /* Set next[i] to params[i] of the next step, for parameters that are updated together. */
+    void (*update_all)(struct graph *graph, const struct optimizer_opts *opts,
+                       const uint32_t *by_step, const struct optimizer_param *params, uint32_t n,
+                       uint32_t *next);
 };
 
 extern const struct optimizer optimizer_sgd;
 extern const struct optimizer optimizer_adamw;
+extern const struct optimizer optimizer_muon; /* of matrices */
 extern const struct optimizer *const optimizers[]; /* NULL-terminated */
 
 const struct optimizer *optimizer_find(const char *name); /* NULL: unknown name */

@@ -42,4 +42,4 @@ static uint32_t update(struct graph *graph, const struct optimizer_opts *opts,
     return graph_map(graph, name, KERN_SUB, param->node, g, 0);
 }
 
-const struct optimizer optimizer_sgd = {"sgd", prepare, update};
+const struct optimizer optimizer_sgd = {.name = "sgd", .prepare = prepare, .update = update};

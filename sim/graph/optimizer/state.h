@@ -10,12 +10,20 @@
 #define GRAPH_OPTIMIZER_STATE_H
 
 #include "graph/graph.h"
+#include "graph/optimizer/matrix.h"
 
 enum optimizer_decay { OPTIMIZER_CONSTANT, OPTIMIZER_COSINE };
 
 enum loss_scale_kind { LOSS_SCALE_NONE, LOSS_SCALE_STATIC, LOSS_SCALE_DYNAMIC };
 
 struct optimizer;
+
+/* How the rate of a matrix depends on its shape: torch.optim.Muon's adjust_lr_fn. */
+enum muon_ratio {
+    MUON_ORIGINAL,        /* sqrt(max(1, outputs / inputs)) */
+    MUON_MATCH_RMS_ADAMW, /* 0.2 sqrt(max(outputs, inputs)): arXiv 2502.16982 */
+    MUON_SPECTRAL         /* sqrt(outputs / inputs) */
+};
 
 /* Types of arrays, chosen independently.  Computation, and the parameters that it reads, have the
  * model's type. */
@@ -36,8 +44,20 @@ struct optimizer_opts {
     uint32_t steps; /* at least 1; a cosine ends after them */
     double clip;    /* largest norm of all gradients together; 0: no clipping */
     double weight_decay;
-    double momentum;          /* SGD */
+    double momentum;          /* SGD, Muon */
     double beta1, beta2, eps; /* AdamW */
+    struct {
+        bool nesterov;
+        uint32_t steps; /* Newton-Schulz steps */
+        double coefficients[3];
+        enum muon_ratio ratio;
+        enum shd_dtype dtype; /* of the steps */
+    } muon;
+    /* By node: the matrices that `kind` updates; all other parameters have `rest` and its rate.
+     * NULL: `kind` updates all. */
+    const struct optimizer_matrix *matrices;
+    const struct optimizer *rest;
+    double rest_rate;
     struct optimizer_types types;
     bool reduce_each; /* reduce gradients over devices for each microbatch, instead of once a
                          step */
@@ -57,6 +77,8 @@ struct optimizer_skip {
 /* A parameter during its update. */
 struct optimizer_param {
     const char *name;
+    uint32_t of;                           /* the parameter */
+    const struct optimizer_matrix *matrix; /* NULL: none that counts as one */
     uint32_t node;     /* the parameter, or its master copy */
     uint32_t gradient; /* of the same type, clipped */
     struct optimizer_skip skip;
