@@ -465,6 +465,7 @@ test_scripts = \
 	%D%/steps/experts_nodes.sh \
 	%D%/steps/fsdp.sh \
 	%D%/steps/monotone.sh \
+	%D%/steps/muon.sh \
 	%D%/steps/padding.sh \
 	%D%/steps/pipeline.sh \
 	%D%/steps/products.sh \

@@ -123,9 +123,10 @@ uint32_t graph_einsum_renamed(struct graph *graph, const char *name, uint32_t a,
 
             if (graph->dims[as].size != graph->dims[dim].size ||
                 (!listed(dims, rank, as) && !reads_dim(graph, &node, 1 - k, as)))
-                return graph_fail(graph, SHD_EINVAL, "'%s' reads '%s' of '%s' as no dimension that "
-                                  "it has", name, graph->dims[dim].name,
-                                  graph->nodes[node.inputs[k]].name);
+                return graph_fail(graph, SHD_EINVAL,
+                                  "'%s' reads '%s' of '%s' as no dimension that "
+                                  "it has",
+                                  name, graph->dims[dim].name, graph->nodes[node.inputs[k]].name);
         }
     return graph_add(graph, &node, name);
 }

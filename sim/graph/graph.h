@@ -221,8 +221,9 @@ union graph_attr {
     struct {
         bool gathered; /* a parameter without ZeRO's axes, before it is rounded */
         enum graph_matrix_place place;
-        uint16_t sides, longer; /* of matrices: bit d, dimension d is one of a matrix's, and one of
-                                   its longer side's */
+        uint16_t shorter, longer; /* of these: bit d, dimension d of the parameter is one of the
+                                     shorter, or of the longer side; stacks have them as their
+                                     last two dimensions, behind those that number matrices */
     } constraint;
 };
 

@@ -372,8 +372,8 @@ static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
         return found->codes;
     if (groups->coding.scaling == KERN_SCALE_DOUBLE) {
         codes.amax = amax_of(r, of, x, groups, false);
-        codes.whole = known ? amax_of(r, of, x, groups, true)
-                            : amax_of_parts(r, of, codes.amax, groups);
+        codes.whole =
+            known ? amax_of(r, of, x, groups, true) : amax_of_parts(r, of, codes.amax, groups);
     } else {
         codes.amax = amax_of(r, of, x, groups, known);
     }
@@ -576,8 +576,8 @@ static bool add_scales(struct graph *g, struct graph_codes *out, const struct gr
                                        .copies = weight->source.copies};
     const struct kern_source above = {.offset = weight->source.scale / 2 / e4m3 /
                                                 kern_code_largest(groups->coding.code)};
-    bool experts = reader->op == GRAPH_GROUPED &&
-                   graph_has_dim(weight, reader->attr.experts.expert_dim);
+    bool experts =
+        reader->op == GRAPH_GROUPED && graph_has_dim(weight, reader->attr.experts.expert_dim);
     const uint32_t *dims = &reader->attr.experts.expert_dim;
 
     out->amax = graph_param(g, graph_text(g, "%s/scales", weight->name), SHD_F8E4M3, groups->dims,
@@ -608,9 +608,8 @@ static void pack_pairs(struct graph *g, struct graph_node *param, const struct g
     param->dims[d] = graph_dim_of(g, param->dims[d], 2);
     param->dtype = param->stored = SHD_U8;
     param->packs = 2;
-    param->source = (struct kern_source){.seed = param->source.seed,
-                                         .modulus = UINT8_MAX + 1,
-                                         .copies = param->source.copies};
+    param->source = (struct kern_source){
+        .seed = param->source.seed, .modulus = UINT8_MAX + 1, .copies = param->source.copies};
 }
 
 /* Codes and magnitudes in place of a weight, with the weight's name: numbers as wide as it has, all

@@ -183,11 +183,20 @@ static struct shd_dim_axes take_sides(struct shd_sharding *s, uint16_t sides)
     return taken;
 }
 
-/* The sharding of a stack of arrays that are sharded so. */
-static void stack(struct shd_sharding *out, const struct shd_sharding *of)
+/* The sharding of a stack of matrices that are sharded so, of rank `rank`: a side is sharded as its
+ * first dimension is. */
+static void stack(struct shd_sharding *out, const struct shd_sharding *of, uint32_t rank,
+                  uint16_t shorter, uint16_t longer)
 {
-    shd_sharding_init(out, of->mesh, of->rank + 1);
-    memcpy(out->dims + 1, of->dims, of->rank * sizeof *of->dims);
+    uint32_t number = 1;
+
+    shd_sharding_init(out, of->mesh, rank);
+    for (uint32_t d = of->rank; d-- > 0;)
+        if ((shorter | longer) >> d & 1)
+            out->dims[shorter >> d & 1 ? rank - 2 : rank - 1] = of->dims[d];
+    for (uint32_t d = 0; d < of->rank; d++)
+        if (!((shorter | longer) >> d & 1))
+            out->dims[number++] = of->dims[d];
 }
 
 static void add_home(struct shd_sharding *s, uint8_t axis)
@@ -215,27 +224,23 @@ void matrices_place(struct shd_sharding *out, const struct graph *graph, uint32_
                     const struct scenario *scenario)
 {
     const struct graph_node *n = &graph->nodes[node];
-    uint16_t sides = n->attr.constraint.sides, longer = n->attr.constraint.longer;
+    uint16_t shorter = n->attr.constraint.shorter, longer = n->attr.constraint.longer;
+    struct shd_sharding whole = *asked;
     struct shd_dim_axes taken;
     int64_t shape[GRAPH_RANK_MAX];
 
-    switch (n->attr.constraint.place) {
-    case GRAPH_HOME:
-        stack(out, state);
-        taken = take_sides(out, sides);
-        stack(out, asked);
-        (void)take_sides(out, sides);
+    *out = *state;
+    taken = take_sides(out, shorter | longer);
+    if (n->attr.constraint.place == GRAPH_HOME) {
+        (void)take_sides(&whole, shorter | longer);
+        stack(out, &whole, n->rank, shorter, longer);
         shard_homes(out, &taken, scenario);
         return;
-    case GRAPH_BACK:
-        stack(out, state);
-        return;
-    case GRAPH_MATRIX:
-    case GRAPH_NO_MATRIX:
-        break;
     }
-    *out = *state;
-    taken = take_sides(out, sides);
+    if (n->attr.constraint.place == GRAPH_BACK) {
+        stack(out, state, n->rank, shorter, longer);
+        return;
+    }
     graph_shape(graph, node, shape);
     if (scenario->optimizer.layout == SCENARIO_DISTRIBUTED)
         shard_longer(out, shape, longer, &taken);

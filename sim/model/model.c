@@ -136,10 +136,10 @@ static struct optimizer_opts optimizer_options(const struct graph *g, const stru
                                                   [SCENARIO_STATIC_LOSS_SCALE] = LOSS_SCALE_STATIC,
                                                   [SCENARIO_DYNAMIC_LOSS_SCALE] =
                                                       LOSS_SCALE_DYNAMIC};
-    static const enum muon_ratio ratios[] = {
-        [SCENARIO_ADJUST_ORIGINAL] = MUON_ORIGINAL,
-        [SCENARIO_ADJUST_MATCH_RMS_ADAMW] = MUON_MATCH_RMS_ADAMW,
-        [SCENARIO_ADJUST_SPECTRAL_UNCLAMPED] = MUON_SPECTRAL};
+    static const enum muon_ratio ratios[] = {[SCENARIO_ADJUST_ORIGINAL] = MUON_ORIGINAL,
+                                             [SCENARIO_ADJUST_MATCH_RMS_ADAMW] =
+                                                 MUON_MATCH_RMS_ADAMW,
+                                             [SCENARIO_ADJUST_SPECTRAL_UNCLAMPED] = MUON_SPECTRAL};
     const struct scenario_optimizer *o = &s->optimizer;
 
     return (struct optimizer_opts){

@@ -127,7 +127,7 @@ static void report_unused(const struct match *patterns, const char *what, const 
 }
 
 bool match_nodes(bool *found, const struct graph *graph, const bool *may,
-                         const struct scenario_patterns *list, const char *what, struct diag *diag)
+                 const struct scenario_patterns *list, const char *what, struct diag *diag)
 {
     size_t before = diag->nerrors;
     struct match patterns = MATCH_INIT;

@@ -158,7 +158,8 @@ static void set_work(struct program_op *op, const struct program_op *whole,
     const int64_t first[KERN_OFFSETS_MAX] = {0};
 
     op->unsharded_flops = kern_flops(whole->kernel, whole->desc, first);
-    op->model_flops = kern_model_flops(whole->kernel, whole->desc);
+    if (op->phase != GRAPH_OPTIMIZER || op->kernel != &kern_kernel_einsum)
+        op->model_flops = kern_model_flops(whole->kernel, whole->desc);
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (assign->place[a] >= 0 || assign->place[a] == ASSIGN_FLAT)
             op->cut_axes |= UINT32_C(1) << a;

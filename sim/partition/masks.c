@@ -39,8 +39,8 @@ static uint32_t summed_axes(const struct placement *p, const bool *weight, uint3
             continue;
         s = price_sharding(p->price, p->nodes[from].home);
         for (uint32_t d = 0; d < s->rank; d++)
-            for (uint8_t a = 0; a < s->dims[d].naxes && !graph_has_dim(n, graph_read_as(n, k, w->dims[d]));
-                 a++)
+            for (uint8_t a = 0;
+                 a < s->dims[d].naxes && !graph_has_dim(n, graph_read_as(n, k, w->dims[d])); a++)
                 axes |= UINT32_C(1) << s->dims[d].axes[a];
     }
     return axes;

@@ -221,7 +221,8 @@ struct program_op {
     uint64_t dense_flops;             /* of one device, without skipping by a mask */
     uint64_t unsharded_flops;         /* of one device that does the op on whole arrays */
     uint64_t model_flops;             /* as unsharded_flops, but without skipping by a mask and
-                                         without the kernel's own recomputation */
+                                         without the kernel's own recomputation; 0 for the
+                                         optimizer's matmuls */
     uint32_t cut_axes;                /* bit a: mesh axis a shards the work */
     uint32_t times;                   /* runs in a step: 1, or one for each microbatch */
     bool again;                       /* the recomputation of a forward op */

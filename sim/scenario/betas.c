@@ -81,7 +81,7 @@ const struct value_type value_coefficients = {
     .expected = "three numbers from -1000 to 1000, for example [3.4445, -4.775, 2.0315]",
     .read = read_coefficients,
     .print = print_coefficients,
-    .keywords = SCHEMA_KEYWORDS(
-        {"type", "\"array\""}, {"minItems", "3"}, {"maxItems", "3"},
-        {"items", "{\"type\": \"number\", \"minimum\": -1000, \"maximum\": 1000}"}),
+    .keywords =
+        SCHEMA_KEYWORDS({"type", "\"array\""}, {"minItems", "3"}, {"maxItems", "3"},
+                        {"items", "{\"type\": \"number\", \"minimum\": -1000, \"maximum\": 1000}"}),
 };

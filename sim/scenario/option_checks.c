@@ -454,8 +454,9 @@ static void check_muon(struct reader *r)
     if (o->kind != SCENARIO_MUON)
         return;
     if (!s->places[momentum].file && !r->meant[momentum])
-        WRONG(r, "optimizer.kind", "muon without a momentum; expected optimizer.momentum, usually "
-                                   "0.95, or 0 to keep no state");
+        WRONG(r, "optimizer.kind",
+              "muon without a momentum; expected optimizer.momentum, usually "
+              "0.95, or 0 to keep no state");
     if (o->layout == SCENARIO_OWNED && o->homes.n == 0)
         WRONG(r, "optimizer.layout",
               "matrices are owned over no axis; expected optimizer.homes, a mesh axis");
@@ -511,7 +512,7 @@ static void check_parts(struct reader *r)
     if (n > 1 && !s->step.update)
         WRONG(r, "batch.microbatches",
               "%" PRId64 " microbatches need an update; expected an optimizer and step: [forward, "
-                         "backward, update]",
+              "backward, update]",
               n);
     if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
         WRONG(r, "batch.microbatches",

@@ -282,11 +282,8 @@ static const char *const orders[] = {
 };
 
 static const char *const optimizer_kinds[] = {
-    [SCENARIO_NO_OPTIMIZER] = "none",
-    [SCENARIO_SGD] = "sgd",
-    [SCENARIO_ADAMW] = "adamw",
-    [SCENARIO_MUON] = "muon",
-    [SCENARIO_NOPTIMIZERS] = NULL,
+    [SCENARIO_NO_OPTIMIZER] = "none", [SCENARIO_SGD] = "sgd",        [SCENARIO_ADAMW] = "adamw",
+    [SCENARIO_MUON] = "muon",         [SCENARIO_NOPTIMIZERS] = NULL,
 };
 
 static const char *const rests[] = {

@@ -23,9 +23,8 @@
 #define MESH "mesh: {dp: 2, tp: 4}\n"
 #define HEAD "version: 1\n" MESH MODEL BATCH
 /* A complete scenario of attention. */
-#define HEADS              \
-    "version: 1\n" MESH   \
-    "model: {kind: attention, d_model: 64, heads: 4, causal: true}\n" BATCH
+#define HEADS \
+    "version: 1\n" MESH "model: {kind: attention, d_model: 64, heads: 4, causal: true}\n" BATCH
 /* Models that may be served, or not: the first lacks an end. */
 #define LLAMA                 \
     "version: 1\n" MESH BATCH \
@@ -267,9 +266,9 @@ static int add_given(void *arg, const char *option, const char *value)
  * form of -s options. */
 static void test_given(void)
 {
-    struct scenario_file *file =
-        load_good("version: 1\nmesh: {pp: 2}\n" MODEL BATCH
-                  "pipeline: {axis: pp, schedule: GPipe}\nuneven: pad\n", NULL, 0);
+    struct scenario_file *file = load_good("version: 1\nmesh: {pp: 2}\n" MODEL BATCH
+                                           "pipeline: {axis: pp, schedule: GPipe}\nuneven: pad\n",
+                                           NULL, 0);
     struct text given = TEXT_INIT;
 
     int status = scenario_each_given(&file->scenarios[0], add_given, &given);
@@ -360,8 +359,7 @@ static void test_strategies(void)
 
 static void test_partial_base(void)
 {
-    struct scenario_file *file = load_good("version: 1\n" MODEL BATCH
-                                           "params: [[up, [null, tp]]]\n"
+    struct scenario_file *file = load_good("version: 1\n" MODEL BATCH "params: [[up, [null, tp]]]\n"
                                            "strategies:\n"
                                            "  - {name: a, mesh: {tp: 2}}\n"
                                            "  - {name: b, mesh: {tp: 4}}\n",
@@ -508,13 +506,14 @@ static void test_training(void)
     static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=[tp, dp]", "steps=7",
                                        "zero.layout=pad"};
     struct scenario_file *file =
-        load_good(HEAD UPDATE "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
-                              "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
-                              "clip: 1.5}\nzero: {stage: 3, axis: dp, reshard_after_forward: "
-                              "false}\ntypes: {parameters: float64, moments: bfloat16, reduce: "
-                              "compute}\nloss_scale: {kind: dynamic, initial: 8, "
-                              "growth_interval: 5}\nstrategies: [{name: a, zero: {stage: 1}}, {name: b, zero: "
-                              "{stage: 0, axis: null}}]\n",
+        load_good(HEAD UPDATE
+                  "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
+                  "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
+                  "clip: 1.5}\nzero: {stage: 3, axis: dp, reshard_after_forward: "
+                  "false}\ntypes: {parameters: float64, moments: bfloat16, reduce: "
+                  "compute}\nloss_scale: {kind: dynamic, initial: 8, "
+                  "growth_interval: 5}\nstrategies: [{name: a, zero: {stage: 1}}, {name: b, zero: "
+                  "{stage: 0, axis: null}}]\n",
                   sets, COUNT(sets));
     const struct scenario *s = &file->scenarios[0];
     const struct scenario_optimizer *o = &s->optimizer;
@@ -525,9 +524,8 @@ static void test_training(void)
            o->clip == 1.5,
        "training: the optimizer");
     ok(s->zero.stage == 1 && s->zero.axes.n == 2 && !strcmp(s->zero.axes.names[0], "tp") &&
-           !strcmp(s->zero.axes.names[1], "dp") &&
-           s->zero.reshard == SCENARIO_RESHARD_NEVER && s->zero.layout == SCENARIO_PAD &&
-           file->scenarios[1].zero.stage == 0,
+           !strcmp(s->zero.axes.names[1], "dp") && s->zero.reshard == SCENARIO_RESHARD_NEVER &&
+           s->zero.layout == SCENARIO_PAD && file->scenarios[1].zero.stage == 0,
        "training: zero, by strategy");
     ok(scenario_type(s, s->types.parameters) == SHD_F64 &&
            scenario_type(s, s->types.gradients) == SHD_F64 &&
@@ -685,14 +683,16 @@ static void test_training_errors(void)
 static void test_sets(void)
 {
     static const char *const sets[] = {
-        "model.d_ff=64",     "model={layers: 2, bias: true}", "mesh.tp=2",
-        "axes.seq=tp",       "axes.batch=null",               "algorithms.all-gather=direct",
-        "params=[[a, [dp]]]", "model.d_ff=128",               "limits.memory=1GiB",
-        "step=[forward]",    "name=new",                      "tolerance=1e-3",
+        "model.d_ff=64",      "model={layers: 2, bias: true}",
+        "mesh.tp=2",          "axes.seq=tp",
+        "axes.batch=null",    "algorithms.all-gather=direct",
+        "params=[[a, [dp]]]", "model.d_ff=128",
+        "limits.memory=1GiB", "step=[forward]",
+        "name=new",           "tolerance=1e-3",
     };
-    struct scenario_file *file = load_good(
-        HEAD "axes: {batch: dp}\nstrategies: [{name: a, model: {d_ff: 1}}, {name: b}]\n", sets,
-        COUNT(sets));
+    struct scenario_file *file =
+        load_good(HEAD "axes: {batch: dp}\nstrategies: [{name: a, model: {d_ff: 1}}, {name: b}]\n",
+                  sets, COUNT(sets));
     const struct scenario *s = &file->scenarios[0];
 
     ok(s->model.d_ff == 128 && s->model.layers == 2 && s->model.bias && s->model.d_model == 256,
@@ -763,7 +763,10 @@ static void test_print(void)
            "  microbatches: 1\n"
            "step: [forward, backward]\nsteps: 1\noptimizer:\n  kind: none\n  lr: 0.001\n"
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
-           "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
+           "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n  for: ['^(?!head/)']\n"
+           "  rest: adamw\n  rest_lr: 0.0\n  apart: []\n  nesterov: true\n  ns_steps: 5\n"
+           "  ns_coefficients: [3.4445, -4.775, 2.0315]\n  ns_dtype: bfloat16\n"
+           "  adjust_lr: original\n  layout: duplicated\n  homes: null\n"
            "types:\n  parameters: compute\n  gradients: software\n  moments: parameters\n"
            "  reduce: software\nproducts:\n  recipe: none\n  gradients: recipe\n"
            "  weights: compute\n  block: 0\n"
@@ -888,12 +891,26 @@ static const struct {
     {"update without backward", HEAD TRAIN "step: [forward, update]\n",
      "6:7: error: step has update without backward; expected [forward, backward, update]"},
     {"update without optimizer", HEAD "step: [forward, backward, update]\n",
-     "5:7: error: step has update, but there is no optimizer; expected optimizer.kind sgd or "
-     "adamw"},
+     "5:7: error: step has update, but there is no optimizer; expected optimizer.kind sgd, "
+     "adamw or muon"},
+    {"muon without momentum", HEAD UPDATE "optimizer: {kind: muon}\n",
+     "6:19: error: muon without a momentum; expected optimizer.momentum, usually 0.95, or 0"},
+    {"matrices owned over no axis",
+     HEAD UPDATE "optimizer: {kind: muon, momentum: 0.9, layout: owned}\n",
+     "error: matrices are owned over no axis; expected optimizer.homes, a mesh axis"},
+    {"homes of nothing", HEAD UPDATE "optimizer: {kind: muon, momentum: 0.9, homes: tp}\n",
+     "error: homes of matrices need optimizer.layout: owned"},
+    {"homes that are no axis",
+     HEAD UPDATE "optimizer: {kind: muon, momentum: 0.9, layout: owned, homes: [xp]}\n", "error: "},
+    {"muon on the host",
+     HEAD UPDATE "optimizer: {kind: muon, momentum: 0.9}\noffload: {optimizer: 0.5}\n",
+     "error: muon's update on the host is not modelled; expected optimizer.kind adamw or sgd"},
+    {"two coefficients", HEAD "optimizer: {ns_coefficients: [2, 1]}\n",
+     "5:30: error: optimizer.ns_coefficients is a list; expected three numbers"},
     {"optimizer without update", HEAD TRAIN,
      "5:19: error: an optimizer needs an update; expected step: [forward, backward, upd"},
     {"optimizer", HEAD "optimizer: {kind: adam}\n",
-     "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean "
+     "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw, muon; did you mean "
      "'adamw'"},
     {"adapters beside nothing", HEAD "lora: {rank: 4}\n",
      "error: adapters of rank 4 without target weights; expected a list of patterns"},
@@ -978,7 +995,8 @@ static const struct {
      "6:30: error: 3 accepted tokens exceed the 2 draft tokens"},
     {"shared without pages", LLAMA "}\nstep: [decode]\ndecode: {shared: 4}\n",
      "6:18: error: a shared prefix needs pages; expected decode.page, such as 16"},
-    {"block sizes of a KV cache without quantization", LLAMA "}\nstep: [decode]\ndecode: {block: 16}\n",
+    {"block sizes of a KV cache without quantization",
+     LLAMA "}\nstep: [decode]\ndecode: {block: 16}\n",
      "6:17: error: decode.block has no effect; expected decode.cache: int4 or mxfp4"},
     {"a cache of 8 bits of a model in 64",
      LLAMA ", dtype: float64}\nstep: [decode]\ndecode: {cache: float8_e4m3}\n",
@@ -1494,8 +1512,8 @@ static void test_bad_sets(void)
 
     for (size_t i = 0; i < COUNT(bad_sets); i++) {
         struct scenario_file *file = load(HEAD, &bad_sets[i].set, 1, &messages);
-        if (!ok(!file && !strncmp(text_get(&messages), bad_sets[i].message,
-                                  strlen(bad_sets[i].message)),
+        if (!ok(!file &&
+                    !strncmp(text_get(&messages), bad_sets[i].message, strlen(bad_sets[i].message)),
                 "refused: --set %zu", i))
             diag("%s", text_get(&messages));
         scenario_file_destroy(file);
@@ -1681,8 +1699,8 @@ static void test_defaults_by_kind(void)
 {
     static const struct {
         const char *kind, *has;
-    } cases[] = {{"gpt2", "\n  tied: true\n"}, {"t5", "\n  tied: true\n"},
-                 {"llama3", "\n  tied: false\n"}};
+    } cases[] = {
+        {"gpt2", "\n  tied: true\n"}, {"t5", "\n  tied: true\n"}, {"llama3", "\n  tied: false\n"}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scenario_file *file;
@@ -1695,7 +1713,8 @@ static void test_defaults_by_kind(void)
         file = load_good(text_get(&in), NULL, 0);
         if (file)
             scenario_print(&file->scenarios[0], &out);
-        ok(strstr(text_get(&out), cases[i].has) != NULL, "default of model.tied: %s", cases[i].kind);
+        ok(strstr(text_get(&out), cases[i].has) != NULL, "default of model.tied: %s",
+           cases[i].kind);
         scenario_file_destroy(file);
         text_fini(&in);
         text_fini(&out);
@@ -1708,13 +1727,13 @@ static void test_defaults_by_kind(void)
 
 static void test_sweep(void)
 {
-    struct scenario_file *file = load_good(
-        SWEEP("  devices: [4, 8]\n"
-              "  mesh: {dp: [1, 2, 4], tp: [2, 4]}\n"
-              "  rules:\n"
-              "    a: {axes: {batch: dp}}\n"
-              "    b: {mesh: [{x: 4}, {x: 2, y: [2, 4]}], params: [[.*, [x]]]}\n"),
-        NULL, 0);
+    struct scenario_file *file =
+        load_good(SWEEP("  devices: [4, 8]\n"
+                        "  mesh: {dp: [1, 2, 4], tp: [2, 4]}\n"
+                        "  rules:\n"
+                        "    a: {axes: {batch: dp}}\n"
+                        "    b: {mesh: [{x: 4}, {x: 2, y: [2, 4]}], params: [[.*, [x]]]}\n"),
+                  NULL, 0);
     static const char *const names[] = {"a-dp1-tp4", "a-dp2-tp2", "a-dp2-tp4", "a-dp4-tp2",
                                         "b-x4",      "b-x2-y2",   "b-x2-y4"};
     struct text printed = TEXT_INIT, again = TEXT_INIT;
@@ -1739,7 +1758,8 @@ static void test_sweep(void)
     text_fini(&again);
     scenario_file_destroy(file);
     file = load_good("version: 1\n" MODEL BATCH "mesh: {t: 2}\nstrategies: [{name: z}]\n"
-                     "sweep: {mesh: {t: [1, 2]}}\n", NULL, 0);
+                     "sweep: {mesh: {t: [1, 2]}}\n",
+                     NULL, 0);
     ok(file->nscenarios == 3 && !file->scenarios[0].swept && file->scenarios[1].swept &&
            !strcmp(file->scenarios[2].strategy, "t2"),
        "sweep: behind the strategies that are listed; without rules");

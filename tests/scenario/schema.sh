@@ -157,15 +157,15 @@ for option in options:
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # A schema cannot know the axes of the mesh or the schedules.
-    if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
+    if name not in ("name", "zero.axis", "optimizer.homes", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number (?:from 0 to|above 0, at most) (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
-    if name not in ("zero.axis", "pipeline.axis", "context.axis", "moe.node_axis", *FILES):
+    if name not in ("zero.axis", "optimizer.homes", "pipeline.axis", "context.axis", "moe.node_axis", *FILES):
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
+    if "true" not in text and name not in ("name", "zero.axis", "optimizer.homes", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:
@@ -229,6 +229,7 @@ for path, values in [
         (["transfers", "latency"], [(0, 1), ("0", 1), ("1.5 ms", 1), (5, 0), ("5", 0), ("5us/s", 0)]),
         (["tolerance"], [(1e-3, 1), (1, 1), (None, 1), (0, 0), (1.01, 0), ("1e-3", 0)]),
         (["seed"], [(0, 1), (2 ** 40, 1), ("0", 0)]),
+        (["optimizer", "ns_coefficients"], [([2, -1.5, 0.5], 1), ([1, 2], 0), ([1, 2, 1001], 0), (1, 0)]),
         (["optimizer", "betas"], [([0, 0.5], 1), ([0.9], 0), ([0.9, 1], 0), ([-1, 0], 0), (0.9, 0)]),
         (["recompute"], [("none", 1), ([], 0), ({}, 0), ([1, {}], 0), ({"kind": "none"}, 0), ({"every": 0}, 0),
                          ({"first": "2"}, 0), ({"evry": 2}, 0), ("ful", 0)]),

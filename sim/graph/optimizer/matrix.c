@@ -20,8 +20,7 @@ static uint32_t parameter_of(const struct graph *graph, uint32_t node)
 static bool passes(const struct graph_node *n)
 {
     return n->op == GRAPH_CONSTRAINT ||
-           (n->op == GRAPH_MAP && n->ninputs == 1 &&
-            (n->fn == KERN_CONVERT || n->fn == KERN_COPY));
+           (n->op == GRAPH_MAP && n->ninputs == 1 && (n->fn == KERN_CONVERT || n->fn == KERN_COPY));
 }
 
 /* The matrix that operand k is in a product. */
@@ -76,8 +75,20 @@ double optimizer_side(const struct graph *graph, uint32_t param, uint16_t side)
     return n;
 }
 
+static uint32_t count(uint16_t side)
+{
+    uint32_t n = 0;
+
+    for (; side; side &= (uint16_t)(side - 1))
+        n++;
+    return n;
+}
+
 bool optimizer_short_is_out(const struct graph *graph, uint32_t param,
                             const struct optimizer_matrix *matrix)
 {
-    return optimizer_side(graph, param, matrix->out) <= optimizer_side(graph, param, matrix->in);
+    double out = optimizer_side(graph, param, matrix->out);
+    double in = optimizer_side(graph, param, matrix->in);
+
+    return out < in || (out == in && count(matrix->out) <= count(matrix->in));
 }

@@ -26,7 +26,8 @@ void optimizer_find_matrices(struct optimizer_matrix *out, const struct graph *g
 /* Elements along the dimensions of some bits. */
 double optimizer_side(const struct graph *graph, uint32_t param, uint16_t side);
 
-/* Whether the Gram matrix is that of the outputs: the shorter side, in a tie the outputs. */
+/* Whether the shorter side is that of the outputs; in a tie it is the side of fewer dimensions, or
+ * else the outputs. */
 bool optimizer_short_is_out(const struct graph *graph, uint32_t param,
                             const struct optimizer_matrix *matrix);
 

@@ -6,10 +6,10 @@
  * with X as wide as it is high or wider: A is the Gram matrix of the shorter side.
  *
  * All of this are ordinary nodes.  Where a matrix is computed, constraints say:
- * "opt/muon/PARAMETER" before the first product.  With homes, equal matrices are stacked along a
- * new dimension, padded with zeros to a multiple of the homes, and the constraints
- * "opt/muon/home/PARAMETER" and "opt/muon/back/PARAMETER" of the stack, named for its first matrix,
- * move it to shards of whole matrices and back.
+ * "opt/muon/PARAMETER" before the first product.  With homes, matrices of equal sides are stacked
+ * along a new dimension, [stack, numbers, shorter, longer], padded with zeros to a multiple of the
+ * homes, and the constraints "opt/muon/home/PARAMETER" and "opt/muon/back/PARAMETER" of the stack,
+ * named for its first matrix, move it to shards of whole matrices and back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,9 +34,8 @@ static double kept(const struct optimizer_opts *opts, uint32_t step)
 static void prepare(struct graph *graph, const struct optimizer_opts *opts, uint32_t *by_step)
 {
     by_step[RATE] = optimizer_by_step(graph, opts, "opt/muon/rate", optimizer_rate);
-    by_step[KEPT] = opts->weight_decay != 0
-                        ? optimizer_by_step(graph, opts, "opt/muon/kept", kept)
-                        : GRAPH_NONE;
+    by_step[KEPT] = opts->weight_decay != 0 ? optimizer_by_step(graph, opts, "opt/muon/kept", kept)
+                                            : GRAPH_NONE;
 }
 
 /* part * a + (1 - part) * b */
@@ -76,33 +75,35 @@ struct sides {
     uint32_t longer[GRAPH_RANK_MAX];
 };
 
-/* The sides of x, which has a parameter's dimensions and perhaps one that numbers them. */
-static bool find_sides(struct sides *s, struct graph *graph, uint32_t x,
-                       const struct optimizer_param *param)
+/* Name the other dimensions of the shorter side, with one apostrophe. */
+static bool name_others(struct sides *s, struct graph *graph, const char *name)
 {
-    const struct graph_node *n = &graph->nodes[param->node];
-    bool out = optimizer_short_is_out(graph, param->node, param->matrix);
-    uint16_t shorter = out ? param->matrix->out : param->matrix->in;
-    uint16_t sides = param->matrix->out | param->matrix->in;
-
-    *s = (struct sides){.nnumbers = 0};
-    for (uint32_t d = 0; d < graph->nodes[x].rank; d++) {
-        uint32_t dim = graph->nodes[x].dims[d], at = graph_place(n, dim);
-
-        if (at == n->rank || !(sides >> at & 1))
-            s->numbers[s->nnumbers++] = dim;
-        else if (shorter >> at & 1)
-            s->shorter[s->nshort++] = dim;
-        else
-            s->longer[s->nlong++] = dim;
-    }
     for (uint32_t d = 0; d < s->nshort; d++)
         s->other[d] = graph_dim(graph, graph_text(graph, "%s'", graph->dims[s->shorter[d]].name),
                                 graph->dims[s->shorter[d]].size);
     if (2 * s->nshort > GRAPH_RENAMES_MAX || s->nnumbers + 2 * s->nshort > GRAPH_RANK_MAX)
         graph_fail(graph, SHD_ERANGE, "'%s' has %u dimensions on its shorter side; expected %d",
-                   param->name, s->nshort, GRAPH_RENAMES_MAX / 2);
+                   name, s->nshort, GRAPH_RENAMES_MAX / 2);
     return graph->err.status == SHD_OK;
+}
+
+/* The sides of a parameter, without other names. */
+static struct sides sides_of(const struct graph *graph, const struct optimizer_param *param)
+{
+    const struct graph_node *n = &graph->nodes[param->of];
+    bool out = optimizer_short_is_out(graph, param->of, param->matrix);
+    uint16_t shorter = out ? param->matrix->out : param->matrix->in;
+    uint16_t longer = out ? param->matrix->in : param->matrix->out;
+    struct sides s = {.nnumbers = 0};
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (shorter >> d & 1)
+            s.shorter[s.nshort++] = n->dims[d];
+        else if (longer >> d & 1)
+            s.longer[s.nlong++] = n->dims[d];
+        else
+            s.numbers[s.nnumbers++] = n->dims[d];
+    return s;
 }
 
 /* Rename the dimensions `from` of operand k. */
@@ -130,8 +131,8 @@ static uint32_t gram(struct graph *graph, const char *name, const struct sides *
 }
 
 /* b A + c A A for symmetric matrices A: A[i, k] A[j, k], which is A[i, k] A[k, j]. */
-static uint32_t polynomial(struct graph *graph, const char *name, const struct sides *s,
-                           uint32_t a, double b, double c)
+static uint32_t polynomial(struct graph *graph, const char *name, const struct sides *s, uint32_t a,
+                           double b, double c)
 {
     struct graph_renames r = {.n = 0};
     uint32_t summed[GRAPH_RANK_MAX], square;
@@ -143,7 +144,8 @@ static uint32_t polynomial(struct graph *graph, const char *name, const struct s
         return GRAPH_NONE;
     add_renames(&r, 0, s->other, summed, s->nshort);
     add_renames(&r, 1, s->shorter, summed, s->nshort);
-    square = graph_einsum_renamed(graph, name, a, a, &r, graph->nodes[a].dims, graph->nodes[a].rank);
+    square =
+        graph_einsum_renamed(graph, name, a, a, &r, graph->nodes[a].dims, graph->nodes[a].rank);
     a = graph_map(graph, name, KERN_SCALE, a, GRAPH_NONE, b);
     square = graph_map(graph, name, KERN_SCALE, square, GRAPH_NONE, c);
     return graph_map(graph, name, KERN_ADD, a, square, 0);
@@ -159,8 +161,8 @@ static uint32_t step(struct graph *graph, const char *name, const struct sides *
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
     add_renames(&r, 1, s->shorter, s->other, s->nshort);
-    product = graph_einsum_renamed(graph, name, p, x, &r, graph->nodes[x].dims,
-                                   graph->nodes[x].rank);
+    product =
+        graph_einsum_renamed(graph, name, p, x, &r, graph->nodes[x].dims, graph->nodes[x].rank);
     x = graph_map(graph, name, KERN_SCALE, x, GRAPH_NONE, a);
     return graph_map(graph, name, KERN_ADD, x, product, 0);
 }
@@ -182,19 +184,74 @@ static uint32_t normalized(struct graph *graph, const struct optimizer_opts *opt
 
 /* Make x, of the type of the steps, nearly orthogonal. */
 static uint32_t orthogonal(struct graph *graph, const struct optimizer_opts *opts, uint32_t x,
-                           const struct optimizer_param *param)
+                           struct sides *s, const char *param)
 {
-    const char *name = graph_text(graph, "opt/muon/%s", param->name);
+    const char *name = graph_text(graph, "opt/muon/%s", param);
     const double *c = opts->muon.coefficients;
-    struct sides s;
 
-    if (graph->err.status != SHD_OK || !find_sides(&s, graph, x, param))
+    if (graph->err.status != SHD_OK || !name_others(s, graph, param))
         return GRAPH_NONE;
-    x = normalized(graph, opts, name, &s, x);
+    x = normalized(graph, opts, name, s, x);
     for (uint32_t i = 0; i < opts->muon.steps && graph->err.status == SHD_OK; i++)
-        x = step(graph, name, &s, x,
-                 polynomial(graph, name, &s, gram(graph, name, &s, x), c[1], c[2]), c[0]);
+        x = step(graph, name, s, x, polynomial(graph, name, s, gram(graph, name, s, x), c[1], c[2]),
+                 c[0]);
     return x;
+}
+
+/* ---- stacks of matrices with homes ---- */
+
+static double size_of(const struct graph *graph, const uint32_t *dims, uint32_t n)
+{
+    double size = 1;
+
+    for (uint32_t d = 0; d < n; d++)
+        size *= (double)graph->dims[dims[d]].size;
+    return size;
+}
+
+/* The sides of a matrix with one dimension each. */
+static struct sides flat_sides(struct graph *graph, const struct sides *s)
+{
+    struct sides flat = {.nnumbers = s->nnumbers, .nshort = 1, .nlong = 1};
+    double shorter = size_of(graph, s->shorter, s->nshort);
+    double longer = size_of(graph, s->longer, s->nlong);
+
+    memcpy(flat.numbers, s->numbers, sizeof flat.numbers);
+    flat.shorter[0] =
+        graph_dim(graph, graph_text(graph, "shorter/%.0f", shorter), (int64_t)shorter);
+    flat.longer[0] = graph_dim(graph, graph_text(graph, "longer/%.0f", longer), (int64_t)longer);
+    return flat;
+}
+
+/* The dimensions of all sides, in the order in which stacks have them. */
+static uint32_t list_dims(uint32_t *dims, const struct sides *s)
+{
+    memcpy(dims, s->numbers, s->nnumbers * sizeof *dims);
+    memcpy(dims + s->nnumbers, s->shorter, s->nshort * sizeof *dims);
+    memcpy(dims + s->nnumbers + s->nshort, s->longer, s->nlong * sizeof *dims);
+    return s->nnumbers + s->nshort + s->nlong;
+}
+
+/* x with its dimensions in the order of stacks. */
+static uint32_t ordered(struct graph *graph, const char *name, uint32_t x, const struct sides *s)
+{
+    uint32_t dims[3 * GRAPH_RANK_MAX], rank = list_dims(dims, s);
+
+    if (graph->err.status != SHD_OK || !memcmp(dims, graph->nodes[x].dims, rank * sizeof *dims))
+        return x;
+    return graph_transpose(graph, name, x, dims, rank);
+}
+
+/* x, of the dimensions of a stack's element, as the parameter has them. */
+static uint32_t restored(struct graph *graph, const char *name, uint32_t x, const struct sides *s,
+                         uint32_t param)
+{
+    uint32_t dims[3 * GRAPH_RANK_MAX], rank = list_dims(dims, s);
+
+    x = graph_reshape(graph, name, x, dims, rank);
+    if (graph->err.status != SHD_OK || !memcmp(dims, graph->nodes[param].dims, rank * sizeof *dims))
+        return x;
+    return graph_transpose(graph, name, x, graph->nodes[param].dims, rank);
 }
 
 /* ---- the update ---- */
@@ -237,56 +294,77 @@ static uint32_t constraint(struct graph *graph, enum graph_matrix_place place,
 {
     static const char *const names[] = {
         [GRAPH_MATRIX] = "", [GRAPH_HOME] = "home/", [GRAPH_BACK] = "back/"};
-    uint32_t node = graph_constraint(
-        graph, graph_text(graph, "opt/muon/%s%s", names[place], param->name), x);
+    uint32_t node =
+        graph_constraint(graph, graph_text(graph, "opt/muon/%s%s", names[place], param->name), x);
     bool out = optimizer_short_is_out(graph, param->of, param->matrix);
-    uint16_t longer = out ? param->matrix->in : param->matrix->out;
 
     if (node == GRAPH_NONE)
         return node;
     graph->nodes[node].state_of = param->of;
     graph->nodes[node].attr.constraint.place = place;
-    graph->nodes[node].attr.constraint.sides =
-        (uint16_t)((param->matrix->in | param->matrix->out) << (place != GRAPH_MATRIX));
-    graph->nodes[node].attr.constraint.longer = (uint16_t)(longer << (place != GRAPH_MATRIX));
+    graph->nodes[node].attr.constraint.shorter = out ? param->matrix->out : param->matrix->in;
+    graph->nodes[node].attr.constraint.longer = out ? param->matrix->in : param->matrix->out;
     return node;
+}
+
+/* Make matrices of equal sides orthogonal, each in its home. */
+static void orthogonal_in_homes(struct graph *graph, const struct optimizer_opts *opts,
+                                const struct optimizer_param *params, uint32_t n, uint32_t *x)
+{
+    const char *home = graph_text(graph, "opt/muon/home/%s", params[0].name);
+    const char *back = graph_text(graph, "opt/muon/back/%s", params[0].name);
+    struct sides s = sides_of(graph, &params[0]), flat = flat_sides(graph, &s);
+    uint32_t dims[3 * GRAPH_RANK_MAX], rank = list_dims(dims, &flat), stack;
+
+    for (uint32_t i = 0; i < n; i++) {
+        s = sides_of(graph, &params[i]);
+        x[i] = ordered(graph, home, x[i], &s);
+    }
+    stack = stack_make(graph, home, x, n, params[0].matrix->homes, dims, rank);
+    stack = constraint(graph, GRAPH_HOME, &params[0], stack);
+    if (graph->err.status != SHD_OK)
+        return;
+    memmove(flat.numbers + 1, flat.numbers, flat.nnumbers++ * sizeof *flat.numbers);
+    flat.numbers[0] = graph->nodes[stack].dims[0];
+    stack = orthogonal(graph, opts, stack, &flat, params[0].name);
+    stack = constraint(graph, GRAPH_BACK, &params[0], stack);
+    for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++) {
+        s = sides_of(graph, &params[i]);
+        x[i] = restored(graph, back, stack_take(graph, back, stack, i), &s, params[i].of);
+    }
 }
 
 static void update(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *by_step,
                    const struct optimizer_param *params, uint32_t n, uint32_t *next)
 {
-    uint32_t homes = params[0].matrix->homes, stack;
+    struct sides s = sides_of(graph, &params[0]);
 
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
         next[i] = graph_convert(graph, graph_text(graph, "opt/muon/%s", params[i].name),
                                 opts->muon.dtype, momentum(graph, opts, &params[i]));
-    if (graph->err.status != SHD_OK)
-        return;
-    if (homes == 0) {
-        next[0] = constraint(graph, GRAPH_MATRIX, &params[0], next[0]);
-        next[0] = orthogonal(graph, opts, next[0], &params[0]);
+    if (params[0].matrix->homes > 0) {
+        orthogonal_in_homes(graph, opts, params, n, next);
     } else {
-        stack = stack_make(graph, graph_text(graph, "opt/muon/home/%s", params[0].name), next, n,
-                           homes);
-        stack = constraint(graph, GRAPH_HOME, &params[0], stack);
-        stack = orthogonal(graph, opts, stack, &params[0]);
-        stack = constraint(graph, GRAPH_BACK, &params[0], stack);
-        stack_take(graph, graph_text(graph, "opt/muon/back/%s", params[0].name), stack, next, n);
+        next[0] = constraint(graph, GRAPH_MATRIX, &params[0], next[0]);
+        next[0] = orthogonal(graph, opts, next[0], &s, params[0].name);
     }
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
         next[i] = moved(graph, opts, by_step, &params[i], next[i]);
 }
 
-/* Whether two matrices are stacked: of one shape and stage. */
+/* Whether two matrices are stacked: of equal sides and one stage, numbered by the same dimensions.
+ */
 static bool together(const struct graph *graph, const struct optimizer_param *a,
                      const struct optimizer_param *b)
 {
     const struct graph_node *x = &graph->nodes[a->of], *y = &graph->nodes[b->of];
-    const struct optimizer_matrix *m = a->matrix, *k = b->matrix;
+    struct sides s = sides_of(graph, a), t = sides_of(graph, b);
 
-    return m->homes > 0 && m->homes == k->homes && m->in == k->in && m->out == k->out &&
-           x->stage == y->stage && x->dtype == y->dtype && x->rank == y->rank &&
-           !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims);
+    return a->matrix->homes > 0 && a->matrix->homes == b->matrix->homes && x->stage == y->stage &&
+           x->dtype == y->dtype && s.nnumbers == t.nnumbers &&
+           !memcmp(s.numbers, t.numbers, s.nnumbers * sizeof *s.numbers) &&
+           size_of(graph, s.shorter, s.nshort) == size_of(graph, t.shorter, t.nshort) &&
+           size_of(graph, s.longer, s.nlong) == size_of(graph, t.longer, t.nlong);
 }
 
 const struct optimizer optimizer_muon = {

@@ -7,7 +7,8 @@
 
 #include "graph/optimizer/loss_scale.h"
 
-const struct optimizer *const optimizers[] = {&optimizer_sgd, &optimizer_adamw, &optimizer_muon, NULL};
+const struct optimizer *const optimizers[] = {&optimizer_sgd, &optimizer_adamw, &optimizer_muon,
+                                              NULL};
 
 /* Added to the norm that gradients are divided by, as PyTorch's clip_grad_norm_() does. */
 #define CLIP_EPS 1e-6
@@ -235,8 +236,12 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint3
     for (uint32_t i = 0; i < nparams && graph->err.status == SHD_OK; i++) {
         const struct optimizer_matrix *m = opts->matrices ? &opts->matrices[params[i]] : NULL;
 
-        list[i] = (struct optimizer_param){graph->nodes[params[i]].name, params[i],
-                                           m && m->in ? m : NULL, params[i], gradients[i], skip};
+        list[i] = (struct optimizer_param){graph->nodes[params[i]].name,
+                                           params[i],
+                                           m && m->in ? m : NULL,
+                                           params[i],
+                                           gradients[i],
+                                           skip};
     }
     update_all(graph, opts, list, nparams, factor);
     graph->phase = GRAPH_FORWARD;

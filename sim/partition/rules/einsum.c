@@ -27,8 +27,8 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
             while (f < out->nfactors && dims[f] != as)
                 f++;
             dims[f] = as;
-            out->operand[k][d] = f < out->nfactors ? (int8_t)f
-                                                   : rule_add_factor(out, graph->dims[as].size);
+            out->operand[k][d] =
+                f < out->nfactors ? (int8_t)f : rule_add_factor(out, graph->dims[as].size);
         }
 }
 
@@ -49,5 +49,4 @@ static void lower(struct program_op *op, union kern_desc *desc, const struct gra
     e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], extents);
 }
 
-const struct rule_op rule_einsum = {
-    .rule = rule, .kernel = &kern_kernel_einsum, .lower = lower};
+const struct rule_op rule_einsum = {.rule = rule, .kernel = &kern_kernel_einsum, .lower = lower};
