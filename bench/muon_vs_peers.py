@@ -74,6 +74,7 @@ def data(numpy, model, step):
 def by_torch(s):
     """Losses and norms of each step by torch.optim."""
     import numpy, torch
+    torch.set_num_threads(1)
     model, o = s["model"], s["optimizer"]
     # A weight is stored as [outputs, inputs], as torch.nn.Linear has it.
     params = {k: torch.tensor(v.T.copy() if v.ndim == 2 else v, requires_grad=True) for k, v in parameters(numpy, model).items()}
@@ -117,13 +118,18 @@ def by_optax(s):
             x = h @ params[at + "down/kernel"] + params[at + "down/bias"]
         return (x * ct).sum()
 
+    @jax.jit
+    def step_of(params, state, x, ct):
+        loss, gradients = jax.value_and_grad(loss_of)(params, x, ct)
+        updates, state = optimizer.update(gradients, state, params)
+        norm = jnp.sqrt(sum((g ** 2).sum() for g in gradients.values()))
+        return loss, norm, optax.apply_updates(params, updates), state
+
     state, losses, norms = optimizer.init(params), [], []
     for step in range(STEPS):
-        loss, gradients = jax.value_and_grad(loss_of)(params, *data(numpy, model, step))
+        loss, norm, params, state = step_of(params, state, *data(numpy, model, step))
         losses.append(float(loss))
-        norms.append(float(jnp.sqrt(sum((g ** 2).sum() for g in gradients.values()))))
-        updates, state = optimizer.update(gradients, state, params)
-        params = optax.apply_updates(params, updates)
+        norms.append(float(norm))
     return losses, norms
 
 
@@ -153,7 +159,8 @@ def main():
                 worst[key] = n + 1, max(least, most)
                 if not r["verify"]["ok"] or not most <= BOUNDS[peer]:
                     wrong += 1
-                    print("off by", most, json.dumps(s), losses, r["training"]["losses"])
+                    print("off by", most, json.dumps(s), losses, r["training"]["losses"], flush=True)
+            print(f"{first + len(made)} scenarios, {wrong} wrong", file=sys.stderr, flush=True)
             if len(got) < len(made):
                 wrong += len(made) - len(got)
                 print(ran.stderr[-2000:])
