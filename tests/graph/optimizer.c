@@ -121,8 +121,7 @@ static void plain_orthogonal(double *u, const struct optimizer_opts *o)
             for (int a = 0; a < OUT; a++) {
                 next[i * OUT + a] = c[0] * u[i * OUT + a];
                 for (int b = 0; b < OUT; b++)
-                    next[i * OUT + a] +=
-                        (c[1] * gram[a][b] + c[2] * square[a][b]) * u[i * OUT + b];
+                    next[i * OUT + a] += (c[1] * gram[a][b] + c[2] * square[a][b]) * u[i * OUT + b];
             }
         memcpy(u, next, sizeof next);
     }
@@ -133,8 +132,9 @@ static void plain_muon(struct plain *s, const struct optimizer_opts *o, double r
                        const double *g)
 {
     static const double ratios[] = {[MUON_ORIGINAL] = 1,
-                                    [MUON_MATCH_RMS_ADAMW] = 0.69282032302755091741, /* 0.2 sqrt(12) */
-                                    [MUON_SPECTRAL] = 0.57735026918962576451};       /* sqrt(4/12) */
+                                    [MUON_MATCH_RMS_ADAMW] =
+                                        0.69282032302755091741,                /* 0.2 sqrt(12) */
+                                    [MUON_SPECTRAL] = 0.57735026918962576451}; /* sqrt(4/12) */
     double u[IN * OUT], matrix[IN * OUT], b = o->momentum;
 
     for (int i = 0; i < IN * OUT; i++) {
@@ -372,7 +372,8 @@ static bool train(const struct optimizer_opts *opts, int32_t ndevices, use_fn us
     const struct shd_sharding *nodes[NODES_MAX] = {NULL};
     struct shd_sharding *storage = calloc(NODES_MAX, sizeof *storage);
     struct partition_request request = {.nodes = nodes};
-    struct graph *g = make_graph(opts, ndevices > 1 && opts->muon.nesterov ? (uint32_t)ndevices : 0);
+    struct graph *g =
+        make_graph(opts, ndevices > 1 && opts->muon.nesterov ? (uint32_t)ndevices : 0);
     struct program *program = NULL;
     struct shd_mesh *mesh = NULL;
     struct shd_error err = {SHD_OK, ""};
@@ -420,8 +421,8 @@ static void compare(const struct optimizer_opts *opts, const char *what, int32_t
        (int)ndevices);
     ok(good && same(got.p, want.p, NPARAMS), "%s, %d devices: parameters", what, (int)ndevices);
     if (adamw || opts->momentum > 0)
-        ok(good && same(got.m, want.m, adamw || muon ? NPARAMS : IN * OUT), "%s, %d devices: first moments",
-           what, (int)ndevices);
+        ok(good && same(got.m, want.m, adamw || muon ? NPARAMS : IN * OUT),
+           "%s, %d devices: first moments", what, (int)ndevices);
     if (adamw)
         ok(good && same(got.v, want.v, IN * OUT), "%s, %d devices: second moments", what,
            (int)ndevices);
