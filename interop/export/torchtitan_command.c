@@ -1,7 +1,6 @@
 /* The job for torchtitan since 2026, which takes no TOML: a function in Python, named by --module
- * and
- * --config, returns the configuration, and options override its fields.  Both go into comments of
- * the TOML file.
+ * and --config, returns the configuration, and options override its fields.  Both go into comments
+ * of the TOML file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

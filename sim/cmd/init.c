@@ -71,11 +71,12 @@ static const struct args args = {
     .check = check_sizes,
     .help =
         "Write a first scenario of your own: a published model, or that of a config.json, trained "
-        "on a cluster. Comments mark the values that you may want to change. The layout is the "
-        "fastest of a few simple ones that fit: data parallelism with ZeRO, expert parallelism, "
-        "and context parallelism for long sequences; then tensor parallelism, and then pipeline "
-        "stages, only if nothing else fits. The scenario is planned, and a warning says if it does "
-        "not fit. 'shardsim search' tries all layouts. On a terminal, without any of these "
+        "on a cluster. Comments mark the values that you may want to change. The layout of "
+        "a training step is the fastest that a search of a few seconds finds; it begins with "
+        "simple ones: data parallelism with ZeRO, expert parallelism, context parallelism for long "
+        "sequences, tensor parallelism, pipeline stages. The scenario is planned, and a warning "
+        "says if it does not fit. 'shardsim search' searches on. On a terminal, without any of "
+        "these "
         "options, init asks.\vExamples:\n"
         "  Train Llama 3 8B on 64 devices of 80 GB:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"

@@ -91,6 +91,10 @@ static void see_kernel(struct finding *f, uint32_t i)
 
     if (op->kernel == &kern_kernel_attention)
         see_attention(f, &op->desc->attention);
+    if (op->kernel == &kern_kernel_linear_attention)
+        f->out->mask |= BIT(TRAIT_LINEAR);
+    if (op->kernel == &kern_kernel_einsum && op->part == PROGRAM_UPDATE)
+        f->out->mask |= BIT(TRAIT_MATRICES);
     if (op->kernel == &kern_kernel_dequantize)
         f->out->mask |= BIT(f->seconds.program->buffers[op->inputs[0]].use == PROGRAM_CACHE
                                 ? TRAIT_CACHE4

@@ -18,6 +18,7 @@ enum hardware_trait {
     TRAIT_FLOAT4,
     TRAIT_FUSED,   /* attention in one kernel */
     TRAIT_SCORES,  /* attention that keeps its scores */
+    TRAIT_LINEAR,  /* attention with a state in place of keys and values */
     TRAIT_TENSOR,  /* products or their operands cut over devices */
     TRAIT_CONTEXT, /* sequences cut over devices */
     TRAIT_PIPELINE,
@@ -26,6 +27,7 @@ enum hardware_trait {
     TRAIT_EXPERTS,
     TRAIT_DISPATCH,      /* experts on several devices */
     TRAIT_STATE,         /* the optimizer's state cut over replicas: ZeRO 1 and 2 */
+    TRAIT_MATRICES,      /* products of the optimizer: Muon */
     TRAIT_WEIGHTS,       /* parameters cut over replicas: ZeRO 3, FSDP */
     TRAIT_PARTS,         /* parts of layers computed again */
     TRAIT_LAYERS,        /* whole layers computed again */

@@ -170,6 +170,11 @@ shardsim plan "$tmp/asked.yaml" -s 'algorithms={all-reduce: ring}'
 says out "extrapolated: algorithms of collectives" "with an algorithm that is asked for: that is not claimed"
 shardsim plan "$tmp/asked.yaml" -s zero.stage=3 -s zero.axis=dp
 says out "extrapolated: .*ZeRO 3" "with ZeRO 3, which no step there had: that is not claimed"
+shardsim plan "$tmp/asked.yaml" -s optimizer.kind=muon -s optimizer.momentum=0.95
+says out "extrapolated: matmuls of the optimizer" "with Muon: that is not claimed"
+shardsim plan "$tmp/asked.yaml" -s 'linear={key_heads: 96, value_heads: 96, key_dim: 128, value_dim: 128}' \
+    -s "model.layer_types=[$(yes delta, | head -n 11 | tr '\n' ' ')full]"
+says out "extrapolated: .*linear attention" "with layers that have a state: that is not claimed"
 sed '/^validation:/,$ { s/rows: .*/rows: 3/; }' "$top_srcdir/scenarios/hardware/a100-80g-selene.yaml" >"$tmp/few.yaml"
 shardsim plan "$tmp/asked.yaml" -s "hardware=$tmp/few.yaml"
 says out "accuracy unknown: only 3 similar measured steps of " "of three steps no error is claimed"
