@@ -39,6 +39,7 @@ struct row {
 #define MIXTRAL "mixtral minimax_m2"
 #define GRANITE "granitemoe granitemoeshared"
 #define LATENT "latent plain_latent"
+#define DELTA_GATED "qwen3_next qwen3_5_text qwen3_5_moe_text"
 
 /* Kernels are stored output by input, but for those of GPT-2; "+" is a dimension along which parts
  * of an array follow each other. */
@@ -46,6 +47,11 @@ struct row {
 #define KV_A .part = "their array is kv_latent and k_rope side by side"
 #define KV_B .part = "their array is k and v of each head side by side"
 #define Q_B .part = "their array is q and q_rope of each head side by side"
+#define Q_GATE .part = "their array is q and gate of each head side by side"
+#define QKVZ .part = "their array is q, k, v and gate of each key head side by side"
+#define BA .part = "their array is beta and decay of each key head side by side"
+#define DELTA_QKV .part = "their array is q, k and v side by side"
+#define IN_PROJ .part = "their array is in, gate and value side by side"
 #define GATE_UP .part = "their array is gate and up side by side"
 #define NORM .dims = NULL
 
@@ -60,6 +66,8 @@ static const struct row modules[] = {
     {NULL, "embed/", "table", "model.embed_tokens.weight", .dims = "0 1"},
     {NULL, "embed/", "positions", "transformer.wpe.weight", .dims = "0 1"},
 
+    {"lfm2", LAYER, "norm1", L "operator_norm", NORM},
+    {"lfm2", LAYER, "norm2", L "ffn_norm", NORM},
     {GPT, LAYER, "norm1", H "ln_1", NORM},
     {GPT, LAYER, "norm2", H "ln_2", NORM},
     {"two_norms", LAYER, "norm1", H "ln_attn", NORM},
@@ -77,6 +85,22 @@ static const struct row modules[] = {
     {NULL, LAYER, "norm1_after norm2", L "post_attention_layernorm", NORM},
     {NULL, LAYER, "norm2_after", L "post_feedforward_layernorm", NORM},
 
+    {"delta", ATTN, "decay/log", L "linear_attn.A_log", .dims = "0"},
+    {"delta", ATTN, "decay/bias", L "linear_attn.dt_bias", .dims = "0"},
+    {"delta", ATTN, "q/taps key/taps value/taps", L "linear_attn.conv1d.weight", "+12  0", DELTA_QKV},
+    {"qkvz", ATTN, "q key value gate", L "linear_attn.in_proj_qkvz", "+12 0", QKVZ},
+    {"qkvz", ATTN, "beta decay", L "linear_attn.in_proj_ba", "+1 0", BA},
+    {"delta", ATTN, "q key value", L "linear_attn.in_proj_qkv", "+12 0", DELTA_QKV},
+    {"delta", ATTN, "gate", L "linear_attn.in_proj_z", .dims = "12 0"},
+    {"delta", ATTN, "beta", L "linear_attn.in_proj_b", .dims = "1 0"},
+    {"delta", ATTN, "decay", L "linear_attn.in_proj_a", .dims = "1 0"},
+    {"delta", ATTN, "norm", L "linear_attn.norm", NORM},
+    {"delta", ATTN, "o", L "linear_attn.out_proj", .dims = "2 01"},
+    {"lfm2", LAYER, "conv/in conv/gate conv/value", L "conv.in_proj", "+1 0", IN_PROJ},
+    {"lfm2", LAYER, "conv/taps", L "conv.conv.weight", .dims = "1  0"},
+    {"lfm2", LAYER, "conv/o", L "conv.out_proj", .dims = "1 0"},
+    {DELTA_GATED, ATTN, "q gate", L "self_attn.q_proj", "+12 0", Q_GATE},
+    {"lfm2", ATTN, "o", L "self_attn.out_proj", .dims = "2 01"},
     {"gpt2", ATTN, "q k v", H "attn.c_attn", "0 +12", QKV},
     {"gpt2", ATTN, "o", H "attn.c_proj", .dims = "01 2"},
     {"gpt_bigcode", ATTN, "q k v", H "attn.c_attn", "+12 0", QKV},
@@ -105,8 +129,8 @@ static const struct row modules[] = {
     {"cohere cohere2", ATTN, "k_norm/scale", L "self_attn.k_norm.weight", .dims = "0 1"},
     {"hunyuan_v1_dense hunyuan_v1_moe", ATTN, "q_norm", L "self_attn.query_layernorm", NORM},
     {"hunyuan_v1_dense hunyuan_v1_moe", ATTN, "k_norm", L "self_attn.key_layernorm", NORM},
-    {"phi persimmon", ATTN, "q_norm", L "self_attn.q_layernorm", NORM},
-    {"phi persimmon", ATTN, "k_norm", L "self_attn.k_layernorm", NORM},
+    {"phi persimmon lfm2", ATTN, "q_norm", L "self_attn.q_layernorm", NORM},
+    {"phi persimmon lfm2", ATTN, "k_norm", L "self_attn.k_layernorm", NORM},
     {NULL, ATTN, "q_norm k_norm", L "self_attn.?", NORM},
     {NULL, ATTN, "sinks", L "self_attn.sinks", .dims = "0"},
 
@@ -126,6 +150,9 @@ static const struct row modules[] = {
     {"starcoder2", MLP, "down", L "mlp.c_proj", .dims = "1 0"},
     {"phi", MLP, "up", L "mlp.fc1", .dims = "1 0"},
     {"phi", MLP, "down", L "mlp.fc2", .dims = "1 0"},
+    {"lfm2", MLP, "gate", L "feed_forward.w1", .dims = "1 0"},
+    {"lfm2", MLP, "up", L "feed_forward.w3", .dims = "1 0"},
+    {"lfm2", MLP, "down", L "feed_forward.w2", .dims = "1 0"},
     {"phi3 glm glm4", MLP, "gate up", L "mlp.gate_up_proj", "+1 0", GATE_UP},
     {"llama4_text", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
     {NULL, MLP, "gate up down", L "mlp.?_proj", .dims = "1 0"},
@@ -155,7 +182,7 @@ static const struct row modules[] = {
     {GRANITE, SHARED, "down", L "shared_mlp.output_linear", .dims = "1 0"},
     {"llama4_text", SHARED, "gate up down", L "feed_forward.shared_expert.?_proj", .dims = "1 0"},
     {"hunyuan_v1_moe", SHARED, "gate up down", L "mlp.shared_mlp.?_proj", .dims = "1 0"},
-    {"qwen2_moe", SHARED, "gate up down", L "mlp.shared_expert.?_proj", .dims = "1 0"},
+    {"qwen2_moe " DELTA_GATED, SHARED, "gate up down", L "mlp.shared_expert.?_proj", .dims = "1 0"},
     {NULL, SHARED, "gate up down", L "mlp.shared_experts.?_proj", .dims = "1 0"},
     {NULL, MOE, "shared_gate", L "mlp.shared_expert_gate", .dims = "1 0"},
 
@@ -193,6 +220,7 @@ static const struct row modules[] = {
     {GPT " falcon", "", "final_norm", "transformer.ln_f", NORM},
     {"gpt_neox", "", "final_norm", "gpt_neox.final_layer_norm", NORM},
     {"phi persimmon", "", "final_norm", "model.final_layernorm", NORM},
+    {"lfm2", "", "final_norm", "model.embedding_norm", NORM},
     {NULL, "", "final_norm", "model.norm", NORM},
     {"gpt_neox", "", "head", "embed_out", .dims = "1 0"},
     {NULL, "", "head", "lm_head", .dims = "1 0"},
@@ -337,7 +365,7 @@ static bool look_up(struct names_array *out, const struct look *l, size_t rank, 
 }
 
 bool names_module(struct names_array *out, const char *type, const struct scenario_model *m,
-                  const char *ours, size_t rank)
+                  int64_t layer, const char *ours, size_t rank)
 {
     struct look l = {modules, sizeof(modules) / sizeof(modules[0]), {type}, ours};
     size_t n = 1;
@@ -348,6 +376,11 @@ bool names_module(struct names_array *out, const char *type, const struct scenar
         l.words[n - 1] = "two_norms", l.words[n++] = "falcon";
     else if (m->kind == SCENARIO_T5 && !scenario_is_gated(m->activation))
         l.words[n++] = "t5_plain";
+    else if (layer >= 0 && layer < m->layers &&
+             scenario_layer_type(m, layer) == SCENARIO_LAYER_DELTA) {
+        l.words[n++] = "delta";
+        l.words[n] = strcmp(type, "qwen3_next") == 0 ? "qkvz" : NULL;
+    }
     return look_up(out, &l, rank, true);
 }
 
@@ -396,7 +429,7 @@ static bool find_easydel(struct names_array *out, const struct scenario_model *m
                                                 gpt2       ? "gpt2"
                                                 : deepseek ? "deepseek_v3"
                                                            : "mixtral",
-                                                m, ours, rank))
+                                                m, -1, ours, rank))
         return false;
     drop(out->dims, '+');
     expert = strchr(out->name, '#');

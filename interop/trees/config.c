@@ -101,8 +101,11 @@ static int add_param(struct config *c, uint32_t node)
     bool known, failed;
 
     graph_shape(c->graph, node, ours);
+    while (*number && (!isdigit((unsigned char)*number) || number[-1] != '/'))
+        number++;
+    a->layer = *number ? strtoll(number, NULL, 10) + (mtp ? c->family.model.layers : 0) : -1;
     text_add_any_layer(&any, name + (mtp ? strlen(MTP) : 0));
-    known = names_module(&a->there, c->family.type, &c->family.model, text_get(&any),
+    known = names_module(&a->there, c->family.type, &c->family.model, a->layer, text_get(&any),
                          c->graph->nodes[node].rank);
     failed = any.failed;
     text_fini(&any);
@@ -113,9 +116,6 @@ static int add_param(struct config *c, uint32_t node)
                    c->family.type);
         return SHD_EINVAL;
     }
-    while (*number && (!isdigit((unsigned char)*number) || number[-1] != '/'))
-        number++;
-    a->layer = *number ? strtoll(number, NULL, 10) + (mtp ? c->family.model.layers : 0) : -1;
     a->experts = strchr(a->there.name, '#') ? ours[0] : 0;
     set_shape(a, ours);
     same = a->grows < a->rank ? find_same(c, a) : NULL;

@@ -460,6 +460,12 @@ const struct yaml_node *family_text(const struct yaml_node *root)
     return text && text->kind == YAML_MAP && yaml_find(text, "model_type") ? text : root;
 }
 
+/* Whether what is asked for depends on what layers attend to: arrays do if some layers do not. */
+static bool depends_on_layers(const struct family_reader *c)
+{
+    return c->seq != FAMILY_ARRAYS || (c->row->layers & (FAMILY_DELTA | FAMILY_CONV)) != 0;
+}
+
 int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,
                 struct diag *diag)
 {
@@ -484,8 +490,8 @@ int family_read(struct family_config *out, const struct yaml_node *root, int64_t
     good = read_keys(&r, &c) && good;
     good = read_dtype(&config, &c) && good;
     good = check_quantization(&c) && good;
-    if (!good || !derive(&c) ||
-        (seq != FAMILY_ARRAYS && (!family_read_rope(&c) || !family_read_layers(&c))))
+    if (!good || !derive(&c) || (seq != FAMILY_ARRAYS && !family_read_rope(&c)) ||
+        (depends_on_layers(&c) && !family_read_layers(&c)))
         return SHD_EINVAL;
     scratch.model.text_alone = c.root != root;
     config.model = scratch.model;

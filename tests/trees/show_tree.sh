@@ -140,7 +140,8 @@ BASIC = dict(num_nextn_predict_layers=1, q_lora_rank=12, mlp_layer_types=["dense
 TRAITS = dict(attention_bias=True, mlp_bias=True, use_bias=True, bias=True, qkv_bias=True, use_qkv_bias=True, use_qk_norm=True,
               qk_layernorm=True, use_post_norm=True, new_decoder_architecture=True, tie_word_embeddings=False,
               feed_forward_proj="gated-gelu", q_lora_rank=None)
-LESS = {"llama4_text": dict(num_experts_per_tok=1), "stablelm": dict(qk_layernorm=False)}
+LESS = {"llama4_text": dict(num_experts_per_tok=1), "stablelm": dict(qk_layernorm=False),
+        "lfm2": dict(layer_types=["conv", "full_attention", "conv"])}
 MLA = "deepseek_v2 deepseek_v3 kimi_k2 sarvam_mla glm4_moe_lite youtu".split()
 
 def shardsim(*words):
