@@ -385,6 +385,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/moe.h \
 	%D%/graph/layers/norm.c \
 	%D%/graph/layers/norm.h \
+	%D%/graph/layers/project.c \
+	%D%/graph/layers/project.h \
 	%D%/graph/layers/quantized.c \
 	%D%/graph/layers/quantized.h \
 	%D%/graph/layers/ring_attention.c \

@@ -21,7 +21,8 @@ void torchtitan_add_model(struct export_job *job);
 /* Note where the model scales positions otherwise than torchtitan does. */
 void torchtitan_add_positions(struct export_job *job);
 
-/* Which parts of a job are compiled, and whether its matmuls overlap collectives of tensor parallelism. */
+/* Which parts of a job are compiled, and whether its matmuls overlap collectives of tensor
+ * parallelism. */
 struct torchtitan_compiled {
     bool model, loss, products;
 };

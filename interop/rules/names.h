@@ -31,8 +31,8 @@ struct names_array {
     char
         name[96]; /* '*' is the number of a layer; '#' that of an expert, which has an array each */
     char dims[16]; /* "0 12": dimension 0 there is 0 here, dimension 1 there is 1 (the major) and 2
-                      here; "+12": along it, arrays of the same name follow each other; "1  0": the one between
-                      has a single element */
+                      here; "+12": along it, arrays of the same name follow each other; "1  0": the
+                      one between has a single element */
     const char *part; /* not NULL: other contents of the array there, for a comment */
 };
 
@@ -45,8 +45,8 @@ bool names_find(struct names_array *out, enum names_system system,
 void names_own(struct names_array *out, const char *ours, size_t rank);
 
 /* The same in the module of transformers for a model_type (scenario/family.h), as checkpoints have
- * it.  `layer` is the number for which the name has '*'; -1: none.  The names of two kinds of layers
- * may differ. */
+ * it.  `layer` is the number for which the name has '*'; -1: none.  Names depend on the kind of
+ * the layer. */
 bool names_module(struct names_array *out, const char *type, const struct scenario_model *model,
                   int64_t layer, const char *ours, size_t rank);
 

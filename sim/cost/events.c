@@ -123,16 +123,16 @@ static int64_t min_ns(int64_t a, int64_t b)
 /* Allocate more rows; false: no memory. */
 static bool add_rows(const struct events *r, struct rank *rank)
 {
-    size_t row = (size_t)rank->nlanes * (r->keeps ? 2 : 1), most = BLOCK;
+    size_t row = (size_t)rank->nlanes * (r->keeps ? 2 : 1);
     int64_t **spare = realloc(rank->spare, (size_t)(rank->nblocks + 1) * BLOCK * sizeof *spare);
 
     rank->spare = spare ? spare : rank->spare;
     if (!spare || !array_make_room32(&rank->blocks, rank->nblocks, sizeof *rank->blocks))
         return false;
-    rank->blocks[rank->nblocks] = malloc((row * most + 1) * sizeof **rank->blocks);
+    rank->blocks[rank->nblocks] = malloc((row * BLOCK + 1) * sizeof **rank->blocks);
     if (!rank->blocks[rank->nblocks])
         return false;
-    for (size_t k = 0; k < most; k++)
+    for (size_t k = 0; k < BLOCK; k++)
         rank->spare[rank->nspare++] = rank->blocks[rank->nblocks] + k * row;
     rank->nblocks++;
     return true;

@@ -98,7 +98,8 @@ unsigned events_host_stream(const struct program_op *op);
 enum events_issue events_host_issue(const struct program_op *op);
 
 /* Schedule a step: the devices of the timeline are lanes.  Time O(lanes x actions), memory too if
- * the path or a watch is wanted, else O(lanes x results in use at once).  SHD_ENOMEM; free with record_replay_destroy(). */
+ * the path or a watch is wanted, else O(lanes x results in use at once).  SHD_ENOMEM; free with
+ * record_replay_destroy(). */
 SHD_MUST_CHECK int events_run(struct record_replay **out, const struct events_view *view,
                               struct shd_error *err);
 

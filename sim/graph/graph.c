@@ -202,6 +202,18 @@ uint32_t graph_dim_of(struct graph *graph, uint32_t dim, int64_t several)
     return made;
 }
 
+uint32_t graph_origin(const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    while (n->op == GRAPH_CONSTRAINT ||
+           (n->op == GRAPH_MAP && (n->fn == KERN_CONVERT || n->fn == KERN_COPY))) {
+        node = n->inputs[0];
+        n = &graph->nodes[node];
+    }
+    return node;
+}
+
 uint32_t graph_place(const struct graph_node *node, uint32_t dim)
 {
     uint32_t d = 0;

@@ -719,6 +719,9 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
 uint32_t graph_place(const struct graph_node *node, uint32_t dim);
 bool graph_has_dim(const struct graph_node *node, uint32_t dim);
 
+/* The value that a node is, perhaps converted or under a name of its own. */
+uint32_t graph_origin(const struct graph *graph, uint32_t node);
+
 /* The dimension that a node reads `dim` of operand k as. */
 uint32_t graph_read_as(const struct graph_node *node, uint32_t k, uint32_t dim);
 

@@ -54,17 +54,12 @@ static void run_item(struct linear_item *item, double *room)
         linear_store(item, 1, KERN_LINEAR_STATE, 0, state);
 }
 
-static uint64_t run_off(const struct kern_linear_attention *a, const struct kern_args *args,
-                        const struct kern_linear_off *off)
-{
-    const struct linear_item like = {.a = a, .args = args, .off = off};
-
-    return linear_run_items(&like, run_item, PARTS_MAX, doubles(a));
-}
+static const struct linear_pass forward = {
+    .run_item = run_item, .doubles = doubles, .parts = PARTS_MAX, .backward = false};
 
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
-    return run_off(&desc->linear_attention, args, NULL);
+    return linear_run(&forward, &desc->linear_attention, args, NULL);
 }
 
 /* A token reads the state (by the delta rule twice) and adds to it; pairs of tokens have a product
@@ -83,23 +78,23 @@ static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     (void)offsets;
-    return linear_bytes(&desc->linear_attention, false);
+    return linear_bytes(&forward, &desc->linear_attention);
 }
 
 static uint64_t workspace_bytes(const union kern_desc *desc)
 {
-    return linear_workspace(&desc->linear_attention, PARTS_MAX, doubles(&desc->linear_attention));
+    return linear_workspace(&forward, &desc->linear_attention);
 }
 
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
-    return kern_linear_error(&desc->linear_attention, e, run_off, workspace_bytes(desc), false);
+    return linear_error(&forward, &desc->linear_attention, e);
 }
 
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     (void)wanted;
-    kern_linear_cut(desc, false, out);
+    linear_cut(&forward, &desc->linear_attention, out);
 }
 
 const struct kern_kernel kern_kernel_linear_attention = {.name = "linear_attention",
@@ -109,4 +104,4 @@ const struct kern_kernel kern_kernel_linear_attention = {.name = "linear_attenti
                                                          .workspace_bytes = workspace_bytes,
                                                          .error = error,
                                                          .cut = cut,
-                                                         .part = kern_linear_part};
+                                                         .part = linear_part};

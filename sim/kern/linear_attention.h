@@ -47,9 +47,6 @@
 
 #include <shd/dtype.h>
 
-struct kern_args;
-struct kern_error;
-
 struct kern_linear_attention {
     enum shd_dtype dtype; /* f32, f64, bf16, f16 */
     enum shd_dtype decay_dtype; /* of g: dtype or f32 */
@@ -90,21 +87,5 @@ uint64_t kern_linear_elements(const struct kern_linear_attention *a, int operand
 /* The operand that the forward kernel's or the gradient's result `r` is shaped like. */
 int kern_linear_result(const struct kern_linear_attention *a, bool backward, uint32_t r);
 uint32_t kern_linear_nresults(const struct kern_linear_attention *a, bool backward);
-
-/* A run, in which each number that is loaded may be off: error rules compare such runs with the
- * run that is not.  Numbers in the same place of two heads are off by the same sign. */
-struct kern_linear_off {
-    const double *const *variances; /* by operand number; NULL: exact */
-    double unit;                    /* relative, in any case */
-    uint64_t seed;
-};
-
-typedef uint64_t (*kern_linear_run_fn)(const struct kern_linear_attention *a,
-                                       const struct kern_args *args,
-                                       const struct kern_linear_off *off);
-
-/* The error rule of the kernel that `run` is, in a workspace of so many bytes. */
-bool kern_linear_error(const struct kern_linear_attention *a, struct kern_error *e,
-                       kern_linear_run_fn run, uint64_t workspace_bytes, bool backward);
 
 #endif /* KERN_LINEAR_ATTENTION_H */

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kern/kernel.h"
 #include "kern/error.h"
+#include "kern/linear_chunk.h"
 
 #define SAMPLES 16
 #define SAFETY 4.0   /* twice the deviation */
@@ -89,45 +89,44 @@ static void level(const struct kern_linear_attention *a, const struct kern_error
     }
 }
 
-static bool sample(const struct kern_linear_attention *a, struct kern_error *e,
-                   kern_linear_run_fn run, void *workspace, bool backward)
+static bool sample(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                   struct kern_error *e, void *workspace)
 {
     struct kern_args args = *e->args;
     void *out[KERN_OUTPUTS_MAX] = {NULL};
     bool good = workspace != NULL;
 
-    for (uint32_t r = 0; r < kern_linear_nresults(a, backward); r++) {
-        out[r] = malloc((size_t)elements_of_result(a, backward, r) * sizeof(double) + 1);
+    for (uint32_t r = 0; r < kern_linear_nresults(a, pass->backward); r++) {
+        out[r] = malloc((size_t)elements_of_result(a, pass->backward, r) * sizeof(double) + 1);
         good &= out[r] != NULL;
     }
     args.workspace = workspace;
     args.out = out;
     for (uint64_t s = 0; s < SAMPLES && good; s++) {
-        const struct kern_linear_off off = {e->variances,
-                                            ROUNDINGS * kern_compute_roundoff(SHD_F64), s};
+        const struct linear_off off = {e->variances, ROUNDINGS * kern_compute_roundoff(SHD_F64), s};
 
-        run(a, &args, &off);
-        add_squares(a, e, backward, out);
+        linear_run(pass, a, &args, &off);
+        add_squares(a, e, pass->backward, out);
     }
     for (uint32_t r = 0; r < KERN_OUTPUTS_MAX; r++)
         free(out[r]);
     return good;
 }
 
-bool kern_linear_error(const struct kern_linear_attention *a, struct kern_error *e,
-                       kern_linear_run_fn run, uint64_t workspace_bytes, bool backward)
+bool linear_error(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                  struct kern_error *e)
 {
     void *workspace;
     bool good;
 
-    if (!is_known(a, e, backward)) {
-        leave_open(a, e, backward);
+    if (!is_known(a, e, pass->backward)) {
+        leave_open(a, e, pass->backward);
         return true;
     }
-    workspace = malloc((size_t)workspace_bytes + 1);
-    good = sample(a, e, run, workspace, backward);
+    workspace = malloc((size_t)linear_workspace(pass, a) + 1);
+    good = sample(pass, a, e, workspace);
     free(workspace);
     if (good)
-        level(a, e, backward);
+        level(a, e, pass->backward);
     return good;
 }

@@ -307,17 +307,12 @@ static void run_item(struct linear_item *item, double *room)
         linear_store(item, kern_linear_number(a, KERN_LINEAR_STATE), KERN_LINEAR_STATE, 0, x.end);
 }
 
-static uint64_t run_off(const struct kern_linear_attention *a, const struct kern_args *args,
-                        const struct kern_linear_off *off)
-{
-    const struct linear_item like = {.a = a, .args = args, .off = off};
-
-    return linear_run_items(&like, run_item, PARTS_MAX, doubles(a));
-}
+static const struct linear_pass backward = {
+    .run_item = run_item, .doubles = doubles, .parts = PARTS_MAX, .backward = true};
 
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
-    return run_off(&desc->linear_attention, args, NULL);
+    return linear_run(&backward, &desc->linear_attention, args, NULL);
 }
 
 /* The states and w: those of all chunks but the last one's end. */
@@ -364,23 +359,23 @@ static uint64_t again_flops(const union kern_desc *desc)
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     (void)offsets;
-    return linear_bytes(&desc->linear_attention, true);
+    return linear_bytes(&backward, &desc->linear_attention);
 }
 
 static uint64_t workspace_bytes(const union kern_desc *desc)
 {
-    return linear_workspace(&desc->linear_attention, PARTS_MAX, doubles(&desc->linear_attention));
+    return linear_workspace(&backward, &desc->linear_attention);
 }
 
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
-    return kern_linear_error(&desc->linear_attention, e, run_off, workspace_bytes(desc), true);
+    return linear_error(&backward, &desc->linear_attention, e);
 }
 
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     (void)wanted;
-    kern_linear_cut(desc, true, out);
+    linear_cut(&backward, &desc->linear_attention, out);
 }
 
 const struct kern_kernel kern_kernel_linear_attention_grad = {.name = "linear_attention_grad",
@@ -391,4 +386,4 @@ const struct kern_kernel kern_kernel_linear_attention_grad = {.name = "linear_at
                                                               .workspace_bytes = workspace_bytes,
                                                               .error = error,
                                                               .cut = cut,
-                                                              .part = kern_linear_part};
+                                                              .part = linear_part};

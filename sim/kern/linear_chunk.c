@@ -120,7 +120,7 @@ static double sign_of(uint64_t seed, uint64_t x)
 
 static void move_off(const struct linear_item *item, int operand, int64_t t, double *out)
 {
-    const struct kern_linear_off *off = item->off;
+    const struct linear_off *off = item->off;
     const double *variances = off->variances[kern_linear_number(item->a, operand)];
     int64_t n = kern_linear_width(item->a, operand);
 
@@ -342,7 +342,7 @@ void linear_update_state(struct linear_chunk *c, double *state)
 
 struct items {
     struct linear_item like;
-    linear_item_fn fn;
+    const struct linear_pass *pass;
     int64_t nparts;
     size_t doubles;
 };
@@ -366,24 +366,26 @@ static uint64_t run_part(void *arg, int64_t part)
     for (int64_t i = part; i < item.a->batch * item.a->heads; i += all->nparts) {
         item.b = i / item.a->heads;
         item.h = i % item.a->heads;
-        all->fn(&item, room);
+        all->pass->run_item(&item, room);
     }
     return item.flops;
 }
 
-uint64_t linear_run_items(const struct linear_item *like, linear_item_fn fn, int64_t most,
-                          size_t doubles)
+uint64_t linear_run(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                    const struct kern_args *args, const struct linear_off *off)
 {
-    struct items all = {*like, fn, nparts(like->a, most), doubles};
+    struct items all = {
+        {.a = a, .args = args, .off = off}, pass, nparts(a, pass->parts), pass->doubles(a)};
 
-    if (like->a->seq < 1)
+    if (a->seq < 1)
         return 0;
-    return kern_parallel(run_part, &all, all.nparts, like->args->nthreads);
+    return kern_parallel(run_part, &all, all.nparts, args->nthreads);
 }
 
-uint64_t linear_workspace(const struct kern_linear_attention *a, int64_t most, size_t doubles)
+uint64_t linear_workspace(const struct linear_pass *pass, const struct kern_linear_attention *a)
 {
-    return kern_sat_mul(kern_sat_mul((uint64_t)nparts(a, most), doubles), sizeof(double));
+    return kern_sat_mul(kern_sat_mul((uint64_t)nparts(a, pass->parts), pass->doubles(a)),
+                        sizeof(double));
 }
 
 uint64_t linear_flops(const struct kern_linear_attention *a, uint64_t each, uint64_t before,
@@ -398,8 +400,9 @@ uint64_t linear_flops(const struct kern_linear_attention *a, uint64_t each, uint
                         kern_sat_add(each, kern_sat_mul(kern_sat_add(before, same), with_before)));
 }
 
-uint64_t linear_bytes(const struct kern_linear_attention *a, bool backward)
+uint64_t linear_bytes(const struct linear_pass *pass, const struct kern_linear_attention *a)
 {
+    bool backward = pass->backward;
     uint64_t bytes = 0;
 
     for (int k = 0; k < KERN_LINEAR_NOPERANDS; k++)
@@ -426,9 +429,10 @@ static struct kern_cut_array cut_array(const struct kern_linear_attention *a, in
     return (struct kern_cut_array){tokens, 1, width};
 }
 
-void kern_linear_cut(const union kern_desc *desc, bool backward, struct kern_cut *out)
+void linear_cut(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                struct kern_cut *out)
 {
-    const struct kern_linear_attention *a = &desc->linear_attention;
+    bool backward = pass->backward;
 
     out->dim = a->batch > 1 ? 0 : 1;
     out->rows = a->batch > 1 ? a->batch : a->heads;
@@ -441,8 +445,8 @@ void kern_linear_cut(const union kern_desc *desc, bool backward, struct kern_cut
         out->out[r] = cut_array(a, kern_linear_result(a, backward, r));
 }
 
-void kern_linear_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
-                      int64_t count, int64_t *offsets)
+void linear_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first, int64_t count,
+                 int64_t *offsets)
 {
     (void)first, (void)offsets;
     if (cut->dim == 0)

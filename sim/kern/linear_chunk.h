@@ -13,11 +13,19 @@
 
 #include "kern/kernel.h"
 
+/* A run, in which each number that is loaded may be off: error rules compare such runs with the
+ * run that is not.  Numbers in the same place of two heads are off by the same sign. */
+struct linear_off {
+    const double *const *variances; /* by operand number; NULL: exact */
+    double unit;                    /* relative, in any case */
+    uint64_t seed;
+};
+
 /* One head of one row of the batch. */
 struct linear_item {
     const struct kern_linear_attention *a;
     const struct kern_args *args;
-    const struct kern_linear_off *off; /* NULL: none */
+    const struct linear_off *off; /* NULL: none */
     int64_t b, h;
     uint64_t flops; /* counted where they are done */
 };
@@ -85,21 +93,34 @@ static inline double linear_step(const struct linear_chunk *c, int64_t j)
     return c->item->a->delta ? c->beta[j] : 1;
 }
 
-/* Run fn on all items, on at most `most` threads, each with `doubles` of the workspace. */
-typedef void (*linear_item_fn)(struct linear_item *item, double *room);
-uint64_t linear_run_items(const struct linear_item *like, linear_item_fn fn, int64_t most,
-                          size_t doubles);
-uint64_t linear_workspace(const struct kern_linear_attention *a, int64_t most, size_t doubles);
+/* The forward or the backward pass: what it does with an item, on at most `parts` threads, each with
+ * `doubles` of the workspace. */
+struct linear_pass {
+    void (*run_item)(struct linear_item *item, double *room);
+    size_t (*doubles)(const struct kern_linear_attention *a);
+    int64_t parts;
+    bool backward;
+};
+
+/* Run all items; `off` NULL: as they are. */
+uint64_t linear_run(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                    const struct kern_args *args, const struct linear_off *off);
+uint64_t linear_workspace(const struct linear_pass *pass, const struct kern_linear_attention *a);
+
+/* The error rule of a pass. */
+bool linear_error(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                  struct kern_error *e);
 
 /* Flops of an item's chunks: for each token `each`, and for each pair of a token with one before it,
  * or with itself (`same`). */
 uint64_t linear_flops(const struct kern_linear_attention *a, uint64_t each, uint64_t before,
                       uint64_t same);
 
-uint64_t linear_bytes(const struct kern_linear_attention *a, bool backward);
+uint64_t linear_bytes(const struct linear_pass *pass, const struct kern_linear_attention *a);
 
-void kern_linear_cut(const union kern_desc *desc, bool backward, struct kern_cut *out);
-void kern_linear_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
+void linear_cut(const struct linear_pass *pass, const struct kern_linear_attention *a,
+                struct kern_cut *out);
+void linear_part(union kern_desc *desc, const struct kern_cut *cut, int64_t first,
                       int64_t count, int64_t *offsets);
 
 #endif /* KERN_LINEAR_CHUNK_H */

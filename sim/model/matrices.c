@@ -68,14 +68,6 @@ static bool numbers(const struct shd_spec *spec, const struct optimizer_matrix *
     return false;
 }
 
-static int32_t axis_size(const struct scenario *scenario, const char *name)
-{
-    for (size_t i = 0; i < scenario->nmesh; i++)
-        if (!strcmp(scenario->mesh[i].name, name))
-            return scenario->mesh[i].size;
-    return 1;
-}
-
 /* Set how many places share out matrices: the homes that do not number them. */
 static int set_homes(struct optimizer_matrix *out, const struct graph *graph,
                      const struct scenario *scenario, struct diag *diag)
@@ -93,7 +85,7 @@ static int set_homes(struct optimizer_matrix *out, const struct graph *graph,
         out[n].homes = 1;
         for (size_t a = 0; a < homes->n; a++)
             if (!numbers(rule ? rule->spec : NULL, &out[n], homes->names[a]))
-                out[n].homes *= (uint32_t)axis_size(scenario, homes->names[a]);
+                out[n].homes *= (uint32_t)scenario_axis_size(scenario, homes->names[a]);
     }
     match_fini(&params);
     return status;

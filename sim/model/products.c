@@ -44,22 +44,9 @@ static struct products_opts opts_of(const struct scenario *s)
     return opts;
 }
 
-/* The value that another is, perhaps converted or under a name of its own. */
-static uint32_t origin_of(const struct graph *g, uint32_t node)
-{
-    const struct graph_node *n = &g->nodes[node];
-
-    while (n->op == GRAPH_CONSTRAINT ||
-           (n->op == GRAPH_MAP && (n->fn == KERN_CONVERT || n->fn == KERN_COPY))) {
-        node = n->inputs[0];
-        n = &g->nodes[node];
-    }
-    return node;
-}
-
 static bool is_weight(const struct graph *g, uint32_t node)
 {
-    return g->nodes[origin_of(g, node)].op == GRAPH_PARAM;
+    return g->nodes[graph_origin(g, node)].op == GRAPH_PARAM;
 }
 
 /* Whether a product of the forward phase is of one weight; sets which operand that is. */
@@ -184,7 +171,7 @@ static void find_parts(struct parts *p, const struct graph *g, const struct prod
     }
     for (uint32_t c = 0; c < nchosen; c++) {
         uint32_t weight = g->nodes[chosen[c].node].inputs[chosen[c].weight];
-        const struct shd_sharding *s = p->shardings->nodes[origin_of(g, weight)];
+        const struct shd_sharding *s = p->shardings->nodes[graph_origin(g, weight)];
 
         if (s)
             cut_data(p, g, weight, s, p->batch);

@@ -126,14 +126,6 @@ struct routed_rows routed_rows_of(const struct scenario *scenario)
     return rows;
 }
 
-static int64_t axis_size(const struct scenario *s, const char *axis)
-{
-    for (size_t i = 0; i < s->nmesh; i++)
-        if (!strcmp(s->mesh[i].name, axis))
-            return s->mesh[i].size;
-    return 1;
-}
-
 static struct cut find_cut(const struct graph *g, const struct scenario *s, uint32_t batch)
 {
     const struct scenario_logical *logical = scenario_find_logical(s, "batch");
@@ -149,9 +141,9 @@ static struct cut find_cut(const struct graph *g, const struct scenario *s, uint
             cut.experts *= s->mesh[i].size;
     for (size_t a = 0; logical && a < logical->naxes; a++)
         if (cuts_experts(&places, logical->axes[a]))
-            cut.sources *= axis_size(s, logical->axes[a]);
+            cut.sources *= scenario_axis_size(s, logical->axes[a]);
     for (size_t a = 0; a < rows.nslots; a++)
-        *(a < rows.nbatch ? &cut.groups : &tokens) *= axis_size(s, rows.slots[a]);
+        *(a < rows.nbatch ? &cut.groups : &tokens) *= scenario_axis_size(s, rows.slots[a]);
     places_fini(&places);
     if (g->dims[batch].size % cut.groups != 0)
         cut.groups = 1;

@@ -29,14 +29,21 @@ static void read(struct reader *r, const struct option *option, const struct yam
     r->scenario->optimizer.betas[1] = betas[1];
 }
 
+static void print_list(struct text *out, const double *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char number[32];
+
+        text_addf(out, "%s%s", i ? ", " : "[",
+                  json_out_print_double(number, sizeof number, list[i]));
+    }
+    text_add(out, "]");
+}
+
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)
 {
-    const double *betas = scenario->optimizer.betas;
-    char first[32], second[32];
-
     (void)option;
-    text_addf(out, "[%s, %s]", json_out_print_double(first, sizeof(first), betas[0]),
-              json_out_print_double(second, sizeof(second), betas[1]));
+    print_list(out, scenario->optimizer.betas, 2);
 }
 
 const struct value_type value_betas = {
@@ -65,16 +72,8 @@ static void read_coefficients(struct reader *r, const struct option *option,
 static void print_coefficients(const struct scenario *scenario, const struct option *option,
                                struct text *out)
 {
-    const double *list = scenario->optimizer.ns_coefficients;
-
     (void)option;
-    for (size_t i = 0; i < 3; i++) {
-        char number[32];
-
-        text_addf(out, "%s%s", i ? ", " : "[",
-                  json_out_print_double(number, sizeof number, list[i]));
-    }
-    text_add(out, "]");
+    print_list(out, scenario->optimizer.ns_coefficients, 3);
 }
 
 const struct value_type value_coefficients = {

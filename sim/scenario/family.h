@@ -31,7 +31,8 @@ struct family_config {
 
 /* Read a config's map for sequences of `seq` tokens: a window or chunk that is no shorter has no
  * effect, and is left out.  FAMILY_ARRAYS: for its arrays alone, which depend on neither windows
- * nor positions, but on layers without attention, and whose types are read.  Reports every fault at its place; SHD_EINVAL when there was any. */
+ * nor positions, but on layers without attention, and whose types are read.  Reports every fault at
+ * its place; SHD_EINVAL when there was any. */
 SHD_MUST_CHECK int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,
                                struct diag *diag);
 

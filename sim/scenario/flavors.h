@@ -10,8 +10,9 @@
 struct family_flavor {
     const char *size; /* model.size of a scenario */
     const char *model, *flavor;
-    const char *config; /* function of the model's module, since 2026, that configures a whole job of this
-                           or, if there is none or it needs other packages, of another size */
+    const char *config; /* function of the model's module, since 2026, that configures a whole job
+                           of this size or, if there is none or it needs other packages, of
+                           another */
 };
 
 extern const struct family_flavor family_flavors[]; /* ended by a row of NULLs */

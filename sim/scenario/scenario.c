@@ -90,6 +90,14 @@ struct place scenario_blamed(const struct scenario *scenario, const char *text,
     return otherwise;
 }
 
+int32_t scenario_axis_size(const struct scenario *scenario, const char *axis)
+{
+    for (size_t i = 0; i < scenario->nmesh; i++)
+        if (axis && !strcmp(scenario->mesh[i].name, axis))
+            return scenario->mesh[i].size;
+    return 1;
+}
+
 int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario, struct shd_error *err)
 {
     const char *names[SHD_MESH_AXES_MAX];

@@ -421,6 +421,9 @@ struct place scenario_place(const struct scenario *scenario, const char *option)
 struct place scenario_blamed(const struct scenario *scenario, const char *text,
                              struct place otherwise);
 
+/* The size of a mesh axis; 1: NULL, or no axis of the mesh. */
+int32_t scenario_axis_size(const struct scenario *scenario, const char *axis);
+
 /* Create the mesh as a struct shd_mesh.  Errors as shd_mesh_create(). */
 SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario,
                                  struct shd_error *err);

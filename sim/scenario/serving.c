@@ -59,14 +59,6 @@ int64_t scenario_most_sequences(const struct scenario *scenario)
     return room < most ? room : most;
 }
 
-static int64_t size_of_axis(const struct scenario *scenario, const char *axis)
-{
-    for (size_t i = 0; i < scenario->nmesh; i++)
-        if (axis && !strcmp(scenario->mesh[i].name, axis))
-            return scenario->mesh[i].size;
-    return 1;
-}
-
 int scenario_cache_bits(const struct scenario *scenario)
 {
     static const int bits[SCENARIO_NCACHE_TYPES] = {[SCENARIO_CACHE_E4M3] = 8,
@@ -79,7 +71,7 @@ int scenario_cache_bits(const struct scenario *scenario)
 
 int64_t scenario_cache_parts(const struct scenario *scenario)
 {
-    return size_of_axis(scenario, scenario->context.axis);
+    return scenario_axis_size(scenario, scenario->context.axis);
 }
 
 int64_t scenario_pieces(const struct scenario *scenario)
@@ -105,7 +97,7 @@ int64_t scenario_batch_shards(const struct scenario *scenario)
     int64_t n = 1;
 
     for (size_t a = 0; batch && a < batch->naxes; a++)
-        n *= size_of_axis(scenario, batch->axes[a]);
+        n *= scenario_axis_size(scenario, batch->axes[a]);
     return n;
 }
 

@@ -6,23 +6,10 @@
 #include <math.h>
 
 #include "graph/layers/norm.h"
+#include "graph/layers/project.h"
 #include "graph/layers/short_conv.h"
 
 #define UNIT_EPS 1e-6 /* added to the square of a vector's length, as most implementations do */
-
-/* x[batch, seq, embed] times weights[embed, ..]. */
-static uint32_t project(struct graph *g, const char *full, uint32_t x, uint32_t weights)
-{
-    uint32_t dims[GRAPH_RANK_MAX], rank = 2;
-
-    if (!graph_usable(g, x) || !graph_usable(g, weights))
-        return GRAPH_NONE;
-    dims[0] = g->nodes[x].dims[0];
-    dims[1] = g->nodes[x].dims[1];
-    for (uint32_t d = 1; d < g->nodes[weights].rank; d++)
-        dims[rank++] = g->nodes[weights].dims[d];
-    return graph_einsum(g, full, x, weights, dims, rank);
-}
 
 /* q, k or v. */
 static uint32_t part(struct graph *g, const char *name, const char *which, uint32_t x,
@@ -30,7 +17,7 @@ static uint32_t part(struct graph *g, const char *name, const char *which, uint3
 {
     const char *full = graph_text(g, "%s/%s", name, which);
 
-    x = project(g, full, x, weights);
+    x = layer_project(g, full, x, weights);
     x = graph_constraint(g, graph_text(g, "%s/projected", name), x);
     x = layer_taps(g, graph_text(g, "%s/taps", full), x, taps);
     x = graph_map(g, graph_text(g, "%s/silu", full), KERN_SILU, x, GRAPH_NONE, 0);
@@ -95,15 +82,15 @@ uint32_t layer_gated_delta(struct graph *graph, const char *name, uint32_t x,
              1 / sqrt((double)graph->dims[graph->nodes[w->q].dims[2]].size), heads);
     k = unit(graph, graph_text(graph, "%s/key", name), k, 1, heads);
     opts.decay = decay(graph, graph_text(graph, "%s/decay", name),
-                       project(graph, graph_text(graph, "%s/decay", name), x, w->decay), w);
-    opts.beta = project(graph, graph_text(graph, "%s/beta", name), x, w->beta);
+                       layer_project(graph, graph_text(graph, "%s/decay", name), x, w->decay), w);
+    opts.beta = layer_project(graph, graph_text(graph, "%s/beta", name), x, w->beta);
     opts.beta = graph_map(graph, graph_text(graph, "%s/beta/sigmoid", name), KERN_SIGMOID,
                           opts.beta, GRAPH_NONE, 0);
     o = graph_linear_attention(graph, graph_text(graph, "%s/heads", name), q, k, v, &opts);
     o = graph_constraint(graph, graph_text(graph, "%s/q", name), o);
     o = graph_constraint(graph, graph_text(graph, "%s/attended", name), o);
     o = layer_rms_norm(graph, graph_text(graph, "%s/norm", name), o, w->scale, w->norm_eps);
-    gate = project(graph, graph_text(graph, "%s/gate", name), x, w->gate);
+    gate = layer_project(graph, graph_text(graph, "%s/gate", name), x, w->gate);
     gate = graph_constraint(graph, graph_text(graph, "%s/projected", name), gate);
     gate =
         graph_map(graph, graph_text(graph, "%s/gate/silu", name), KERN_SILU, gate, GRAPH_NONE, 0);

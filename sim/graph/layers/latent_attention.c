@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "graph/layers/norm.h"
+#include "graph/layers/project.h"
 
 /* The layer under construction. */
 struct latent {
@@ -23,16 +24,7 @@ static bool failed(const struct latent *l)
 /* x[batch, seq, from] times [from, heads, width], or [from, to]. */
 static uint32_t project(const struct latent *l, const char *part, uint32_t x, uint32_t weights)
 {
-    const struct graph_node *w;
-    uint32_t dims[4] = {l->batch, l->seq};
-
-    if (failed(l) || x == GRAPH_NONE || weights == GRAPH_NONE)
-        return GRAPH_NONE;
-    w = &l->graph->nodes[weights];
-    for (uint32_t d = 1; d < w->rank; d++)
-        dims[d + 1] = w->dims[d];
-    return graph_einsum(l->graph, graph_text(l->graph, "%s/%s", l->name, part), x, weights, dims,
-                        w->rank + 1);
+    return layer_project(l->graph, graph_text(l->graph, "%s/%s", l->name, part), x, weights);
 }
 
 /* x projected to a short vector and normalised. */

@@ -3,6 +3,8 @@
 
 #include "graph/layers/short_conv.h"
 
+#include "graph/layers/project.h"
+
 uint32_t layer_taps(struct graph *graph, const char *name, uint32_t x, uint32_t taps)
 {
     struct graph_taps how = {.stride = 1, .dilation = 1};
@@ -19,17 +21,10 @@ uint32_t layer_taps(struct graph *graph, const char *name, uint32_t x, uint32_t 
     return graph_einsum(graph, name, windows, taps, like.dims, like.rank);
 }
 
-static uint32_t project(struct graph *g, const char *name, const char *part, uint32_t x,
-                        uint32_t weights)
+static uint32_t hidden(struct graph *g, const char *name, const char *part, uint32_t x,
+                       uint32_t weights)
 {
-    uint32_t dims[3];
-
-    if (!graph_usable(g, x) || !graph_usable(g, weights))
-        return GRAPH_NONE;
-    dims[0] = g->nodes[x].dims[0];
-    dims[1] = g->nodes[x].dims[1];
-    dims[2] = g->nodes[weights].dims[1];
-    x = graph_einsum(g, graph_text(g, "%s/%s", name, part), x, weights, dims, 3);
+    x = layer_project(g, graph_text(g, "%s/%s", name, part), x, weights);
     return graph_constraint(g, graph_text(g, "%s/hidden", name), x);
 }
 
@@ -39,9 +34,9 @@ uint32_t layer_short_conv(struct graph *graph, const char *name, uint32_t x,
     uint32_t in, gate, y;
 
     x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
-    in = project(graph, name, "in", x, weights->in);
-    gate = project(graph, name, "gate", x, weights->gate);
-    y = project(graph, name, "value", x, weights->value);
+    in = hidden(graph, name, "in", x, weights->in);
+    gate = hidden(graph, name, "gate", x, weights->gate);
+    y = hidden(graph, name, "value", x, weights->value);
     y = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, in, y, 0);
     y = layer_taps(graph, graph_text(graph, "%s/taps", name), y, weights->taps);
     y = graph_map(graph, graph_text(graph, "%s/heads", name), KERN_MUL, gate, y, 0);

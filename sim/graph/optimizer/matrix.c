@@ -3,26 +3,6 @@
 
 #include "graph/optimizer/matrix.h"
 
-/* The parameter that a node is, perhaps converted or under a name of its own; GRAPH_NONE. */
-static uint32_t parameter_of(const struct graph *graph, uint32_t node)
-{
-    const struct graph_node *n = &graph->nodes[node];
-
-    while (n->op == GRAPH_CONSTRAINT || (n->op == GRAPH_MAP && n->ninputs == 1 &&
-                                         (n->fn == KERN_CONVERT || n->fn == KERN_COPY))) {
-        node = n->inputs[0];
-        n = &graph->nodes[node];
-    }
-    return n->op == GRAPH_PARAM ? node : GRAPH_NONE;
-}
-
-/* Whether a node passes a parameter on, so that its readers count. */
-static bool passes(const struct graph_node *n)
-{
-    return n->op == GRAPH_CONSTRAINT ||
-           (n->op == GRAPH_MAP && n->ninputs == 1 && (n->fn == KERN_CONVERT || n->fn == KERN_COPY));
-}
-
 /* The matrix that operand k is in a product. */
 static struct optimizer_matrix matrix_in(const struct graph *graph, const struct graph_node *n,
                                          uint32_t k, uint32_t param)
@@ -45,12 +25,14 @@ void optimizer_find_matrices(struct optimizer_matrix *out, const struct graph *g
     for (uint32_t node = 0; node < graph->nnodes; node++) {
         const struct graph_node *n = &graph->nodes[node];
 
-        for (uint32_t k = 0; k < n->ninputs && n->op > GRAPH_PARAM && !passes(n); k++) {
+        if (n->op <= GRAPH_PARAM || graph_origin(graph, node) != node)
+            continue; /* what passes a parameter on: its readers count */
+        for (uint32_t k = 0; k < n->ninputs; k++) {
             bool product = (n->op == GRAPH_EINSUM || n->op == GRAPH_GROUPED) && k < 2;
-            uint32_t param = parameter_of(graph, n->inputs[k]);
+            uint32_t param = graph_origin(graph, n->inputs[k]);
             struct optimizer_matrix m;
 
-            if (param == GRAPH_NONE)
+            if (graph->nodes[param].op != GRAPH_PARAM)
                 continue;
             m = product ? matrix_in(graph, n, k, param) : (struct optimizer_matrix){.in = 0};
             if (out[param].in == 0 && m.in)
@@ -84,11 +66,18 @@ static uint32_t count(uint16_t side)
     return n;
 }
 
-bool optimizer_short_is_out(const struct graph *graph, uint32_t param,
-                            const struct optimizer_matrix *matrix)
+uint16_t optimizer_shorter(const struct graph *graph, uint32_t param,
+                           const struct optimizer_matrix *matrix)
 {
     double out = optimizer_side(graph, param, matrix->out);
     double in = optimizer_side(graph, param, matrix->in);
 
-    return out < in || (out == in && count(matrix->out) <= count(matrix->in));
+    return out < in || (out == in && count(matrix->out) <= count(matrix->in)) ? matrix->out
+                                                                              : matrix->in;
+}
+
+uint16_t optimizer_longer(const struct graph *graph, uint32_t param,
+                          const struct optimizer_matrix *matrix)
+{
+    return (matrix->in | matrix->out) ^ optimizer_shorter(graph, param, matrix);
 }

@@ -26,9 +26,11 @@ void optimizer_find_matrices(struct optimizer_matrix *out, const struct graph *g
 /* Elements along the dimensions of some bits. */
 double optimizer_side(const struct graph *graph, uint32_t param, uint16_t side);
 
-/* Whether the shorter side is that of the outputs; in a tie it is the side of fewer dimensions, or
- * else the outputs. */
-bool optimizer_short_is_out(const struct graph *graph, uint32_t param,
-                            const struct optimizer_matrix *matrix);
+/* The bits of the shorter side, and those of the other: in a tie the side of fewer dimensions is the
+ * shorter one, or else the outputs. */
+uint16_t optimizer_shorter(const struct graph *graph, uint32_t param,
+                           const struct optimizer_matrix *matrix);
+uint16_t optimizer_longer(const struct graph *graph, uint32_t param,
+                          const struct optimizer_matrix *matrix);
 
 #endif /* GRAPH_OPTIMIZER_MATRIX_H */

@@ -91,9 +91,8 @@ static bool name_others(struct sides *s, struct graph *graph, const char *name)
 static struct sides sides_of(const struct graph *graph, const struct optimizer_param *param)
 {
     const struct graph_node *n = &graph->nodes[param->of];
-    bool out = optimizer_short_is_out(graph, param->of, param->matrix);
-    uint16_t shorter = out ? param->matrix->out : param->matrix->in;
-    uint16_t longer = out ? param->matrix->in : param->matrix->out;
+    uint16_t shorter = optimizer_shorter(graph, param->of, param->matrix);
+    uint16_t longer = optimizer_longer(graph, param->of, param->matrix);
     struct sides s = {.nnumbers = 0};
 
     for (uint32_t d = 0; d < n->rank; d++)
@@ -200,23 +199,24 @@ static uint32_t orthogonal(struct graph *graph, const struct optimizer_opts *opt
 
 /* ---- stacks of matrices with homes ---- */
 
-static double size_of(const struct graph *graph, const uint32_t *dims, uint32_t n)
+static double shorter_size(const struct graph *graph, const struct optimizer_param *param)
 {
-    double size = 1;
+    return optimizer_side(graph, param->of, optimizer_shorter(graph, param->of, param->matrix));
+}
 
-    for (uint32_t d = 0; d < n; d++)
-        size *= (double)graph->dims[dims[d]].size;
-    return size;
+static double longer_size(const struct graph *graph, const struct optimizer_param *param)
+{
+    return optimizer_side(graph, param->of, optimizer_longer(graph, param->of, param->matrix));
 }
 
 /* The sides of a matrix with one dimension each. */
-static struct sides flat_sides(struct graph *graph, const struct sides *s)
+static struct sides flat_sides(struct graph *graph, const struct optimizer_param *param)
 {
-    struct sides flat = {.nnumbers = s->nnumbers, .nshort = 1, .nlong = 1};
-    double shorter = size_of(graph, s->shorter, s->nshort);
-    double longer = size_of(graph, s->longer, s->nlong);
+    struct sides s = sides_of(graph, param);
+    struct sides flat = {.nnumbers = s.nnumbers, .nshort = 1, .nlong = 1};
+    double shorter = shorter_size(graph, param), longer = longer_size(graph, param);
 
-    memcpy(flat.numbers, s->numbers, sizeof flat.numbers);
+    memcpy(flat.numbers, s.numbers, sizeof flat.numbers);
     flat.shorter[0] =
         graph_dim(graph, graph_text(graph, "shorter/%.0f", shorter), (int64_t)shorter);
     flat.longer[0] = graph_dim(graph, graph_text(graph, "longer/%.0f", longer), (int64_t)longer);
@@ -296,14 +296,13 @@ static uint32_t constraint(struct graph *graph, enum graph_matrix_place place,
         [GRAPH_MATRIX] = "", [GRAPH_HOME] = "home/", [GRAPH_BACK] = "back/"};
     uint32_t node =
         graph_constraint(graph, graph_text(graph, "opt/muon/%s%s", names[place], param->name), x);
-    bool out = optimizer_short_is_out(graph, param->of, param->matrix);
 
     if (node == GRAPH_NONE)
         return node;
     graph->nodes[node].state_of = param->of;
     graph->nodes[node].attr.constraint.place = place;
-    graph->nodes[node].attr.constraint.shorter = out ? param->matrix->out : param->matrix->in;
-    graph->nodes[node].attr.constraint.longer = out ? param->matrix->in : param->matrix->out;
+    graph->nodes[node].attr.constraint.shorter = optimizer_shorter(graph, param->of, param->matrix);
+    graph->nodes[node].attr.constraint.longer = optimizer_longer(graph, param->of, param->matrix);
     return node;
 }
 
@@ -313,7 +312,7 @@ static void orthogonal_in_homes(struct graph *graph, const struct optimizer_opts
 {
     const char *home = graph_text(graph, "opt/muon/home/%s", params[0].name);
     const char *back = graph_text(graph, "opt/muon/back/%s", params[0].name);
-    struct sides s = sides_of(graph, &params[0]), flat = flat_sides(graph, &s);
+    struct sides s, flat = flat_sides(graph, &params[0]);
     uint32_t dims[3 * GRAPH_RANK_MAX], rank = list_dims(dims, &flat), stack;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -337,7 +336,7 @@ static void orthogonal_in_homes(struct graph *graph, const struct optimizer_opts
 static void update(struct graph *graph, const struct optimizer_opts *opts, const uint32_t *by_step,
                    const struct optimizer_param *params, uint32_t n, uint32_t *next)
 {
-    struct sides s = sides_of(graph, &params[0]);
+    struct sides s;
 
     for (uint32_t i = 0; i < n && graph->err.status == SHD_OK; i++)
         next[i] = graph_convert(graph, graph_text(graph, "opt/muon/%s", params[i].name),
@@ -345,6 +344,7 @@ static void update(struct graph *graph, const struct optimizer_opts *opts, const
     if (params[0].matrix->homes > 0) {
         orthogonal_in_homes(graph, opts, params, n, next);
     } else {
+        s = sides_of(graph, &params[0]);
         next[0] = constraint(graph, GRAPH_MATRIX, &params[0], next[0]);
         next[0] = orthogonal(graph, opts, next[0], &s, params[0].name);
     }
@@ -353,18 +353,22 @@ static void update(struct graph *graph, const struct optimizer_opts *opts, const
 }
 
 /* Whether two matrices are stacked: of equal sides and one stage, numbered by the same dimensions.
- */
+ * One without homes is in no stack, not even its own. */
 static bool together(const struct graph *graph, const struct optimizer_param *a,
                      const struct optimizer_param *b)
 {
     const struct graph_node *x = &graph->nodes[a->of], *y = &graph->nodes[b->of];
-    struct sides s = sides_of(graph, a), t = sides_of(graph, b);
+    struct sides s, t;
 
-    return a->matrix->homes > 0 && a->matrix->homes == b->matrix->homes && x->stage == y->stage &&
-           x->dtype == y->dtype && s.nnumbers == t.nnumbers &&
+    if (a->matrix->homes == 0 || a->matrix->homes != b->matrix->homes || x->stage != y->stage ||
+        x->dtype != y->dtype)
+        return false;
+    s = sides_of(graph, a);
+    t = sides_of(graph, b);
+    return s.nnumbers == t.nnumbers &&
            !memcmp(s.numbers, t.numbers, s.nnumbers * sizeof *s.numbers) &&
-           size_of(graph, s.shorter, s.nshort) == size_of(graph, t.shorter, t.nshort) &&
-           size_of(graph, s.longer, s.nlong) == size_of(graph, t.longer, t.nlong);
+           shorter_size(graph, a) == shorter_size(graph, b) &&
+           longer_size(graph, a) == longer_size(graph, b);
 }
 
 const struct optimizer optimizer_muon = {

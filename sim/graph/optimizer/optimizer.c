@@ -184,7 +184,9 @@ static uint32_t gather(const struct graph *graph, const struct optimizer *kind,
 {
     uint32_t group = 1;
 
-    for (uint32_t i = 1; i < n && kind->together; i++) {
+    if (!kind->together || !kind->together(graph, &params[0], &params[0]))
+        return group;
+    for (uint32_t i = 1; i < n; i++) {
         struct optimizer_param p = params[i];
 
         if (!p.matrix || !kind->together(graph, &params[0], &p))

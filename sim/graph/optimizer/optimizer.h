@@ -28,7 +28,8 @@ struct optimizer {
     /* Return the parameter of the next step.  NULL: update_all(). */
     uint32_t (*update)(struct graph *graph, const struct optimizer_opts *opts,
                        const uint32_t *by_step, const struct optimizer_param *param);
-    /* Whether two parameters are updated together; NULL with update(). */
+    /* Whether two parameters are updated together, and of a parameter and itself whether any other
+     * may be with it; NULL with update(). */
     bool (*together)(const struct graph *graph, const struct optimizer_param *a,
                      const struct optimizer_param *b);
     /* Set next[i] to params[i] of the next step, for parameters that are updated together. */
