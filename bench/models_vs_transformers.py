@@ -82,6 +82,18 @@ CONFIGS = {
     "lfm2, by types": ("lfm2", dict(
         block_auto_adjust_ff_dim=False, num_hidden_layers=3, conv_L_cache=4, layer_types=[
             "conv", "full_attention", "conv"])),
+    "bamba": ("bamba", dict(num_hidden_layers=3, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_state=12,
+                            mamba_chunk_size=8)),
+    "bamba, groups": ("bamba", dict(num_hidden_layers=2, attn_layer_indices=[0], mamba_n_heads=4, mamba_n_groups=2,
+                                    mamba_d_state=6, mamba_d_conv=3, mamba_conv_bias=False, attention_bias=True,
+                                    mlp_bias=True)),
+    "granitemoehybrid": ("granitemoehybrid", dict(
+        num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=4, num_experts_per_tok=2,
+        intermediate_size=24, shared_intermediate_size=40, mamba_n_heads=8, mamba_d_state=12, embedding_multiplier=12.0,
+        attention_multiplier=0.2, residual_multiplier=0.3, logits_scaling=4.0)),
+    "granitemoehybrid, dense with rope": ("granitemoehybrid", dict(
+        layer_types=["attention", "mamba"], num_local_experts=0, shared_intermediate_size=40, mamba_n_heads=4,
+        mamba_n_groups=4, mamba_d_state=12, position_embedding_type="rope")),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
@@ -237,6 +249,21 @@ class Layer:
                 return self.get("attn/" + ours)
         return matrix(self.get("attn/o/kernel"), 2)
 
+    def mamba(self, name, shape):
+        """An array of Mamba-2, whose z, x, b, c and dt are one projection, and x, b and c one convolution."""
+        if "in_proj" in name:
+            return numpy.concatenate([matrix(self.get(f"mamba/{x}/kernel")) for x in ("z", "x", "b", "c", "dt")])
+        if "conv1d" in name:
+            leaf = "taps" if "weight" in name else "conv_bias"
+            parts = [self.get(f"mamba/{x}/{leaf}") for x in ("x", "b", "c")]
+            parts = [a.reshape(a.shape[0], -1) if leaf == "taps" else a.reshape(-1) for a in parts]
+            return numpy.concatenate(parts, -1).T.reshape(shape)
+        words = {"A_log": "dt/log", "dt_bias": "dt/bias", "D": "skip", "norm.weight": "norm/scale"}
+        for theirs_, ours in words.items():
+            if name.endswith("." + theirs_):
+                return self.get("mamba/" + ours).reshape(shape)
+        return matrix(self.get("mamba/o/kernel"), 2)
+
     def convolution(self, name, shape):
         """An array of a gated short convolution."""
         if "in_proj" in name:
@@ -253,7 +280,7 @@ class Layer:
         if name == "post_self_attn_layernorm" or (name == "post_attention_layernorm" and after and
                                                   self.config.model_type not in ("glm4",)):
             return "norm1_after" if self.config.model_type != "hyperclovax" else "norm2"
-        if name in ("post_attention_layernorm", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "ffn_norm"):
+        if name in ("post_attention_layernorm", "pre_feedforward_layernorm", "pre_ff_layernorm", "ln_2", "ln_mlp", "ffn_norm"):
             return "norm2" if serial else "norm1"
         if name == "post_norm1":
             return "norm1_after"
@@ -266,6 +293,8 @@ class Layer:
         leaf = {"weight": "kernel", "bias": "bias"}.get(part)
         if name.startswith("linear_attn."):
             return self.delta(name, shape)
+        if name.startswith("mamba."):
+            return self.mamba(name, shape)
         if name.startswith("conv."):
             return self.convolution(name, shape)
         if "self_attn.q_proj.weight" in name and self.has("attn/gate/kernel"):
@@ -313,7 +342,7 @@ class Layer:
             return self.get("moe/router/bias").reshape(shape)
         if name.endswith("shared_expert_gate.weight"):
             return matrix(self.get("moe/shared_gate/kernel"))
-        shared = "moe/shared/" if "shared" in name else None
+        shared = None if "shared" not in name else "moe/shared/" if self.has("moe/router/kernel") else "mlp/"
         if re.search(r"(\.|^)(gate|gate\.wg|router|router\.layer)\.(weight|bias)$", name):
             return matrix(self.get("moe/router/kernel")) if leaf == "kernel" else \
                 self.get("moe/router/logit_bias")

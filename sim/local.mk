@@ -379,6 +379,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/gated_delta.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
+	%D%/graph/layers/mamba.c \
+	%D%/graph/layers/mamba.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \
 	%D%/graph/layers/moe.c \
@@ -393,6 +395,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/ring_attention.h \
 	%D%/graph/layers/short_conv.c \
 	%D%/graph/layers/short_conv.h \
+	%D%/graph/layers/state.c \
+	%D%/graph/layers/state.h \
 	%D%/graph/layers/softmax.c \
 	%D%/graph/layers/softmax.h \
 	%D%/graph/layers/xent.c \

@@ -34,10 +34,11 @@ struct row {
 #define MLP LAYER "mlp/"
 #define MOE LAYER "moe/"
 #define SHARED MOE "shared/"
+#define MAMBA LAYER "mamba/"
 
 #define GPT "gpt2 gpt_bigcode gptj codegen"
 #define MIXTRAL "mixtral minimax_m2"
-#define GRANITE "granitemoe granitemoeshared"
+#define GRANITE "granitemoe granitemoeshared granitemoehybrid"
 #define LATENT "latent plain_latent"
 #define DELTA_GATED "qwen3_next qwen3_5_text qwen3_5_moe_text"
 
@@ -53,6 +54,8 @@ struct row {
 #define DELTA_QKV .part = "their array is q, k and v side by side"
 #define IN_PROJ .part = "their array is in, gate and value side by side"
 #define GATE_UP .part = "their array is gate and up side by side"
+#define MAMBA_IN .part = "their array is z, x, b, c and dt side by side"
+#define MAMBA_TAPS .part = "their array is x, b and c side by side"
 #define NORM .dims = NULL
 
 /* clang-format off */
@@ -66,6 +69,7 @@ static const struct row modules[] = {
     {NULL, "embed/", "table", "model.embed_tokens.weight", .dims = "0 1"},
     {NULL, "embed/", "positions", "transformer.wpe.weight", .dims = "0 1"},
 
+    {"bamba", LAYER, "norm2", L "pre_ff_layernorm", NORM},
     {"lfm2", LAYER, "norm1", L "operator_norm", NORM},
     {"lfm2", LAYER, "norm2", L "ffn_norm", NORM},
     {GPT, LAYER, "norm1", H "ln_1", NORM},
@@ -96,6 +100,15 @@ static const struct row modules[] = {
     {"delta", ATTN, "decay", L "linear_attn.in_proj_a", .dims = "1 0"},
     {"delta", ATTN, "norm", L "linear_attn.norm", NORM},
     {"delta", ATTN, "o", L "linear_attn.out_proj", .dims = "2 01"},
+    {NULL, MAMBA, "dt/log", L "mamba.A_log", .dims = "0"},
+    {NULL, MAMBA, "dt/bias", L "mamba.dt_bias", .dims = "0"},
+    {NULL, MAMBA, "x/taps b/taps c/taps", L "mamba.conv1d.weight", "+12  0", MAMBA_TAPS},
+    {NULL, MAMBA, "x/conv_bias b/conv_bias c/conv_bias", L "mamba.conv1d.bias", "+01", MAMBA_TAPS},
+    {NULL, MAMBA, "z x b c", L "mamba.in_proj", "+12 0", MAMBA_IN},
+    {NULL, MAMBA, "dt", L "mamba.in_proj", "+1 0", MAMBA_IN},
+    {NULL, MAMBA, "skip", L "mamba.D", .dims = "0"},
+    {NULL, MAMBA, "norm/scale", L "mamba.norm.weight", .dims = "01"},
+    {NULL, MAMBA, "o", L "mamba.out_proj", .dims = "2 01"},
     {"lfm2", LAYER, "conv/in conv/gate conv/value", L "conv.in_proj", "+1 0", IN_PROJ},
     {"lfm2", LAYER, "conv/taps", L "conv.conv.weight", .dims = "1  0"},
     {"lfm2", LAYER, "conv/o", L "conv.out_proj", .dims = "1 0"},
@@ -154,7 +167,9 @@ static const struct row modules[] = {
     {"lfm2", MLP, "up", L "feed_forward.w3", .dims = "1 0"},
     {"lfm2", MLP, "down", L "feed_forward.w2", .dims = "1 0"},
     {"phi3 glm glm4", MLP, "gate up", L "mlp.gate_up_proj", "+1 0", GATE_UP},
-    {"llama4_text", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
+    {GRANITE, MLP, "gate up", L "shared_mlp.input_linear", "+1 0", GATE_UP},
+    {GRANITE, MLP, "down", L "shared_mlp.output_linear", .dims = "1 0"},
+    {"llama4_text bamba", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
     {NULL, MLP, "gate up down", L "mlp.?_proj", .dims = "1 0"},
 
     {MIXTRAL, MOE, "router", L "block_sparse_moe.gate", .dims = "1 0"},
@@ -219,7 +234,7 @@ static const struct row modules[] = {
 
     {GPT " falcon", "", "final_norm", "transformer.ln_f", NORM},
     {"gpt_neox", "", "final_norm", "gpt_neox.final_layer_norm", NORM},
-    {"phi persimmon", "", "final_norm", "model.final_layernorm", NORM},
+    {"phi persimmon bamba", "", "final_norm", "model.final_layernorm", NORM},
     {"lfm2", "", "final_norm", "model.embedding_norm", NORM},
     {NULL, "", "final_norm", "model.norm", NORM},
     {"gpt_neox", "", "head", "embed_out", .dims = "1 0"},

@@ -124,7 +124,7 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
     const char *attn = graph_text(p->graph, "%s/attn", name);
     struct block_experts experts;
     struct latent_weights latent;
-    struct gated_delta_weights delta;
+    struct state_weights state;
     struct short_conv_weights conv;
 
     if (sparse) {
@@ -135,8 +135,11 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
         latent = weights_latent(p->graph, s, attn, &p->dims);
         w.latent = &latent;
     } else if (type == SCENARIO_LAYER_DELTA) {
-        delta = weights_gated_delta(p->graph, s, attn, &p->dims);
-        w.delta = &delta;
+        state = weights_state(p->graph, s, attn, &p->dims, type);
+        w.delta = &state;
+    } else if (type == SCENARIO_LAYER_MAMBA) {
+        state = weights_state(p->graph, s, graph_text(p->graph, "%s/mamba", name), &p->dims, type);
+        w.mamba = &state;
     } else if (type == SCENARIO_LAYER_CONV) {
         conv = weights_short_conv(p->graph, s, graph_text(p->graph, "%s/conv", name), &p->dims);
         w.conv = &conv;
@@ -421,7 +424,7 @@ static void describe_some(struct text *out, const struct scenario_model *m, cons
 /* What layers attend to, where not all attend to all, and how many rotate no positions in. */
 static void describe_layers(struct text *out, const struct scenario_model *m)
 {
-    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, conv = 0;
+    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, mamba = 0, conv = 0;
 
     for (int64_t i = 0; i < m->layers; i++) {
         enum scenario_layer_type type = scenario_layer_type(m, i);
@@ -429,6 +432,7 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
         n[scenario_layer_sight(type)]++;
         plain += scenario_layer_is_plain(type);
         delta += type == SCENARIO_LAYER_DELTA;
+        mamba += type == SCENARIO_LAYER_MAMBA;
         conv += type == SCENARIO_LAYER_CONV;
     }
     describe_some(out, m, "windows", m->window, n[SCENARIO_LAYER_WINDOW]);
@@ -436,6 +440,10 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
     if (delta > 0) {
         text_add(out, ", a gated delta rule in ");
         add_count(out, delta, "layer");
+    }
+    if (mamba > 0) {
+        text_add(out, ", Mamba-2 in ");
+        add_count(out, mamba, "layer");
     }
     if (conv > 0) {
         text_add(out, ", a short convolution in ");

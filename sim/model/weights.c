@@ -346,11 +346,22 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
     return w;
 }
 
-struct gated_delta_weights weights_gated_delta(struct graph *graph, const struct scenario *scenario,
-                                               const char *name, const struct weights_dims *dims)
+/* The bias of a convolution with taps[tap, heads, dim]; GRAPH_NONE: it has none. */
+static uint32_t taps_bias(struct graph *g, const struct scenario *s, const char *layer,
+                          const char *part, const uint32_t *taps)
+{
+    if (!s->model.linear.taps_bias)
+        return GRAPH_NONE;
+    return bias(g, s, layer, graph_text(g, "%s/conv_bias", part), taps + 1, 2);
+}
+
+struct state_weights weights_state(struct graph *graph, const struct scenario *scenario,
+                                   const char *name, const struct weights_dims *dims,
+                                   enum scenario_layer_type type)
 {
     const struct scenario_model *m = &scenario->model;
     const struct scenario_linear *l = &m->linear;
+    bool mamba = type == SCENARIO_LAYER_MAMBA;
     uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
     uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
     uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
@@ -361,20 +372,33 @@ struct gated_delta_weights weights_gated_delta(struct graph *graph, const struct
     const uint32_t q[3] = {embed, key_heads, keys}, v[3] = {embed, heads, values};
     const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
     const uint32_t o[3] = {heads, values, embed};
-    struct gated_delta_weights w = {.norm_eps = m->norm_eps > 0 ? m->norm_eps : BLOCK_NORM_EPS};
+    struct state_weights w = {.norm_eps = m->norm_eps > 0 ? m->norm_eps : BLOCK_NORM_EPS,
+                              .beta = GRAPH_NONE,
+                              .skip = GRAPH_NONE};
+    const struct state_names *n = mamba ? &state_names_mamba : &state_names_delta;
 
-    w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
-    w.k = kernel(graph, scenario, name, "key/kernel", q, 3, 1);
-    w.v = kernel(graph, scenario, name, "value/kernel", v, 3, 1);
-    w.gate = kernel(graph, scenario, name, "gate/kernel", v, 3, 1);
-    w.decay = kernel(graph, scenario, name, "decay/kernel", v, 2, 1);
-    w.beta = kernel(graph, scenario, name, "beta/kernel", v, 2, 1);
-    w.q_taps = kernel(graph, scenario, name, "q/taps", q_taps, 3, 1);
-    w.k_taps = kernel(graph, scenario, name, "key/taps", q_taps, 3, 1);
-    w.v_taps = kernel(graph, scenario, name, "value/taps", v_taps, 3, 1);
-    w.log = vector(graph, scenario, graph_text(graph, "%s/decay/log", name), &heads, 1, 0, 2);
-    w.bias = vector(graph, scenario, graph_text(graph, "%s/decay/bias", name), &heads, 1, 1, 2);
-    w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name), &values, 1, 1, 2);
+    w.names = n;
+    w.q = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->q), q, 3, 1);
+    w.k = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->k), q, 3, 1);
+    w.v = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->v), v, 3, 1);
+    w.gate = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->gate), v, 3, 1);
+    w.decay = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->decay), v, 2, 1);
+    if (!mamba)
+        w.beta = kernel(graph, scenario, name, "beta/kernel", v, 2, 1);
+    w.q_taps = kernel(graph, scenario, name, graph_text(graph, "%s/taps", n->q), q_taps, 3, 1);
+    w.k_taps = kernel(graph, scenario, name, graph_text(graph, "%s/taps", n->k), q_taps, 3, 1);
+    w.v_taps = kernel(graph, scenario, name, graph_text(graph, "%s/taps", n->v), v_taps, 3, 1);
+    w.q_bias = taps_bias(graph, scenario, name, n->q, q_taps);
+    w.k_bias = taps_bias(graph, scenario, name, n->k, q_taps);
+    w.v_bias = taps_bias(graph, scenario, name, n->v, v_taps);
+    w.log =
+        vector(graph, scenario, graph_text(graph, "%s/%s/log", name, n->decay), &heads, 1, 0, 2);
+    w.bias =
+        vector(graph, scenario, graph_text(graph, "%s/%s/bias", name, n->decay), &heads, 1, 1, 2);
+    if (mamba)
+        w.skip = vector(graph, scenario, graph_text(graph, "%s/skip", name), &heads, 1, 1, 2);
+    w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name), mamba ? o : &values,
+                     mamba ? 2 : 1, 1, 2);
     w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
     return w;
 }

@@ -70,9 +70,9 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
 struct latent_weights weights_latent(struct graph *graph, const struct scenario *scenario,
                                      const char *name, const struct weights_dims *dims);
 
-struct gated_delta_weights weights_gated_delta(struct graph *graph,
-                                               const struct scenario *scenario, const char *name,
-                                               const struct weights_dims *dims);
+struct state_weights weights_state(struct graph *graph, const struct scenario *scenario,
+                                   const char *name, const struct weights_dims *dims,
+                                   enum scenario_layer_type type);
 struct short_conv_weights weights_short_conv(struct graph *graph, const struct scenario *scenario,
                                              const char *name, const struct weights_dims *dims);
 

@@ -288,7 +288,8 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     "torch_dtype dtype quantization_config rope_theta rope_scaling rope_parameters "          \
     "sliding_window sliding_window_pattern use_sliding_window max_window_layers layer_types " \
     "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor "       \
-    "full_attention_interval full_attn_idxs block_auto_adjust_ff_dim block_multiple_of"
+    "full_attention_interval full_attn_idxs attn_layer_indices block_auto_adjust_ff_dim "     \
+    "block_multiple_of position_embedding_type mamba_d_head mamba_expand"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -374,6 +375,11 @@ static bool derive_experts(const struct family_reader *c)
 {
     struct scenario_moe *moe = &c->model->moe;
 
+    if (moe->experts == 0 && moe->shared_d_ff > 0) { /* the shared expert of a dense model */
+        c->model->d_ff = moe->shared_d_ff;
+        moe->shared_d_ff = 0;
+        moe->top_k = 1;
+    }
     if (moe->experts == 0)
         return true;
     if (moe->d_ff == 0)
@@ -399,6 +405,33 @@ static bool adjust_width(const struct family_reader *c)
     return true;
 }
 
+/* The width of Mamba-2's heads: all together are `mamba_expand` times as wide as the model. */
+static bool derive_state(const struct family_reader *c)
+{
+    struct scenario_linear *l = &c->model->linear;
+    const struct yaml_node *node = family_find(c->root, "mamba_d_head");
+    int64_t expand = 2, given, wide;
+
+    if (!(c->row->layers & FAMILY_MAMBA))
+        return true;
+    if (!family_read_count(&expand, c, c->root, "mamba_expand"))
+        return false;
+    if (expand > INT32_MAX || l->value_heads == 0 ||
+        expand * c->model->d_model % l->value_heads != 0)
+        return fault(c, "mamba_n_heads", "expected a divisor of mamba_expand times hidden_size");
+    wide = expand * c->model->d_model / l->value_heads;
+    if (node && !(node->kind == YAML_TEXT && !strcmp(node->text, "auto")) &&
+        (!yaml_read_int(node, &given) || given != wide)) {
+        diag_error(c->diag, node->place,
+                   "mamba_d_head is %s; expected %" PRId64 ", "
+                   "mamba_expand times hidden_size over mamba_n_heads",
+                   yaml_describe(node).text, wide);
+        return false;
+    }
+    l->value_dim = wide;
+    return true;
+}
+
 /* Derive the sizes that a config omits. */
 static bool derive(const struct family_reader *c)
 {
@@ -419,7 +452,7 @@ static bool derive(const struct family_reader *c)
         m->decoder_layers = m->layers;
     if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
         return fault(c, "mla.rope_dim", "expected an even number: RoPE rotates pairs");
-    return adjust_width(c) && derive_experts(c);
+    return adjust_width(c) && derive_state(c) && derive_experts(c);
 }
 
 static bool read_dtype(struct family_config *out, const struct family_reader *c)
@@ -463,7 +496,8 @@ const struct yaml_node *family_text(const struct yaml_node *root)
 /* Whether what is asked for depends on what layers attend to: arrays do if some layers do not. */
 static bool depends_on_layers(const struct family_reader *c)
 {
-    return c->seq != FAMILY_ARRAYS || (c->row->layers & (FAMILY_DELTA | FAMILY_CONV)) != 0;
+    return c->seq != FAMILY_ARRAYS ||
+           (c->row->layers & (FAMILY_DELTA | FAMILY_MAMBA | FAMILY_CONV)) != 0;
 }
 
 int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,

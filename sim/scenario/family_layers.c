@@ -26,18 +26,17 @@ static bool has(const struct family_reader *c, enum family_layers bit)
     return (c->row->layers & bit) != 0;
 }
 
-/* Short convolutions in layers that `full_attn_idxs` does not list. */
-static bool read_convolutions(struct layers *l, const struct family_reader *c)
+/* Layers of another kind than attention where the list of a key does not have them. */
+static bool read_others(struct layers *l, const struct family_reader *c, const char *key, char kind)
 {
-    const struct yaml_node *full = family_find(c->root, "full_attn_idxs");
+    const struct yaml_node *full = family_find(c->root, key);
     int64_t layer;
 
-    memset(l->kinds, full ? 's' : 'f', (size_t)l->n);
+    memset(l->kinds, kind, (size_t)l->n);
     for (size_t i = 0; full && i < full->nitems; i++) {
         if (!yaml_read_int(full->items[i], &layer) || layer < 0 || layer >= l->n) {
-            diag_error(c->diag, full->items[i]->place,
-                       "full_attn_idxs has %s; expected a layer, 0 to %" PRId64,
-                       yaml_describe(full->items[i]).text, l->n - 1);
+            diag_error(c->diag, full->items[i]->place, "%s has %s; expected a layer, 0 to %" PRId64,
+                       key, yaml_describe(full->items[i]).text, l->n - 1);
             return false;
         }
         l->kinds[layer] = 'f';
@@ -61,7 +60,10 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
         return true;
     }
     if (has(c, FAMILY_CONV))
-        return read_convolutions(l, c);
+        return read_others(l, c, "full_attn_idxs",
+                           family_find(c->root, "full_attn_idxs") ? 's' : 'f');
+    if (has(c, FAMILY_MAMBA))
+        return read_others(l, c, "attn_layer_indices", 'm');
     if (has(c, FAMILY_DELTA)) {
         period = 4; /* of Qwen's modules */
         if (!family_read_count(&period, c, c->root, "full_attention_interval"))
@@ -98,8 +100,12 @@ static bool read_types(struct layers *l, const struct family_reader *c,
         const struct yaml_node *type = types->items[i];
         const char *word = type->kind == YAML_TEXT ? type->text : "";
 
-        if (!strcmp(word, "full_attention")) {
+        if (!strcmp(word, "full_attention") ||
+            (has(c, FAMILY_MAMBA) && !strcmp(word, "attention"))) {
             l->kinds[i] = 'f';
+        } else if (has(c, FAMILY_MAMBA) &&
+                   (!strcmp(word, "mamba") || !strcmp(word, "linear_attention"))) {
+            l->kinds[i] = 'm';
         } else if (!strcmp(word, "sliding_attention")) {
             l->kinds[i] = 'w';
         } else if (!strcmp(word, "chunked_attention")) {
@@ -113,9 +119,10 @@ static bool read_types(struct layers *l, const struct family_reader *c,
                        "layer_types has %s; expected full_attention, sliding_attention or "
                        "chunked_attention%s",
                        yaml_describe(type).text,
-                       has(c, FAMILY_DELTA)  ? ", or linear_attention"
-                       : has(c, FAMILY_CONV) ? ", or conv"
-                                             : "");
+                       has(c, FAMILY_DELTA)   ? ", or linear_attention"
+                       : has(c, FAMILY_MAMBA) ? ", or mamba"
+                       : has(c, FAMILY_CONV)  ? ", or conv"
+                                              : "");
             return false;
         }
     }
@@ -215,6 +222,7 @@ static uint8_t type_of(const struct layers *l, int64_t i)
     unsigned type = l->kinds[i] == 'w'   ? SCENARIO_LAYER_WINDOW
                     : l->kinds[i] == 'c' ? SCENARIO_LAYER_CHUNK
                     : l->kinds[i] == 'd' ? SCENARIO_LAYER_DELTA
+                    : l->kinds[i] == 'm' ? SCENARIO_LAYER_MAMBA
                     : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
                                          : SCENARIO_LAYER_FULL;
 
@@ -230,7 +238,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0] && !strchr("ds", l->kinds[0]))
+    if (period == 1 && !l->plain[0] && !strchr("dms", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

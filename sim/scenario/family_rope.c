@@ -205,13 +205,22 @@ static bool read_local(const struct family_reader *c, const struct yaml_node *lo
     return fault(c, local, "RoPE scaling in sliding-window layers is not modelled");
 }
 
+/* Whether a config asks for rotary positions, in a family whose configs do. */
+static bool is_positioned(const struct family_reader *c)
+{
+    const struct yaml_node *type = family_find(c->root, "position_embedding_type");
+
+    return !(c->row->layers & FAMILY_POSITIONED) ||
+           (type && type->kind == YAML_TEXT && !strcmp(type->text, "rope"));
+}
+
 bool family_read_rope(const struct family_reader *c)
 {
     const struct yaml_node *map = family_find(c->root, "rope_parameters"), *local = NULL;
     const struct yaml_node *old = family_find(c->root, "rope_scaling");
     struct scenario_rope *rope = &c->model->rope;
 
-    if (c->row->rope_theta == 0)
+    if (c->row->rope_theta == 0 || !is_positioned(c))
         return true;
     rope->used = true;
     rope->theta = c->row->rope_theta;

@@ -227,6 +227,14 @@ KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
      V("conv_L_cache", "linear.taps"),
      MUST("conv_bias", no, "convolutions with biases are not modelled"),
      MUST("block_ffn_dim_multiplier", factor_one, "MLPs of other widths are not modelled"));
+#define MAMBA                                                                          \
+    V("mamba_n_heads", "linear.value_heads"), V("mamba_n_groups", "linear.key_heads"), \
+        V("mamba_d_state", "linear.key_dim"), V("mamba_d_conv", "linear.taps"),        \
+        V("mamba_conv_bias", "linear.taps_bias"),                                      \
+        MUST("mamba_proj_bias", no, "projections of Mamba-2 with biases are not modelled")
+KEYS(bamba_keys, MAMBA, ALL_BIAS, MLP_BIAS);
+KEYS(granitemoehybrid_keys, MAMBA, V("num_local_experts", "moe.experts"), TOP_K,
+     V("shared_intermediate_size", "moe.shared_d_ff"));
 KEYS(olmoe_keys, V("num_experts", "moe.experts"), TOP_K, RENORMALIZE, ALL_BIAS, CLIP);
 KEYS(gpt_oss_keys, SIZES, FF, HEAD_DIM, RMS, W("hidden_act", clamped_acts), ALL_BIAS,
      V("num_local_experts", "moe.experts"), TOP_K, V("experts_per_token", "moe.top_k"),
@@ -295,6 +303,10 @@ KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
     ", model.qk_norm: true, model.norm_one_plus: true, model.attention_gate: true, "      \
     "model.head_dim: 256, linear.key_heads: 16, linear.value_heads: 32, linear.key_dim: " \
     "128, linear.value_dim: 128, linear.taps: 4"
+/* Hybrids of Mamba-2 and attention. */
+#define MAMBA_2                                                                             \
+    ", linear.key_heads: 1, linear.value_heads: 128, linear.key_dim: 256, linear.taps: 4, " \
+    "linear.taps_bias: true"
 
 const struct family_row family_table[] = {
     {.types = {"llama"}, .ours = LLAMA, .keys = {llama_keys, biases_keys}, .rope_theta = 10000},
@@ -429,6 +441,18 @@ const struct family_row family_table[] = {
      .keys = {lfm2_keys},
      .layers = FAMILY_TYPES | FAMILY_CONV,
      .rope_theta = 1000000},
+    {.types = {"bamba"},
+     .ours = DECODER MAMBA_2 ", model.norm_eps: 1e-5, model.kv_heads: 8",
+     .keys = {llama_keys, bamba_keys},
+     .layers = FAMILY_TYPES | FAMILY_MAMBA,
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"granitemoehybrid"},
+     .ours = DECODER MAMBA_2 ", model.attention_scale: 1, moe.experts: 8, moe.top_k: 2, "
+                             "moe.after: true, moe.shared_d_ff: 1024",
+     .keys = {llama_keys, granite_keys, granitemoehybrid_keys},
+     .layers = FAMILY_TYPES | FAMILY_MAMBA | FAMILY_POSITIONED,
+     .rope_theta = 10000},
     {.types = {"mellum"},
      .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, model.head_dim: 128, "
                      "moe.experts: 64, moe.top_k: 8, moe.d_ff: 896, moe.renormalize: true",
@@ -678,12 +702,12 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 
 const struct family_refusal family_refusals[] = {
     {"mamba mamba2 falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
-    {"jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma "
-     "lfm2_moe lfm3 olmo_hybrid",
+    {"jamba falcon_h1 zamba zamba2 nemotron_h recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
      "a hybrid of attention with recurrent or convolutional layers",
-     "AI21-Jamba Bamba Falcon-H1 LFM2-8B LFM2-24B NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano "
-     "Nemotron-H Zamba2 "
-     "granite-4.0-h"},
+     "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H "
+     "Zamba2"},
+    {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
+     "Bamba granite-4.0-h"},
     {"kimi_linear minimax "
      "bailing_hybrid",
      "a hybrid of softmax and linear attention", "Kimi-Linear MiniMax-M1 MiniMax-Text"},

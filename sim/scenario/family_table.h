@@ -48,7 +48,10 @@ enum family_layers {
     FAMILY_ALPHA = 128,    /* `alpha` of dynamic rotary positions stretches their base */
     FAMILY_DELTA = 256,    /* all but every `full_attention_interval`-th layer have a state by the
                               gated delta rule: linear_attention of `layer_types` */
-    FAMILY_CONV = 512      /* layers may be short convolutions: conv of `layer_types` */
+    FAMILY_CONV = 512,     /* layers may be short convolutions: conv of `layer_types` */
+    FAMILY_MAMBA = 1024,   /* all layers but those of `attn_layer_indices` are Mamba-2's: mamba of
+                              `layer_types` */
+    FAMILY_POSITIONED = 2048 /* rotary positions only with `position_embedding_type: rope` */
 };
 
 struct family_row {

@@ -102,18 +102,22 @@ static void check_linear(struct reader *r)
     int64_t values = m->linear.value_heads > 0 ? m->linear.value_heads : m->heads;
     int64_t keys = m->linear.key_heads > 0 ? m->linear.key_heads : m->heads;
     const char *beside = refused_beside(r->scenario);
-    bool delta = memchr(types->types, SCENARIO_LAYER_DELTA, types->n);
+    enum scenario_layer_type type = SCENARIO_NLAYER_TYPES;
 
-    if (!delta && !memchr(types->types, SCENARIO_LAYER_CONV, types->n))
+    for (uint32_t i = 0; i < types->n; i++)
+        if (!scenario_layer_attends((enum scenario_layer_type)types->types[i]) &&
+            types->types[i] < type)
+            type = (enum scenario_layer_type)types->types[i];
+    if (type == SCENARIO_NLAYER_TYPES)
         return;
     if (beside)
         WRONG(r, "model.layer_types", "%s layers are not modelled with %s",
-              delta ? "delta" : "conv", beside);
-    else if (delta && values % keys != 0)
+              scenario_layer_type_name(type), beside);
+    else if (scenario_layer_has_state(type) && values % keys != 0)
         WRONG(r, "linear.key_heads",
-              "%" PRId64 " value heads of delta layers do not divide by %" PRId64
+              "%" PRId64 " value heads of %s layers do not divide by %" PRId64
               " key heads; expected a divisor",
-              values, keys);
+              values, scenario_layer_type_name(type), keys);
 }
 
 /* Layers with a window, or with chunks, need its size. */

@@ -79,6 +79,7 @@ enum scenario_layer_type {
     SCENARIO_LAYER_WINDOW_PLAIN,
     SCENARIO_LAYER_CHUNK_PLAIN,
     SCENARIO_LAYER_DELTA, /* a state by the gated delta rule */
+    SCENARIO_LAYER_MAMBA, /* a state by the recurrence of Mamba-2 */
     SCENARIO_LAYER_CONV,  /* a gated short convolution */
     SCENARIO_NLAYER_TYPES
 };
@@ -238,7 +239,8 @@ struct scenario_mla {
 struct scenario_linear {
     int64_t key_heads, value_heads; /* 0: as model.heads */
     int64_t key_dim, value_dim;
-    int64_t taps; /* of the convolution along the sequence */
+    int64_t taps;   /* of the convolution along the sequence */
+    bool taps_bias; /* of layers with a state */
 };
 
 struct scenario_axis {

@@ -129,6 +129,7 @@ static void fill_linear(struct scenario *s, const struct scenario_model *from)
     FILL_IN("linear", "key_dim", linear.key_dim);
     FILL_IN("linear", "value_dim", linear.value_dim);
     FILL_IN("linear", "taps", linear.taps);
+    FILL_IN("linear", "taps_bias", linear.taps_bias);
 }
 
 /* Fill in the values that are common to all models of a kind, or to those of a family. */

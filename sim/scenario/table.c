@@ -633,18 +633,21 @@ const struct option option_table[] = {
     {INT(mla, value_dim, 1, INT32_MAX), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
      .help = "The width of a head's values (dimension value_dim)."},
     {INT(linear, key_heads, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
-     .help = "The number of query and key heads of delta layers (dimension linear_key_heads), a "
-             "divisor of value_heads; 0 means model.heads."},
+     .help = "The number of query and key heads of delta layers (dimension linear_key_heads), and "
+             "of groups of mamba layers, a divisor of value_heads; 0 means model.heads."},
     {INT(linear, value_heads, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",
-     .help = "The number of value heads of delta layers, which have a state each (dimension "
-             "linear_heads); 0 means model.heads."},
+     .help = "The number of value heads of delta and mamba layers, which have a state each "
+             "(dimension linear_heads); 0 means model.heads."},
     {INT(linear, key_dim, 1, 65536), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
-     .help = "The width of a key head of delta layers (dimension linear_key_dim)."},
+     .help = "The width of a key head of delta layers, and of a state of mamba layers (dimension "
+             "linear_key_dim)."},
     {INT(linear, value_dim, 1, 65536), .kinds = OF_BLOCKS, .standard = "128", .unit = "elements",
-     .help = "The width of a value head of delta layers (dimension linear_value_dim)."},
+     .help = "The width of a value head of delta and mamba layers (dimension linear_value_dim)."},
     {INT(linear, taps, 1, 64), .kinds = OF_BLOCKS, .standard = "4", .unit = "tokens",
-     .help = "The tokens that the convolutions of delta and conv layers read: the token itself and "
-             "those before it (dimension taps)."},
+     .help = "The tokens that the convolutions of delta, mamba and conv layers read: the token "
+             "itself and those before it (dimension taps)."},
+    {FIELD(linear, taps_bias, bool), .kinds = OF_BLOCKS, .standard = "false",
+     .help = "Whether the convolutions of delta and mamba layers have biases."},
     {INT(batch, size, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "sequences",
      .help = "The global batch size: sequences of a step over all devices (logical axis batch)."},
     {INT(batch, seq, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "tokens",

@@ -24,6 +24,11 @@ enum need {
     NEEDS_SINKS,
     NEEDS_GATE,
     NEEDS_DELTA,
+    NEEDS_DELTA_BIAS,
+    NEEDS_MAMBA,
+    NEEDS_MAMBA_BIAS,
+    NEEDS_GROUPS, /* of Mamba-2: more than one */
+    NEEDS_GROUPS_BIAS,
     NEEDS_CONV
 };
 
@@ -35,6 +40,7 @@ static bool has_layers(const struct scenario_model *m, enum scenario_layer_type 
 static bool has(const struct scenario_model *m, enum need need)
 {
     bool dense = m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
+    bool mamba = has_layers(m, SCENARIO_LAYER_MAMBA);
 
     switch (need) {
     case NEEDS_DENSE:
@@ -61,6 +67,16 @@ static bool has(const struct scenario_model *m, enum need need)
         return m->attention_gate || has_layers(m, SCENARIO_LAYER_DELTA);
     case NEEDS_DELTA:
         return has_layers(m, SCENARIO_LAYER_DELTA);
+    case NEEDS_DELTA_BIAS:
+        return has_layers(m, SCENARIO_LAYER_DELTA) && m->linear.taps_bias;
+    case NEEDS_MAMBA:
+        return mamba;
+    case NEEDS_MAMBA_BIAS:
+        return mamba && m->linear.taps_bias;
+    case NEEDS_GROUPS:
+        return mamba && m->linear.key_heads != 1;
+    case NEEDS_GROUPS_BIAS:
+        return mamba && m->linear.key_heads != 1 && m->linear.taps_bias;
     case NEEDS_CONV:
         return has_layers(m, SCENARIO_LAYER_CONV);
     default:
@@ -80,8 +96,12 @@ static const struct row {
     {AXES(queries), true, NEEDS_LATENT, "attn", "q_rope", "kernel"},
     {AXES(queries), true, NEEDS_GATE, "attn", "gate", "kernel"},
     {AXES(queries), true, NEEDS_DELTA, "attn", "key|value|decay|beta", "kernel"},
+    {AXES(queries), true, NEEDS_MAMBA, "mamba", "x|z|dt", "kernel"},
+    {AXES(queries), true, NEEDS_GROUPS, "mamba", "b|c", "kernel"},
     {AXES(keys), true, ALWAYS, "attn", "k|v", "kernel"},
     {AXES(queries), true, NEEDS_DELTA, "attn", "q|key|value", "taps"},
+    {AXES(queries), true, NEEDS_MAMBA, "mamba", "x", "taps"},
+    {AXES(queries), true, NEEDS_GROUPS, "mamba", "b|c", "taps"},
     {AXES(mlp), true, NEEDS_CONV, "conv", "in|gate|value", "kernel"},
     {AXES(mlp), true, NEEDS_CONV, "conv", NULL, "taps"},
     {AXES(queries), true, NEEDS_CROSS, "cross", "q", "kernel"},
@@ -94,8 +114,16 @@ static const struct row {
     {AXES(queries), false, ALWAYS, "attn", "o", "kernel"},
     {AXES(queries), false, NEEDS_CROSS, "cross", "o", "kernel"},
     {AXES(mlp), false, NEEDS_CONV, "conv", "o", "kernel"},
+    {AXES(queries), false, NEEDS_MAMBA, "mamba", "o", "kernel"},
     {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "log"},
     {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "bias"},
+    {AXES(queries), false, NEEDS_DELTA_BIAS, "attn", "q|key|value", "conv_bias"},
+    {AXES(queries), false, NEEDS_MAMBA, "mamba/dt", NULL, "log"},
+    {AXES(queries), false, NEEDS_MAMBA, "mamba/dt", NULL, "bias"},
+    {AXES(queries), false, NEEDS_MAMBA_BIAS, "mamba", "x", "conv_bias"},
+    {AXES(queries), false, NEEDS_GROUPS_BIAS, "mamba", "b|c", "conv_bias"},
+    {AXES(queries), false, NEEDS_MAMBA, "mamba/skip", NULL, NULL},
+    {AXES(queries), false, NEEDS_MAMBA, "mamba/norm", NULL, "scale"},
     {AXES(mlp), false, NEEDS_DENSE, "mlp", "down", "kernel"},
     {AXES(shared), false, NEEDS_SHARED, "shared", "down", "kernel"},
     {AXES(queries), false, NEEDS_QKV_BIAS, "attn", "q", "bias"},
@@ -264,6 +292,8 @@ void tensor_inside_print(struct text *out, const struct tensor_values *axes,
     if (heads)
         add_value(out, model->kind == SCENARIO_T5 ? "(attn|cross)/(q|kv)" : "attn/(q|kv)", axes,
                   axes->seq, text_get(&last), style);
+    if (has(model, NEEDS_MAMBA))
+        add_value(out, "mamba/q", axes, axes->seq, text_get(&last), style);
     if (has(model, NEEDS_DENSE))
         add_value(out, "mlp/hidden", axes, axes->seq, axes->vocab, style);
     if (has(model, NEEDS_SHARED))

@@ -12,6 +12,7 @@
 #include "graph/layers/adapter.h"
 #include "graph/layers/block.h"
 #include "graph/layers/latent_attention.h"
+#include "graph/layers/mamba.h"
 #include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
@@ -555,28 +556,58 @@ static uint32_t build_latent_attention(struct maker *m, const void *arg)
 
 /* ---- layers without attention ---- */
 
-/* variant: the weights whose gradients are checked, besides those of x, are of q and the decay, or
- * of the taps of v, the scale and the gate. */
-static uint32_t build_gated_delta(struct maker *m, const void *arg)
+/* variant 1: the weights whose gradients are checked, besides those of x, are of the taps of v, the
+ * scale and the gate; 0: of q and the decay. */
+static struct state_weights state_weights(struct maker *m, bool taps, const char *scale)
 {
-    bool taps = variant_of(arg) > 0;
-    uint32_t x = checked_leaf(m, "bfc");
-    struct gated_delta_weights w = {.norm_eps = 1e-2};
+    struct state_weights w = {.norm_eps = 1e-2,
+                              .beta = GRAPH_NONE,
+                              .q_bias = GRAPH_NONE,
+                              .k_bias = GRAPH_NONE,
+                              .v_bias = GRAPH_NONE,
+                              .skip = GRAPH_NONE};
 
     w.q = taps ? leaf(m, "q", "cad") : checked_leaf(m, "cad");
     w.k = leaf(m, "k", "cad");
     w.v = leaf(m, "v", "ceg");
     w.gate = taps ? checked_leaf(m, "ceg") : leaf(m, "gate", "ceg");
     w.decay = leaf(m, "decay", "ce");
-    w.beta = leaf(m, "beta", "ce");
     w.q_taps = leaf(m, "q_taps", "had");
     w.k_taps = leaf(m, "k_taps", "had");
     w.v_taps = taps ? checked_leaf(m, "heg") : leaf(m, "v_taps", "heg");
     w.log = taps ? leaf(m, "log", "e") : checked_leaf(m, "e");
     w.bias = taps ? leaf(m, "bias", "e") : checked_leaf(m, "e");
-    w.scale = taps ? checked_leaf(m, "g") : leaf(m, "scale", "g");
+    w.scale = taps ? checked_leaf(m, scale) : leaf(m, "scale", scale);
     w.o = leaf(m, "o", "egc");
+    return w;
+}
+
+static uint32_t build_gated_delta(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc");
+    struct state_weights w = state_weights(m, variant_of(arg) > 0, "g");
+
+    w.names = &state_names_delta;
+    w.beta = leaf(m, "beta", "ce");
     return layer_gated_delta(m->graph, "delta", x, &w);
+}
+
+/* variant 2: convolutions with biases, whose gradients are checked, and that of what skips the
+ * state. */
+static uint32_t build_mamba(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc");
+    struct state_weights w = state_weights(m, variant_of(arg) == 1, "eg");
+    bool biased = variant_of(arg) == 2;
+
+    w.names = &state_names_mamba;
+    if (biased) {
+        w.q_bias = leaf(m, "q_bias", "ad");
+        w.k_bias = checked_leaf(m, "ad");
+        w.v_bias = leaf(m, "v_bias", "eg");
+    }
+    w.skip = biased ? checked_leaf(m, "e") : leaf(m, "skip", "e");
+    return layer_mamba(m->graph, "mamba", x, &w);
 }
 
 static uint32_t build_short_conv(struct maker *m, const void *arg)
@@ -819,6 +850,9 @@ static const struct op_case ops[] = {
     {"latent attention, of compressed queries", build_latent_attention, true},
     {"gated delta rule: queries and decay", build_gated_delta, 0},
     {"gated delta rule: values and the gate", build_gated_delta, 1},
+    {"Mamba-2: queries and steps", build_mamba, 0},
+    {"Mamba-2: values and the gate", build_mamba, 1},
+    {"Mamba-2: biases, and what skips the state", build_mamba, 2},
     {"gated short convolution", build_short_conv, 0},
 };
 

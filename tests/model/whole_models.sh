@@ -381,6 +381,35 @@ PY
     done
 done
 
+# ---- states that are sharded by heads ----
+
+# With as many groups as devices or more a layer of Mamba-2 sends as attention does: its output is
+# summed, and the gradient of its input.  One group is on all devices: squares of its norm are summed
+# and their gradient, and the gradients of b and c.
+cat >"$tmp/mamba.yaml" <<'YAML'
+version: 1
+mesh: {tp: 4}
+model: {kind: decoder, d_model: 32, d_ff: 64, layers: 2, heads: 4, kv_heads: 4, vocab: 64, layer_types: [mamba]}
+linear: {value_heads: 8, key_dim: 6, value_dim: 5, taps_bias: true}
+batch: {size: 2, seq: 16}
+YAML
+for n in 2 4; do
+    for groups in 1 4; do
+        keys='|b|c'
+        [ $groups = 1 ] && keys=
+        shardsim run -q --json "$tmp/mamba.yaml" -s "mesh.tp=$n" -s "linear.key_heads=$groups" \
+            -s "params=[['mlp/(gate|up)/kernel|mamba/(x|z|dt$keys)/(kernel|taps)', [null, tp]],
+                ['(mlp/down|mamba/o)/kernel|mamba/(dt/|skip|norm|(x$keys)/conv_bias)', [tp]], [.*, []]]"
+        is 0 "Mamba-2 over $n devices, $groups groups: right"
+        holds "Mamba-2 over $n devices, $groups groups: bytes are the formula's" <<PY
+n, tokens, width, state, layers = $n, 2 * 16, 32, 6, 2
+numbers = 4 * tokens * width + ((2 + 2 * state) * tokens if $groups == 1 else 0)
+want = 2 * (n - 1) * 4 * numbers * layers
+assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
+PY
+    done
+done
+
 # ---- heads that are normalised ----
 
 # Each layer has a scale of head_dim for queries and one for keys (layer norms also a shift), in

@@ -723,7 +723,7 @@ static void test_print_again(void)
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
-        "layer_types: [delta, conv, full], attention_gate: true",
+        "layer_types: [delta, mamba, conv, full], attention_gate: true",
     };
 
     for (size_t i = 0; i < COUNT(models); i++) {
@@ -1321,6 +1321,11 @@ static const struct {
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [full, delta]}\n"
      "linear: {key_heads: 3}\n",
      "4 value heads of delta layers do not divide by 3 key heads; expected a divisor"},
+    {"a state of which heads do not divide into groups",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [conv, mamba]}\n"
+     "linear: {key_heads: 3}\n",
+     "4 value heads of mamba layers do not divide by 3 key heads; expected a divisor"},
     {"a state without an order of tokens",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "
      "layer_types: [delta]}\n",

@@ -66,6 +66,22 @@ static const struct {
      "['attn/(q|gate|key|value|decay|beta|k|v)/kernel|attn/(q|key|value)/taps|"
      "conv/(in|gate|value)/kernel|conv/taps|mlp/(gate|up)/kernel', [null, tp]], "
      "['(attn/o|conv/o)/kernel|attn/decay/log|attn/decay/bias|mlp/down/kernel', [tp]], [.*, []]"},
+    {"Mamba-2 of one group",
+     {.kind = SCENARIO_DECODER,
+      .linear = {.key_heads = 1},
+      .layer_types = {2, {SCENARIO_LAYER_MAMBA, SCENARIO_LAYER_FULL}}},
+     {.queries = "tp"},
+     "['(attn/q|mamba/(x|z|dt))/kernel|mamba/x/taps', [null, tp]], "
+     "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/skip|mamba/norm/scale', [tp]], "
+     "[.*, []]"},
+    {"Mamba-2 of several groups, whose convolutions have biases",
+     {.kind = SCENARIO_DECODER,
+      .linear = {.key_heads = 8, .taps_bias = true},
+      .layer_types = {2, {SCENARIO_LAYER_MAMBA, SCENARIO_LAYER_FULL}}},
+     {.queries = "tp"},
+     "['(attn/q|mamba/(x|z|dt|b|c))/kernel|mamba/(x|b|c)/taps', [null, tp]], "
+     "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/(x|b|c)/conv_bias|mamba/skip|"
+     "mamba/norm/scale', [tp]], [.*, []]"},
     {"nothing is sharded", {.kind = SCENARIO_LLAMA3}, {.queries = NULL}, "[.*, []]"},
 };
 

@@ -135,7 +135,7 @@ SIZES = dict(
     qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=16, n_routed_experts=4, num_experts=4, num_local_experts=4,
     moe_num_experts=4, num_experts_per_tok=2, moe_topk=2, moe_k=2, moe_intermediate_size=16, intermediate_size_mlp=48,
     n_shared_experts=1, num_shared_experts=1, num_shared_expert=1, moe_num_shared_experts=1, shared_intermediate_size=16,
-    shared_expert_intermediate_size=16, first_k_dense_replace=1, n_group=1, topk_group=1, num_kv_heads=2)
+    shared_expert_intermediate_size=16, mamba_n_heads=8, mamba_d_state=12, attn_layer_indices=[1], first_k_dense_replace=1, n_group=1, topk_group=1, num_kv_heads=2)
 BASIC = dict(num_nextn_predict_layers=1, q_lora_rank=12, mlp_layer_types=["dense", "sparse", "sparse"])
 TRAITS = dict(attention_bias=True, mlp_bias=True, use_bias=True, bias=True, qkv_bias=True, use_qkv_bias=True, use_qk_norm=True,
               qk_layernorm=True, use_post_norm=True, new_decoder_architecture=True, tie_word_embeddings=False,

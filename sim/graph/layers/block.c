@@ -29,6 +29,8 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, const stru
         x = layer_short_conv(g, graph_text(g, "%s/conv", name), x, w->conv);
     else if (w->delta)
         x = layer_gated_delta(g, attn, x, w->delta);
+    else if (w->mamba)
+        x = layer_mamba(g, graph_text(g, "%s/mamba", name), x, w->mamba);
     else
         x = w->latent ? layer_latent_attention(g, attn, x, w->latent, opts->attention)
                       : layer_attention(g, attn, x, &w->attn, opts->attention);

@@ -19,6 +19,7 @@
 #include "graph/layers/attention.h"
 #include "graph/layers/gated_delta.h"
 #include "graph/layers/latent_attention.h"
+#include "graph/layers/mamba.h"
 #include "graph/layers/mlp.h"
 #include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
@@ -33,9 +34,10 @@ struct block_experts {
 
 struct block_weights {
     struct attention_weights attn;
-    const struct latent_weights *latent;     /* each of these replaces attn; all NULL: use attn */
-    const struct gated_delta_weights *delta; /* layer NAME/attn, too */
-    const struct short_conv_weights *conv;   /* layer NAME/conv */
+    const struct latent_weights *latent;        /* each of these replaces attn; all NULL: use attn */
+    const struct state_weights *delta;          /* layer NAME/attn, too */
+    const struct state_weights *mamba;          /* layer NAME/mamba */
+    const struct short_conv_weights *conv;      /* layer NAME/conv */
     struct mlp_weights mlp;
     const struct block_experts *experts;          /* replaces mlp; NULL: use mlp */
     struct norm_weights norm1, norm2;             /* of the inputs of attn and mlp */

@@ -13,21 +13,10 @@
 #ifndef GRAPH_LAYERS_GATED_DELTA_H
 #define GRAPH_LAYERS_GATED_DELTA_H
 
-#include "graph/graph.h"
-
-struct gated_delta_weights {
-    uint32_t q, k;                   /* [embed, key_heads, key_dim] */
-    uint32_t v, gate;                /* [embed, heads, value_dim] */
-    uint32_t decay, beta;            /* [embed, heads] */
-    uint32_t q_taps, k_taps, v_taps; /* [tap, ..] with the dimensions of heads of q, k, v */
-    uint32_t log, bias;              /* of the decay: [heads] */
-    uint32_t scale;                  /* of the norm: [value_dim] */
-    uint32_t o;                      /* [heads, value_dim, embed] */
-    double norm_eps;
-};
+#include "graph/layers/state.h"
 
 /* x[batch, seq, embed] -> [batch, seq, embed]. */
 uint32_t layer_gated_delta(struct graph *graph, const char *name, uint32_t x,
-                           const struct gated_delta_weights *weights);
+                           const struct state_weights *weights);
 
 #endif /* GRAPH_LAYERS_GATED_DELTA_H */
