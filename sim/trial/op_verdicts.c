@@ -122,7 +122,10 @@ static void allow(double *variances, double *values, const struct program_buffer
         if (!kept)
             off += kern_store_loss(computed, values[i]);
         off *= KERN_ERROR_SLACK;
-        if (!isfinite(values[i]))
+        if (isinf(values[i]) && computed == SHD_F32)
+            variances[i] = INFINITY; /* parts of a sum may overflow to both infinities in float32,
+                                        and give NaN; bits are judged as well */
+        else if (!isfinite(values[i]))
             variances[i] = 0; /* infinities and NaNs are compared by place */
         else if (!(fabs(values[i]) + off <= kern_largest(b->dtype)))
             variances[i] = INFINITY;

@@ -325,6 +325,22 @@ YAML
     is 0 "an output that is not a number, unsharded as well: status 0"
     says out '^  not finite  result y has elements that are infinite or NaN, exactly' "an output that is not a number: said"
     says out '^verified  *ok: 1 array' "an output that is not a number: not called wrong"
+    # In float32 the finite parts of the sum overflow to the other infinity, which in float64 they do not.
+    cat >"$tmp/overflow.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+graph:
+  dims: {b: 4, d: 8, f: 2}
+  inputs: {x: [b, d], w: [d, f]}
+  ops:
+    - p[b,d] = x * 1e30 + log(relu(x))
+    - q[d,f] = w * 0 + 1e30
+    - y[b,f] = einsum(p, q)
+step: [forward]
+axes: {b: dp}
+YAML
+    shardsim run -q "$tmp/overflow.yaml"
+    is 0 "a sum that overflows to both infinities: not called wrong"
 }
 
 test_output_lost() {
