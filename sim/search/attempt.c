@@ -15,6 +15,7 @@ struct sets {
     const struct subject *subject;
     const struct layout *layout;
     enum attempt_kind kind;
+    enum scenario_layer_type type;
     int64_t layers;
 };
 
@@ -237,6 +238,8 @@ static void set_params(struct sets *s)
         model.moe.first_dense = 0;
         model.moe.every = 1;
     }
+    if (s->type < SCENARIO_NLAYER_TYPES)
+        model.layer_types = (struct scenario_layer_types){1, {(uint8_t)s->type}};
     text_add(out, "params=[");
     tensor_rules_print(out, &model, &axes, RULES_FLOW);
     text_add(out, "]");
@@ -301,6 +304,9 @@ static void set_axes(struct sets *s)
 
 static void set_alike(struct sets *s)
 {
+    if (s->type < SCENARIO_NLAYER_TYPES)
+        text_addf(variant_set(&s->ask), "model.layer_types=[%s]",
+                  scenario_layer_type_name(s->type));
     if (!has_like_layers(s))
         return;
     text_add(variant_set(&s->ask), "moe.first_dense=0");
@@ -343,11 +349,13 @@ static int build(struct variant *out, struct sets sets, enum variant_extent exte
 }
 
 int attempt_init(struct variant *out, const struct subject *subject, const struct layout *layout,
-                 enum attempt_kind kind, int64_t layers, struct shd_error *err)
+                 enum attempt_kind kind, int64_t layers, enum scenario_layer_type type,
+                 struct shd_error *err)
 {
     const struct sets sets = {.subject = subject,
                               .layout = layout,
                               .kind = kind,
+                              .type = type,
                               .layers = kind == ATTEMPT_WHOLE ? subject->space.layers : layers};
 
     return build(out, sets, VARIANT_BUILT, err);
@@ -359,11 +367,13 @@ static struct sets fewest_layers(const struct subject *subject, const struct lay
     bool even = layout->value[SPACE_SPLIT] == SPACE_SPLIT_EVEN;
     int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
 
-    return (struct sets){
-        .subject = subject,
-        .layout = layout,
-        .kind = ATTEMPT_WHOLE,
-        .layers = even && space_is_uniform(&subject->space) ? stages : subject->space.layers};
+    return (struct sets){.subject = subject,
+                         .layout = layout,
+                         .kind = ATTEMPT_WHOLE,
+                         .type = SCENARIO_NLAYER_TYPES,
+                         .layers = even && space_is_uniform(&subject->space) && subject->ntypes == 0
+                                       ? stages
+                                       : subject->space.layers};
 }
 
 int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)

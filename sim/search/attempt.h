@@ -43,6 +43,9 @@ struct subject {
     struct hardware cluster;         /* from the hardware file, laid out for the devices */
     const struct hardware *hardware; /* the assumed cluster: points to `supposed` */
     struct space space;
+    /* Types of layers, of which some are the cheapest in each respect; 0: all layers are of one. */
+    enum scenario_layer_type types[SCENARIO_NLAYER_TYPES];
+    uint32_t ntypes;
     bool has_own;      /* the scenario itself gives ... */
     struct layout own; /* ... this layout, which the space need not list */
     struct subject_filter filter;
@@ -88,11 +91,12 @@ int64_t attempt_microbatches(const struct subject *subject, const struct layout 
 SHD_MUST_CHECK int attempt_mesh(struct shd_mesh **out, const struct layout *layout,
                                 enum attempt_kind kind, struct shd_error *err);
 
-/* Build the program of a layout; a piece has `layers` layers.  Errors as variant_need(); on success
- * free the variant with variant_fini(). */
+/* Build the program of a layout; a piece has `layers` layers, all of one type, or as the scenario has
+ * them (SCENARIO_NLAYER_TYPES).  Errors as variant_need(); on success free the variant with
+ * variant_fini(). */
 SHD_MUST_CHECK int attempt_init(struct variant *out, const struct subject *subject,
                                 const struct layout *layout, enum attempt_kind kind, int64_t layers,
-                                struct shd_error *err);
+                                enum scenario_layer_type type, struct shd_error *err);
 
 /* Apply the subject's filter to a layout, built with the fewest layers that its stages allow.
  * SHD_OK: accepted.  Errors as attempt_init() and the filter's. */

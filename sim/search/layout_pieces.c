@@ -39,7 +39,7 @@ struct pieces {
     const struct subject *subject;
     struct entry *entries;
     uint32_t n;
-    uint32_t nbuilt; /* all pieces before this one are built */
+    uint32_t nbuilt;    /* all pieces before this one are built */
     struct map numbers; /* by hash of the key */
 };
 
@@ -281,15 +281,27 @@ uint32_t pieces_count(const struct pieces *pieces)
     return pieces->n;
 }
 
-static struct piece_of piece_of(const struct entry *entry)
+static struct piece_of piece_of(const struct entry *entry, enum scenario_layer_type type)
 {
-    return (struct piece_of){&entry->layout, (enum attempt_kind)entry->key.kind, entry->key.staged};
+    return (struct piece_of){&entry->layout, (enum attempt_kind)entry->key.kind, type,
+                             entry->key.staged};
 }
 
-/* Build a piece, and all pieces that share its program.  SHD_ENOMEM, or SHD_OK. */
-static int build(struct pieces *pieces, uint32_t first)
+/* Take a piece of layers of one more type. */
+static void take(struct piece *out, const struct piece *piece, bool first)
 {
-    struct piece_of of = piece_of(&pieces->entries[first]);
+    if (first || piece->failed)
+        *out = *piece;
+    else if (!out->failed)
+        piece_lower(out, piece);
+}
+
+/* Build a piece with layers of a type, and all pieces that share its program.  SHD_ENOMEM, or
+ * SHD_OK. */
+static int build_type(struct pieces *pieces, uint32_t lead, enum scenario_layer_type type,
+                      bool first)
+{
+    struct piece_of of = piece_of(&pieces->entries[lead], type);
     struct piece_source sources[2] = {{.built = false}, {.built = false}};
     struct shd_error err = {.text = ""};
     int status = piece_source_init(&sources[0], pieces->subject, &of,
@@ -297,20 +309,34 @@ static int build(struct pieces *pieces, uint32_t first)
 
     if (status == SHD_OK && !of.staged)
         status = piece_source_init(&sources[1], pieces->subject, &of, 3, &err);
-    for (uint32_t i = first; i != UINT32_MAX; i = pieces->entries[i].next) {
-        struct entry *own = &pieces->entries[i];
+    for (uint32_t i = lead; i != UINT32_MAX; i = pieces->entries[i].next) {
+        struct piece piece = {.failed = false};
 
-        of = piece_of(own);
+        of = piece_of(&pieces->entries[i], type);
         if (status == SHD_OK)
-            status = piece_read(&own->piece, pieces->subject, sources, &of, &err);
+            status = piece_read(&piece, pieces->subject, sources, &of, &err);
         if (status != SHD_OK) {
-            own->piece = (struct piece){.failed = true};
-            memcpy(own->piece.why, err.text, sizeof own->piece.why - 1);
+            piece = (struct piece){.failed = true};
+            memcpy(piece.why, err.text, sizeof piece.why - 1);
         }
+        take(&pieces->entries[i].piece, &piece, first);
     }
     piece_source_fini(&sources[0]);
     piece_source_fini(&sources[1]);
     return status == SHD_ENOMEM ? status : SHD_OK;
+}
+
+/* A piece is a bound whichever layers a stage has, so it is the least of all types. */
+static int build(struct pieces *pieces, uint32_t lead)
+{
+    const struct subject *s = pieces->subject;
+    int status = SHD_OK;
+
+    if (s->ntypes == 0)
+        return build_type(pieces, lead, SCENARIO_NLAYER_TYPES, true);
+    for (uint32_t t = 0; t < s->ntypes && status == SHD_OK; t++)
+        status = build_type(pieces, lead, s->types[t], t == 0);
+    return status;
 }
 
 int pieces_build_apart(struct piece *out, const struct subject *subject,

@@ -30,7 +30,8 @@ int plan_layout(struct plan *out, const struct subject *subject, const struct la
 {
     struct variant attempt;
     struct plan plan = {.state = VARIANT_REFUSED};
-    int status = attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, err);
+    int status =
+        attempt_init(&attempt, subject, layout, ATTEMPT_WHOLE, 0, SCENARIO_NLAYER_TYPES, err);
 
     if (status == SHD_OK) {
         if (subject->filter.check)

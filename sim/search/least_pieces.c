@@ -3,7 +3,6 @@
 
 #include "search/least_pieces.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,29 +114,6 @@ uint32_t least_find(struct least *least, const struct layout *layout)
 
 /* ---- reading ---- */
 
-static void lower_all(double *costs, const double *others, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        costs[i] = fmin(costs[i], others[i]);
-}
-
-/* Costs are the least of both; what bounds take off for lack of knowledge is the most. */
-static void lower(struct piece *least, const struct piece *piece)
-{
-    for (int p = 0; p < PIECE_NPARTS; p++) {
-        double waits_s = fmax(least->parts[p].waits_s, piece->parts[p].waits_s);
-        double late_s = fmax(least->parts[p].late_s, piece->parts[p].late_s);
-        double last_s = fmax(least->parts[p].last_s, piece->parts[p].last_s);
-
-        lower_all((double *)&least->parts[p], (const double *)&piece->parts[p],
-                  sizeof least->parts[p] / sizeof(double));
-        least->parts[p].waits_s = waits_s;
-        least->parts[p].late_s = late_s;
-        least->parts[p].last_s = last_s;
-    }
-    lower_all(least->update_message_s, piece->update_message_s, HARDWARE_TIERS_MAX);
-}
-
 static void read_entry(const struct least *least, struct entry *entry)
 {
     for (uint32_t k = 0; k < entry->n; k++) {
@@ -147,7 +123,7 @@ static void read_entry(const struct least *least, struct entry *entry)
         if (k == 0)
             entry->piece = piece->failed ? none : *piece;
         else
-            lower(&entry->piece, piece->failed ? &none : piece);
+            piece_lower(&entry->piece, piece->failed ? &none : piece);
     }
 }
 

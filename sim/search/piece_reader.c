@@ -428,6 +428,43 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     set_part(out, PIECE_FRONT, two, &layers);
 }
 
+static void lower_all(double *costs, const double *others, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        costs[i] = fmin(costs[i], others[i]);
+}
+
+static void lower_hop(struct hop *least, const struct hop *hop)
+{
+    lower_all(least->message_s, hop->message_s, HARDWARE_TIERS_MAX);
+    least->free_s = fmax(least->free_s, hop->free_s);
+    least->free_layer_s = fmax(least->free_layer_s, hop->free_layer_s);
+    least->late_s = fmax(least->late_s, hop->late_s);
+    least->late_layer_s = fmax(least->late_layer_s, hop->late_layer_s);
+}
+
+/* Bounds take the sums of pieces of layers off the sums of replicas. */
+void piece_lower(struct piece *least, const struct piece *piece)
+{
+    for (int p = 0; p < PIECE_NPARTS; p++) {
+        double waits_s = fmax(least->parts[p].waits_s, piece->parts[p].waits_s);
+        double late_s = fmax(least->parts[p].late_s, piece->parts[p].late_s);
+        double last_s = fmax(least->parts[p].last_s, piece->parts[p].last_s);
+        double sums_s = fmax(least->parts[p].sums_s, piece->parts[p].sums_s);
+
+        lower_all((double *)&least->parts[p], (const double *)&piece->parts[p],
+                  sizeof least->parts[p] / sizeof(double));
+        least->parts[p].waits_s = waits_s;
+        least->parts[p].late_s = late_s;
+        least->parts[p].last_s = last_s;
+        if (least->of_layers)
+            least->parts[p].sums_s = sums_s;
+    }
+    for (int way = 0; way < HOP_NWAYS; way++)
+        lower_hop(&least->hops[way], &piece->hops[way]);
+    lower_all(least->update_message_s, piece->update_message_s, HARDWARE_TIERS_MAX);
+}
+
 static int64_t nodes_of(const struct subject *subject)
 {
     int64_t each = subject->hardware->tiers[0].devices;
@@ -450,7 +487,7 @@ int piece_source_init(struct piece_source *out, const struct subject *subject,
                       const struct piece_of *of, int64_t layers, struct shd_error *err)
 {
     const struct program *program;
-    int status = attempt_init(&out->attempt, subject, of->layout, of->kind, layers, err);
+    int status = attempt_init(&out->attempt, subject, of->layout, of->kind, layers, of->type, err);
 
     if (status != SHD_OK)
         return status;
@@ -522,6 +559,7 @@ int piece_read(struct piece *out, const struct subject *subject,
     shd_mesh_destroy(mesh);
     if (status != SHD_OK)
         return status;
+    out->of_layers = of->kind == ATTEMPT_LAYERS;
     if (!staged) {
         set_unstaged(out, &first.stages[0], &three.stages[0]);
         return SHD_OK;

@@ -26,6 +26,7 @@ enum { PIECE_COMPUTE, PIECE_STREAMS, PIECE_NLINES = PIECE_STREAMS + EVENTS_STREA
 struct piece {
     bool failed; /* the layout has no program; `why` is the reason */
     char why[160];
+    bool of_layers; /* ATTEMPT_LAYERS; false: ATTEMPT_REPLICAS */
     struct {
         double forward_s, backward_s; /* of a microbatch */
         double waits_s;               /* of both phases: transfers that computations wait for */
@@ -56,10 +57,15 @@ struct piece {
  * sequences; bytes stay those of the larger piece. */
 void piece_scale(struct piece *out, const struct piece *piece, double part);
 
-/* Which layout's piece to read, and its kind. */
+/* Make `least` a bound on both pieces, of one kind: costs are the least of both; what bounds take off
+ * for lack of knowledge is the most. */
+void piece_lower(struct piece *least, const struct piece *piece);
+
+/* Which layout's piece to read, its kind, and the type of its layers. */
 struct piece_of {
     const struct layout *layout;
     enum attempt_kind kind;
+    enum scenario_layer_type type;
     bool staged; /* the layout has a pipeline */
 };
 

@@ -24,6 +24,44 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     scenario_print(&base, out);
 }
 
+static bool has_type(const struct scenario_model *m, enum scenario_layer_type type)
+{
+    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
+}
+
+/* Whether layers of a type take no less than those of another type of the model, in any respect:
+ * with rotary positions than without, and attending to all tokens than to some. */
+static bool is_dearer(const struct scenario_model *m, enum scenario_layer_type type)
+{
+    enum scenario_layer_type to_all =
+        scenario_layer_is_plain(type) ? SCENARIO_LAYER_FULL_PLAIN : SCENARIO_LAYER_FULL;
+
+    if (!scenario_layer_attends(type))
+        return false;
+    return (type < SCENARIO_LAYER_FULL_PLAIN &&
+            has_type(m, (enum scenario_layer_type)(type + SCENARIO_LAYER_FULL_PLAIN))) ||
+           (type == to_all &&
+            (has_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_WINDOW)) ||
+             has_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_CHUNK))));
+}
+
+/* The types of layers that pieces are read for; none where layers are of one type. */
+static void find_types(struct subject *s)
+{
+    const struct scenario_model *m = s->model;
+    uint32_t ndifferent = 0;
+
+    for (unsigned type = 0; type < SCENARIO_NLAYER_TYPES; type++) {
+        if (!has_type(m, (enum scenario_layer_type)type))
+            continue;
+        ndifferent++;
+        if (!is_dearer(m, (enum scenario_layer_type)type))
+            s->types[s->ntypes++] = (enum scenario_layer_type)type;
+    }
+    if (ndifferent < 2)
+        s->ntypes = 0;
+}
+
 int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
                  const struct space_range *ranges, size_t nranges,
                  const struct subject_filter *filter, struct shd_error *err)
@@ -31,6 +69,7 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     int status;
 
     *out = (struct subject){.text = TEXT_INIT, .model = &trial->scenario->model};
+    find_types(out);
     if (!trial->hardware)
         return shd_error_set(err, SHD_EINVAL,
                              "the scenario names no cluster; expected 'hardware: NAME' with a "

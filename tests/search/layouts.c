@@ -359,7 +359,8 @@ static bool own_agree(const struct all *a)
             continue;
         if (want.value[SPACE_RECOMPUTE] == SPACE_MLP || want.value[SPACE_RECOMPUTE] == SPACE_BY_OP)
             want.value[SPACE_RECOMPUTE] = SPACE_NONE; /* not the word of a scenario's option */
-        if (attempt_init(&v, &a->asked.subject, &a->layouts[i], ATTEMPT_WHOLE, 0, &err) != SHD_OK)
+        if (attempt_init(&v, &a->asked.subject, &a->layouts[i], ATTEMPT_WHOLE, 0,
+                         SCENARIO_NLAYER_TYPES, &err) != SHD_OK)
             exit(99);
         same = own_layout_find(&found, space, &v.trial) && !memcmp(&found, &want, sizeof found);
         variant_fini(&v);
@@ -947,6 +948,13 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
     static const char *const recomputes[] = {"recompute=none", "recompute=full",
                                              "recompute=none..selective"};
     static const char *const folds[] = {"!ep=1", "!fold=none", "fold=cp-tp", "ep=1..2"};
+    static const char *const types[] = {"",
+                                        "",
+                                        ", window: 16, layer_types: [window, full]",
+                                        ", window: 16, layer_types: [full, window]",
+                                        ", layer_types: [mamba, full]",
+                                        ", layer_types: [full, delta]",
+                                        ", layer_types: [conv, full, delta]"};
     static const char *const orders[] = {"order=pp-dp-cp-tp", "order=pp-dp-cp-tp",
                                          "order=cp-pp-dp-tp", "order=tp-dp-pp-cp"};
     const char *kind = PICK(models);
@@ -958,10 +966,10 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
     snprintf(text, size,
              "version: 1\nname: random\nhardware: %s\nmesh: {dp: 1}\n"
              "model: {kind: %s, d_model: %d, d_ff: %d, layers: %d, heads: 8, kv_heads: 4,\n"
-             "        vocab: 512, dtype: bfloat16}\n%sbatch: {size: %d, seq: %d}\n"
+             "        vocab: 512, dtype: bfloat16%s}\n%sbatch: {size: %d, seq: %d}\n"
              "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
              "params: [['.*', []]]\naxes: {batch: dp}\n",
-             PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), experts,
+             PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), PICK(types), experts,
              8 << draw(2), 64 << draw(5));
     ranges[0] = PICK(tps);
     ranges[1] = PICK(cps);

@@ -65,7 +65,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
     }
     status =
         attempt_init(&attempt, s->subject, &s->items[s->plans[s->best[o->row - 1]].item].layout,
-                     ATTEMPT_WHOLE, 0, &err);
+                     ATTEMPT_WHOLE, 0, SCENARIO_NLAYER_TYPES, &err);
     if (status == SHD_OK) {
         if (outcome->cut_short)
             text_addf(&text,
