@@ -94,6 +94,14 @@ CONFIGS = {
     "granitemoehybrid, dense with rope": ("granitemoehybrid", dict(
         layer_types=["attention", "mamba"], num_local_experts=0, shared_intermediate_size=40, mamba_n_heads=4,
         mamba_n_groups=4, mamba_d_state=12, position_embedding_type="rope")),
+    "nemotron_h": ("nemotron_h", dict(
+        num_hidden_layers=5, layers_block_type=["mamba", "mlp", "attention", "mlp", "mamba"], head_dim=8,
+        mamba_num_heads=8, mamba_head_dim=6, ssm_state_size=12, n_groups=2)),
+    "nemotron_h, experts": ("nemotron_h", dict(
+        num_hidden_layers=4, layers_block_type=["moe", "mamba", "attention", "moe"], head_dim=16, mamba_num_heads=4,
+        mamba_head_dim=10, ssm_state_size=8, n_groups=1, n_routed_experts=8, num_experts_per_tok=2,
+        moe_intermediate_size=24, moe_shared_expert_intermediate_size=40, routed_scaling_factor=2.5, n_group=2,
+        topk_group=1)),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
@@ -275,7 +283,7 @@ class Layer:
         """The layer's norm with this name in Transformers, which depends on the norms of the model."""
         after = self.has("norm1_after/scale")
         serial = self.has("norm2/scale") or self.has("norm2_after/scale")
-        if name in ("input_layernorm", "ln_1", "ln_attn", "operator_norm"):
+        if name in ("norm", "input_layernorm", "ln_1", "ln_attn", "operator_norm"):
             return "norm1"
         if name == "post_self_attn_layernorm" or (name == "post_attention_layernorm" and after and
                                                   self.config.model_type not in ("glm4",)):
@@ -293,6 +301,12 @@ class Layer:
         leaf = {"weight": "kernel", "bias": "bias"}.get(part)
         if name.startswith("linear_attn."):
             return self.delta(name, shape)
+        if name.startswith("mixer.") and self.has("mamba/o/kernel"):
+            return self.mamba(name, shape)
+        if name.startswith("mixer.") and self.has("attn/o/kernel"):
+            name = "self_attn." + name[6:]
+        elif name.startswith("mixer."):
+            name = "mlp." + name[6:]
         if name.startswith("mamba."):
             return self.mamba(name, shape)
         if name.startswith("conv."):
@@ -365,7 +379,7 @@ class Layer:
         if "down_proj" in name or "output_linear" in name:
             a = self.get("moe/down/" + leaf)
             return a if bias else experts([a], shape)
-        pair = [self.get("moe/gate/" + leaf), self.get("moe/up/" + leaf)]
+        pair = [self.get(f"moe/{x}/{leaf}") for x in ("gate", "up") if self.has(f"moe/{x}/{leaf}")]
         if self.config.model_type == "gpt_oss": # gate and up take turns
             return numpy.stack(pair, -1).reshape(shape)
         return experts(pair, shape)
@@ -376,7 +390,7 @@ def theirs(arrays, name, shape, config):
     m = re.search(r"(?:layers|h)\.(\d+)\.(.*)", name)
     if m:
         return Layer(arrays, f"layers/{m[1]}/", config).find(m[2], shape)
-    if re.search(r"(embed_tokens|embed_in|wte|word_embeddings)\.weight", name):
+    if re.search(r"(embed_tokens|embed_in|wte|word_embeddings|embeddings)\.weight", name):
         return arrays["embed/table"]
     if name.endswith("wpe.weight"):
         return arrays["embed/positions"]
@@ -402,6 +416,9 @@ def keep_float64():
         return softmax(x, dim=dim, dtype=None if x.dtype == torch.float64 else dtype)
 
     torch.Tensor.to, torch.nn.functional.softmax = keep, wide
+    of_type = torch.Tensor.type
+    torch.Tensor.type = lambda self, *a, **k: self if self.dtype == torch.float64 and torch.float32 in a else of_type(
+        self, *a, **k)
     torch.Tensor.float = lambda self: self if self.dtype == torch.float64 else to(self, torch.float32)
 
 

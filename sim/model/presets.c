@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "graph/graph.h"
 #include "graph/layers/attention.h"
@@ -108,19 +109,29 @@ static struct preset preset_of(struct graph *graph, const struct scenario *scena
     return p;
 }
 
+static enum block_order order_of(const struct scenario_model *m, enum scenario_layer_type type)
+{
+    if (m->residual == SCENARIO_SERIAL)
+        return BLOCK_SERIAL;
+    if (m->residual != SCENARIO_ALONE)
+        return BLOCK_BESIDE;
+    return scenario_layer_mixes(type) ? BLOCK_ATTENTION : BLOCK_MLP;
+}
+
 /* Add the block `name`, as that of layer i is. */
 static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x)
 {
     const struct scenario *s = p->scenario;
     const struct attention_opts attention = layer_attention_opts(&p->attention, i);
     bool sparse = routed_in_layer(s, i);
+    enum scenario_layer_type type = scenario_layer_type(&s->model, i);
     const struct block_opts opts = {.attention = &attention,
                                     .activation = weights_activation(s),
-                                    .beside = s->model.residual != SCENARIO_SERIAL,
+                                    .order = order_of(&s->model, type),
                                     .residual_scale = s->model.residual_scale};
-    enum scenario_layer_type type = scenario_layer_type(&s->model, i);
     struct block_weights w =
-        weights_block(p->graph, s, name, &p->dims, !sparse, scenario_layer_attends(type));
+        weights_block(p->graph, s, name, &p->dims, !sparse && opts.order != BLOCK_ATTENTION,
+                      scenario_layer_attends(type));
     const char *attn = graph_text(p->graph, "%s/attn", name);
     struct block_experts experts;
     struct latent_weights latent;
@@ -376,8 +387,11 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
 {
     static const char *const places[] = {"", ", norms behind", ", norms on both sides"};
     static const char *const weights[] = {"", ", norms without bias", ", norms without weights"};
-    static const char *const residuals[] = {"", ", parallel attention and mlp",
-                                            ", parallel attention and mlp with two norms"};
+    static const char *const residuals[SCENARIO_NRESIDUALS] = {
+        [SCENARIO_SERIAL] = "",
+        [SCENARIO_BESIDE] = ", parallel attention and mlp",
+        [SCENARIO_BESIDE_NORMS] = ", parallel attention and mlp with two norms",
+        [SCENARIO_ALONE] = ", attention or an mlp in a layer"};
 
     text_add(out, places[m->norm_place]);
     if (m->norm == SCENARIO_LAYER_NORM || m->norm_weights == SCENARIO_NORM_BARE)
@@ -402,9 +416,11 @@ static void describe_ends(struct text *out, const struct scenario_model *m)
     text_add(out, " for further tokens");
 }
 
-/* Whether every layer has experts instead of an mlp. */
+/* Whether no layer has an mlp: where there is one, it has experts. */
 static bool has_experts_only(const struct scenario_model *m)
 {
+    if (m->residual == SCENARIO_ALONE)
+        return !memchr(m->layer_types.types, SCENARIO_LAYER_MLP, m->layer_types.n);
     return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
 }
 
@@ -424,7 +440,8 @@ static void describe_some(struct text *out, const struct scenario_model *m, cons
 /* What layers attend to, where not all attend to all, and how many rotate no positions in. */
 static void describe_layers(struct text *out, const struct scenario_model *m)
 {
-    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, mamba = 0, conv = 0;
+    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, mamba = 0, conv = 0,
+            parts = 0;
 
     for (int64_t i = 0; i < m->layers; i++) {
         enum scenario_layer_type type = scenario_layer_type(m, i);
@@ -433,6 +450,7 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
         plain += scenario_layer_is_plain(type);
         delta += type == SCENARIO_LAYER_DELTA;
         mamba += type == SCENARIO_LAYER_MAMBA;
+        parts += !scenario_layer_mixes(type);
         conv += type == SCENARIO_LAYER_CONV;
     }
     describe_some(out, m, "windows", m->window, n[SCENARIO_LAYER_WINDOW]);
@@ -444,6 +462,10 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
     if (mamba > 0) {
         text_add(out, ", Mamba-2 in ");
         add_count(out, mamba, "layer");
+    }
+    if (parts > 0) {
+        text_add(out, ", an mlp alone in ");
+        add_count(out, parts, "layer");
     }
     if (conv > 0) {
         text_add(out, ", a short convolution in ");

@@ -51,11 +51,12 @@ static const struct shd_spec *find_spec(struct match *match, const struct scenar
 
 static void find_places(struct places *out, const struct scenario *s)
 {
-    const struct scenario_moe *m = &s->model.moe;
-    long long layer = m->first_dense + m->every - 1; /* the first layer with experts */
+    long long layer = 0; /* the first with experts */
     char name[64];
 
     *out = (struct places){.params = MATCH_INIT, .constraints = MATCH_INIT};
+    while (layer + 1 < s->model.layers && !routed_in_layer(s, layer))
+        layer++;
     snprintf(name, sizeof name, "layers/%lld/moe/up/kernel", layer);
     out->specs[0] = find_spec(&out->params, s->params, s->nparams, name);
     snprintf(name, sizeof name, "layers/%lld/moe/rows", layer);
@@ -282,6 +283,8 @@ bool routed_in_layer(const struct scenario *scenario, int64_t layer)
 {
     const struct scenario_moe *m = &scenario->model.moe;
 
+    if (scenario->model.residual == SCENARIO_ALONE)
+        return scenario_layer_type(&scenario->model, layer) == SCENARIO_LAYER_EXPERTS;
     return m->experts > 0 && layer >= m->first_dense &&
            (layer - m->first_dense) % m->every == m->every - 1;
 }

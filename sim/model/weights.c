@@ -440,7 +440,7 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
         w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
     if (after)
         w.norm1_after = block_norm(graph, scenario, name, "norm1_after", dims);
-    if (before && m->residual != SCENARIO_BESIDE)
+    if (before && m->residual != SCENARIO_BESIDE && m->residual != SCENARIO_ALONE)
         w.norm2 = block_norm(graph, scenario, name, "norm2", dims);
     if (dense)
         w.mlp = weights_mlp(graph, scenario, graph_text(graph, "%s/mlp", name), dims);

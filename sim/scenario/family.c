@@ -289,7 +289,8 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     "sliding_window sliding_window_pattern use_sliding_window max_window_layers layer_types " \
     "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor "       \
     "full_attention_interval full_attn_idxs attn_layer_indices block_auto_adjust_ff_dim "     \
-    "block_multiple_of position_embedding_type mamba_d_head mamba_expand"
+    "block_multiple_of position_embedding_type mamba_d_head mamba_expand "                    \
+    "hybrid_override_pattern layers_block_type"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -412,7 +413,7 @@ static bool derive_state(const struct family_reader *c)
     const struct yaml_node *node = family_find(c->root, "mamba_d_head");
     int64_t expand = 2, given, wide;
 
-    if (!(c->row->layers & FAMILY_MAMBA))
+    if (!(c->row->layers & FAMILY_MAMBA) || l->value_dim > 0)
         return true;
     if (!family_read_count(&expand, c, c->root, "mamba_expand"))
         return false;
@@ -503,10 +504,7 @@ static bool depends_on_layers(const struct family_reader *c)
 int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,
                 struct diag *diag)
 {
-    struct scenario scratch = {
-        .model = {
-            .moe = {
-                .scale = 1, .groups = 1, .kept = 1, .every = 1, .top_k = 1, .renormalize = true}}};
+    struct scenario scratch = {.model = {.moe = FAMILY_NO_EXPERTS}};
     struct reader r = {.scenario = &scratch, .diag = diag};
     struct family_reader c = {.model = &scratch.model, .seq = seq, .diag = diag};
     struct family_config config;
@@ -524,6 +522,7 @@ int family_read(struct family_config *out, const struct yaml_node *root, int64_t
     good = read_keys(&r, &c) && good;
     good = read_dtype(&config, &c) && good;
     good = check_quantization(&c) && good;
+    good = family_count_alone(&c) && good;
     if (!good || !derive(&c) || (seq != FAMILY_ARRAYS && !family_read_rope(&c)) ||
         (depends_on_layers(&c) && !family_read_layers(&c)))
         return SHD_EINVAL;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "scenario/family_reader.h"
 
 /* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule or 's' of a short
@@ -44,6 +45,76 @@ static bool read_others(struct layers *l, const struct family_reader *c, const c
     return true;
 }
 
+/* A letter of `hybrid_override_pattern`, or its word; 0: it is none. */
+static char kind_alone(const char *text, size_t n)
+{
+    static const struct {
+        const char *letter, *words;
+        char kind;
+    } rows[] = {{"M", "mamba linear_attention", 'm'},
+                {"*", "attention full_attention", 'f'},
+                {"-", "mlp", 'p'},
+                {"E", "moe", 'e'}};
+
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        if ((n == 1 && *text == *rows[r].letter) || words_has_bytes(rows[r].words, text, n))
+            return rows[r].kind;
+    return 0;
+}
+
+static const struct yaml_node *find_alone(const struct family_reader *c, int64_t *n)
+{
+    const struct yaml_node *list = family_find(c->root, "layers_block_type");
+    const struct yaml_node *text = family_find(c->root, "hybrid_override_pattern");
+
+    if (list && list->kind == YAML_LIST) {
+        *n = (int64_t)list->nitems;
+        return list;
+    }
+    *n = text && text->kind == YAML_TEXT ? (int64_t)strlen(text->text) : 0;
+    return text;
+}
+
+bool family_count_alone(const struct family_reader *c)
+{
+    const struct yaml_node *node;
+    int64_t n;
+
+    if (!has(c, FAMILY_ALONE))
+        return true;
+    node = find_alone(c, &n);
+    if (n >= 1 && n <= LAYERS_MAX) {
+        c->model->layers = n;
+        return true;
+    }
+    diag_error(c->diag, node ? node->place : c->root->place,
+               "%s: expected a letter for each layer: M, *, - or E", "hybrid_override_pattern");
+    return false;
+}
+
+/* Each layer is one part: Mamba-2, attention, an mlp or experts. */
+static bool read_alone(struct layers *l, const struct family_reader *c)
+{
+    const struct yaml_node *node = find_alone(c, &l->n);
+
+    for (int64_t i = 0; i < l->n; i++) {
+        const struct yaml_node *item = node->kind == YAML_LIST ? node->items[i] : node;
+        const char *text = item->kind == YAML_TEXT ? item->text : "";
+        bool letter = node->kind != YAML_LIST;
+
+        l->kinds[i] = kind_alone(letter ? text + i : text, letter ? 1 : strlen(text));
+        if (l->kinds[i] != 0)
+            continue;
+        diag_error(c->diag, item->place,
+                   "layer %" PRId64 " of %s; expected M (mamba), * (attention), - (mlp) or E (moe)",
+                   i, yaml_describe(item).text);
+        return false;
+    }
+    if (!memchr(l->kinds, 'e', (size_t)l->n)) /* what a config says of experts is of no layer */
+        c->model->moe = (struct scenario_moe)FAMILY_NO_EXPERTS;
+    return true;
+}
+
 /* Windows in layers from `max_window_layers` on, or by the family's pattern, which
  * `sliding_window_pattern` makes longer or shorter. */
 static bool read_pattern(struct layers *l, const struct family_reader *c)
@@ -62,6 +133,8 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
     if (has(c, FAMILY_CONV))
         return read_others(l, c, "full_attn_idxs",
                            family_find(c->root, "full_attn_idxs") ? 's' : 'f');
+    if (has(c, FAMILY_ALONE))
+        return read_alone(l, c);
     if (has(c, FAMILY_MAMBA))
         return read_others(l, c, "attn_layer_indices", 'm');
     if (has(c, FAMILY_DELTA)) {
@@ -224,6 +297,8 @@ static uint8_t type_of(const struct layers *l, int64_t i)
                     : l->kinds[i] == 'd' ? SCENARIO_LAYER_DELTA
                     : l->kinds[i] == 'm' ? SCENARIO_LAYER_MAMBA
                     : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
+                    : l->kinds[i] == 'p' ? SCENARIO_LAYER_MLP
+                    : l->kinds[i] == 'e' ? SCENARIO_LAYER_EXPERTS
                                          : SCENARIO_LAYER_FULL;
 
     return (uint8_t)(type + (l->plain[i] ? SCENARIO_LAYER_FULL_PLAIN : 0));
@@ -238,7 +313,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0] && !strchr("dms", l->kinds[0]))
+    if (period == 1 && !l->plain[0] && !strchr("dmspe", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

@@ -11,6 +11,10 @@
 #include "base/diag.h"
 #include "scenario/family_table.h"
 
+/* What a model without experts has in their options. */
+#define FAMILY_NO_EXPERTS \
+    {.scale = 1, .groups = 1, .kept = 1, .every = 1, .top_k = 1, .renormalize = true}
+
 struct family_reader {
     const struct yaml_node *root; /* a map */
     const struct family_row *row;
@@ -34,6 +38,9 @@ bool family_read_number(double *out, const struct family_reader *c, const struct
 bool family_read_flag(bool *out, const struct family_reader *c, const char *key);
 bool family_read_count(int64_t *out, const struct family_reader *c, const struct yaml_node *map,
                        const char *key);
+
+/* Set model.layers of a family whose layers are one part each.  False after an error. */
+bool family_count_alone(const struct family_reader *c);
 
 /* Set what layers attend to, and which have rotary positions: model.window, chunk and layer_types.
  * False after an error. */

@@ -60,6 +60,8 @@ WORDS(methods, IS("greedy", "moe.bias: false, moe.groups: 1, moe.kept: 1"),
 WORDS(no, IS("false", ""));
 WORDS(yes, IS("true", ""));
 WORDS(one, IS("1", ""));
+WORDS(zero, IS("0", ""));
+WORDS(silu, IS("silu", ""));
 WORDS(factor_one, IS("1", ""), IS("1.0", ""));
 WORDS(none, IS("null", ""));
 WORDS(limit_of_gpt_oss, IS("7", ""), IS("7.0", ""));
@@ -235,6 +237,25 @@ KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
 KEYS(bamba_keys, MAMBA, ALL_BIAS, MLP_BIAS);
 KEYS(granitemoehybrid_keys, MAMBA, V("num_local_experts", "moe.experts"), TOP_K,
      V("shared_intermediate_size", "moe.shared_d_ff"));
+KEYS(nemotron_h_keys, NEEDED("hidden_size", "model.d_model"),
+     NEEDED("num_attention_heads", "model.heads"), NEEDED("vocab_size", "model.vocab"),
+     V("num_key_value_heads", "model.kv_heads"), V("tie_word_embeddings", "model.tied"), FF,
+     HEAD_DIM, V("layer_norm_epsilon", "model.norm_eps"), V("num_hidden_layers", "model.layers"),
+     W("mlp_hidden_act", plain_acts), ALL_BIAS, MLP_BIAS);
+KEYS(nemotron_h_state_keys, V("mamba_num_heads", "linear.value_heads"),
+     V("n_groups", "linear.key_heads"), V("ssm_state_size", "linear.key_dim"),
+     V("mamba_head_dim", "linear.value_dim"), V("conv_kernel", "linear.taps"),
+     V("use_conv_bias", "linear.taps_bias"),
+     MUST("mamba_hidden_act", silu, "another activation of Mamba-2 is not modelled"),
+     MUST("use_bias", no, "projections of Mamba-2 with biases are not modelled"),
+     MUST("mamba_proj_bias", no, "projections of Mamba-2 with biases are not modelled"));
+KEYS(nemotron_h_moe_keys, V("n_routed_experts", "moe.experts"), TOP_K, EXPERT_FF,
+     V("n_shared_experts", "moe.shared"),
+     V("moe_shared_expert_intermediate_size", "moe.shared_d_ff"), V("n_group", "moe.groups"),
+     V("topk_group", "moe.kept"), RENORMALIZE, V("routed_scaling_factor", "moe.scale"),
+     MUST("moe_latent_size", none, "experts on a narrower latent vector are not modelled"),
+     MUST("num_nextn_predict_layers", zero,
+          "modules for further tokens of hybrids are not modelled"));
 KEYS(olmoe_keys, V("num_experts", "moe.experts"), TOP_K, RENORMALIZE, ALL_BIAS, CLIP);
 KEYS(gpt_oss_keys, SIZES, FF, HEAD_DIM, RMS, W("hidden_act", clamped_acts), ALL_BIAS,
      V("num_local_experts", "moe.experts"), TOP_K, V("experts_per_token", "moe.top_k"),
@@ -453,6 +474,15 @@ const struct family_row family_table[] = {
      .keys = {llama_keys, granite_keys, granitemoehybrid_keys},
      .layers = FAMILY_TYPES | FAMILY_MAMBA | FAMILY_POSITIONED,
      .rope_theta = 10000},
+    {.types = {"nemotron_h"},
+     .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, model.activation: "
+             "relu-squared, model.residual: alone, model.kv_heads: 8, model.head_dim: 128, "
+             "model.d_ff: 21504" MAMBA_2
+             ", linear.key_heads: 8, linear.key_dim: 128, linear.value_dim: 64, moe.experts: 8, "
+             "moe.top_k: 2, moe.d_ff: 7688, moe.shared: 1, moe.shared_d_ff: 7688, "
+             "moe.group_score: top2" SIGMOID,
+     .keys = {nemotron_h_keys, nemotron_h_state_keys, nemotron_h_moe_keys},
+     .layers = FAMILY_MAMBA | FAMILY_ALONE},
     {.types = {"mellum"},
      .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, model.head_dim: 128, "
                      "moe.experts: 64, moe.top_k: 8, moe.d_ff: 896, moe.renormalize: true",
@@ -702,12 +732,11 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 
 const struct family_refusal family_refusals[] = {
     {"mamba mamba2 falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
-    {"jamba falcon_h1 zamba zamba2 nemotron_h recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
+    {"jamba falcon_h1 zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
      "a hybrid of attention with recurrent or convolutional layers",
-     "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H "
-     "Zamba2"},
+     "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B Zamba2"},
     {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
-     "Bamba granite-4.0-h"},
+     "Bamba granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
     {"kimi_linear minimax "
      "bailing_hybrid",
      "a hybrid of softmax and linear attention", "Kimi-Linear MiniMax-M1 MiniMax-Text"},

@@ -51,6 +51,8 @@ enum family_layers {
     FAMILY_CONV = 512,     /* layers may be short convolutions: conv of `layer_types` */
     FAMILY_MAMBA = 1024,   /* all layers but those of `attn_layer_indices` are Mamba-2's: mamba of
                               `layer_types` */
+    FAMILY_ALONE = 4096, /* a layer is a letter of `hybrid_override_pattern`, M(amba), * (attention),
+                            - (mlp) or E(xperts), or a word of `layers_block_type` */
     FAMILY_POSITIONED = 2048 /* rotary positions only with `position_embedding_type: rope` */
 };
 

@@ -20,6 +20,8 @@ static const char *const words[SCENARIO_NLAYER_TYPES] = {
     [SCENARIO_LAYER_DELTA] = "delta",
     [SCENARIO_LAYER_MAMBA] = "mamba",
     [SCENARIO_LAYER_CONV] = "conv",
+    [SCENARIO_LAYER_MLP] = "mlp",
+    [SCENARIO_LAYER_EXPERTS] = "experts",
 };
 
 /* The type with a name; SCENARIO_NLAYER_TYPES: none. */
@@ -96,6 +98,11 @@ bool scenario_layer_has_state(enum scenario_layer_type type)
     return type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_MAMBA;
 }
 
+bool scenario_layer_mixes(enum scenario_layer_type type)
+{
+    return type < SCENARIO_LAYER_MLP;
+}
+
 bool scenario_layer_is_plain(enum scenario_layer_type type)
 {
     return type >= SCENARIO_LAYER_FULL_PLAIN && scenario_layer_attends(type);
@@ -112,12 +119,12 @@ enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type)
 const struct value_type value_layer_types = {
     .size = sizeof(struct scenario_layer_types),
     .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain, "
-                "delta, mamba, conv",
+                "delta, mamba, conv, mlp, experts",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"array\", \"null\"]"}, {"minItems", "1"},
         {"maxItems", SCHEMA_NUMBER(SCENARIO_LAYER_TYPES_MAX)},
         {"items", "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
-                  "\"chunk-plain\", \"delta\", \"mamba\", \"conv\"]}"}),
+                  "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"mlp\", \"experts\"]}"}),
 };

@@ -106,6 +106,7 @@ static void check_linear(struct reader *r)
 
     for (uint32_t i = 0; i < types->n; i++)
         if (!scenario_layer_attends((enum scenario_layer_type)types->types[i]) &&
+            scenario_layer_mixes((enum scenario_layer_type)types->types[i]) &&
             types->types[i] < type)
             type = (enum scenario_layer_type)types->types[i];
     if (type == SCENARIO_NLAYER_TYPES)
@@ -243,6 +244,40 @@ static void check_gates(struct reader *r)
               "the model has no shared experts; expected moe.shared, at least 1");
 }
 
+static bool has_layers(const struct scenario_model *m, enum scenario_layer_type type)
+{
+    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
+}
+
+/* Layers of one part say by their types which part it is. */
+static void check_alone(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_model *m = &s->model;
+    bool experts = has_layers(m, SCENARIO_LAYER_EXPERTS);
+
+    if (m->residual != SCENARIO_ALONE) {
+        if (experts || has_layers(m, SCENARIO_LAYER_MLP))
+            WRONG(r, "model.layer_types",
+                  "layers of type %s are an MLP without attention; expected residual: alone",
+                  experts ? "experts" : "mlp");
+        return;
+    }
+    if (m->norm_place != SCENARIO_NORM_BEFORE)
+        WRONG(r, "model.norm_place", "residual: alone has norms of inputs; expected before");
+    if (experts && m->moe.experts == 0)
+        WRONG(r, "model.layer_types", "layers of type experts, but no moe.experts");
+    if (m->moe.first_dense > 0 || m->moe.every > 1)
+        WRONG(r, m->moe.every > 1 ? "moe.every" : "moe.first_dense",
+              "residual: alone has experts where model.layer_types says so; expected %d",
+              m->moe.every > 1 ? 1 : 0);
+    if (m->mla.kv_rank > 0 || m->mtp > 0 || scenario_serves(s))
+        WRONG(r, "model.residual", "alone is not modelled with %s",
+              scenario_serves(s)   ? "serving"
+              : m->mla.kv_rank > 0 ? "MLA"
+                                   : "modules for further tokens (model.mtp)");
+}
+
 /* Beside each other, attention and mlp share the norm of the input, if there is one. */
 static void check_blocks(struct reader *r)
 {
@@ -325,6 +360,7 @@ void check_model(struct reader *r)
     check_experts(r);
     check_gates(r);
     check_blocks(r);
+    check_alone(r);
     check_compressed(r);
     check_positions(r);
     check_unfused(r);

@@ -55,6 +55,7 @@ enum scenario_residual {
     SCENARIO_SERIAL,
     SCENARIO_BESIDE,       /* both read one norm of the block's input, and are added together */
     SCENARIO_BESIDE_NORMS, /* so too, each with a norm of its own */
+    SCENARIO_ALONE,        /* a layer is one of both, as its type says */
     SCENARIO_NRESIDUALS
 };
 
@@ -81,6 +82,8 @@ enum scenario_layer_type {
     SCENARIO_LAYER_DELTA, /* a state by the gated delta rule */
     SCENARIO_LAYER_MAMBA, /* a state by the recurrence of Mamba-2 */
     SCENARIO_LAYER_CONV,  /* a gated short convolution */
+    SCENARIO_LAYER_MLP,   /* an mlp alone; with SCENARIO_ALONE */
+    SCENARIO_LAYER_EXPERTS, /* likewise, with experts */
     SCENARIO_NLAYER_TYPES
 };
 

@@ -71,6 +71,7 @@ static const char *const residuals[] = {
     [SCENARIO_SERIAL] = "serial",
     [SCENARIO_BESIDE] = "beside",
     [SCENARIO_BESIDE_NORMS] = "beside-norms",
+    [SCENARIO_ALONE] = "alone",
     [SCENARIO_NRESIDUALS] = NULL,
 };
 
@@ -448,7 +449,8 @@ const struct option option_table[] = {
     {WORD(model, residual, residuals), .kinds = OF_BLOCKS, .standard = "serial", .trait = true,
      .help = "serial: the MLP reads attention's output. beside: attention and MLP read the block's "
              "input in parallel, after one shared norm, and are added; beside-norms: in parallel, "
-             "each after its own norm."},
+             "each after its own norm. alone: a layer is attention, or what model.layer_types "
+             "has in its place, or an MLP (mlp, experts)."},
     {INT(model, vocab, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_TOKENS,
      .unit = "tokens", .help = "The vocabulary size (logical axis vocab)."},
     {INT(model, vocab_multiple, 1, 65536), .standard = "1", .kinds = OF_TOKENS, .unit = "tokens",

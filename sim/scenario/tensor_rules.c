@@ -39,7 +39,9 @@ static bool has_layers(const struct scenario_model *m, enum scenario_layer_type 
 
 static bool has(const struct scenario_model *m, enum need need)
 {
-    bool dense = m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
+    bool dense = m->residual == SCENARIO_ALONE
+                     ? has_layers(m, SCENARIO_LAYER_MLP)
+                     : m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
     bool mamba = has_layers(m, SCENARIO_LAYER_MAMBA);
 
     switch (need) {

@@ -42,6 +42,11 @@ static int check_alike(const struct scenario *scenario, struct shd_error *err)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "search needs equal recomputation of all layers; expected no "
                              "recompute.group, every or first");
+    if (scenario->model.residual == SCENARIO_ALONE)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "search needs layers with attention and an MLP each, and "
+                             "model.residual is alone; 'shardsim compare' plans layouts that you "
+                             "list");
     if (scenario->pipeline.weighed)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "search splits layers evenly or as given; expected pipeline.layers "

@@ -502,7 +502,7 @@ static uint32_t build_block(struct maker *m, const void *arg)
     const struct block_opts opts = {
         .attention = &attention,
         .activation = {gated ? KERN_QUICK_GELU : KERN_GELU, limited ? 0.3 : 0},
-        .beside = variant & 8,
+        .order = variant & 8 ? BLOCK_BESIDE : BLOCK_SERIAL,
         .residual_scale = variant & 32 ? 0.7 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");

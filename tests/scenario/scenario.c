@@ -1326,8 +1326,29 @@ static const struct {
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [conv, mamba]}\n"
      "linear: {key_heads: 3}\n",
      "4 value heads of mamba layers do not divide by 3 key heads; expected a divisor"},
+    {"an MLP alone in a model of whole layers",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [full, mlp]}\n",
+     "layers of type mlp are an MLP without attention; expected residual: alone"},
+    {"layers of experts without experts",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, residual: "
+     "alone, layer_types: [full, experts]}\n",
+     "error: layers of type experts, but no moe.experts"},
+    {"norms of outputs in layers of one part",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, residual: "
+     "alone, norm_place: both, layer_types: [full, mlp]}\n",
+     "error: residual: alone has norms of inputs; expected before"},
+    {"experts of every second layer in layers of one part",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layers: 4, "
+     "residual: alone, layer_types: [full, experts]}\nmoe: {experts: 4, top_k: 2, every: 2}\n",
+     "error: residual: alone has experts where model.layer_types says so; expected 1"},
+    {"tokens ahead in layers of one part",
+     "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 16, d_ff: 16, heads: 4, vocab: "
+     "16, mtp: 1, residual: alone, layer_types: [full, mlp]}\n",
+     "error: alone is not modelled with modules for further tokens (model.mtp)"},
     {"a state without an order of tokens",
-     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "
      "layer_types: [delta]}\n",
      "error: delta layers are not modelled with causal: false"},
     {"a state that a server would keep",

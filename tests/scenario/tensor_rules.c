@@ -82,6 +82,14 @@ static const struct {
      "['(attn/q|mamba/(x|z|dt|b|c))/kernel|mamba/(x|b|c)/taps', [null, tp]], "
      "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/(x|b|c)/conv_bias|mamba/skip|"
      "mamba/norm/scale', [tp]], [.*, []]"},
+    {"layers of one part each, one of experts and none of an MLP",
+     {.kind = SCENARIO_DECODER,
+      .residual = SCENARIO_ALONE,
+      .moe = {.experts = 8, .every = 1},
+      .layer_types = {2, {SCENARIO_LAYER_FULL, SCENARIO_LAYER_EXPERTS}}},
+     {.queries = "tp", .mlp = "tp", .experts = "ep"},
+     "[moe/(gate|up)/kernel, [ep, null, null]], [moe/down/kernel, [ep, null]], ['attn/q/kernel', "
+     "[null, tp]], ['attn/o/kernel', [tp]], [.*, []]"},
     {"nothing is sharded", {.kind = SCENARIO_LLAMA3}, {.queries = NULL}, "[.*, []]"},
 };
 

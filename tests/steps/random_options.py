@@ -522,6 +522,18 @@ def write_files(folder):
         json.dump(CONFIG_OF_LLAMA, file)
 
 
+def alone(d):
+    """Layers of one part each: those that are drawn, one of an MLP, and one of experts where there are any."""
+    model, moe = d.out["model"], d.out.get("moe", {})
+    model["residual"] = "alone"
+    model["layer_types"] = ["experts"] * ("experts" in moe) + model.get("layer_types", ["full"]) + ["mlp"]
+    model["layers"] = max(model.get("layers", 1), d.choice([1, 2, 3]) * max(1, d.stages))
+    for section, key in (model, "norm_place"), (model, "mtp"), (model, "mtp_weight"), (moe, "first_dense"), (moe, "every"):
+        section.pop(key, None)
+    if "experts" not in moe:
+        model["layers"] = max(model["layers"], len(model["layer_types"]))
+
+
 def scenario_of(options, rng, name):
     """A scenario of one of the kinds of models, with some of the options."""
     pipelined = rng.random() < 0.4
@@ -541,6 +553,8 @@ def scenario_of(options, rng, name):
             (d.trains and d.chance(0.2), OFFLOAD), (True, OTHER), (True, LAYOUT)):
         if wanted:
             d.take(rows)
+    if d.kind in options["model.layer_types"] and d.kind not in ("deepseek", "t5") and d.chance(0.06):
+        alone(d)
     if d.chance(0.1):
         uneven(d)
     if d.kind in options["model.size"] and d.chance(0.06):

@@ -72,8 +72,12 @@ uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
 {
     uint32_t in = norm(graph, name, "norm1", x, &weights->norm1), h, y;
 
+    if (opts->order == BLOCK_MLP)
+        return residual(graph, name, "residual", x, feed_forward(graph, name, in, weights, opts));
     h = attend(graph, name, in, weights, opts);
-    if (!opts->beside) {
+    if (opts->order == BLOCK_ATTENTION)
+        return residual(graph, name, "residual", x, h);
+    if (opts->order == BLOCK_SERIAL) {
         x = residual(graph, name, "residual1", x, h);
         y = norm(graph, name, "norm2", x, &weights->norm2);
         y = feed_forward(graph, name, y, weights, opts);

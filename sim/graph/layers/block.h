@@ -1,8 +1,10 @@
 /* block.h - a transformer block: attention and an mlp (or experts), each with norms before or
- * behind it, added to the residual stream one after the other or side by side.
+ * behind it, added to the residual stream one after the other or side by side; or one of both.
  *
- *   serial  h = x + f attn(norm1(x)), y = h + f mlp(norm2(h))
- *   beside  y = x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
+ *   serial     h = x + f attn(norm1(x)), y = h + f mlp(norm2(h))
+ *   beside     y = x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
+ *   attention  y = x + f attn(norm1(x))
+ *   mlp        y = x + f mlp(norm1(x))
  *
  * with norm1_after and norm2_after of what attn and mlp return, where these are used.  f is the
  * residual scale.  Beside each other the two outputs are added first, so that where both are
@@ -44,10 +46,12 @@ struct block_weights {
     struct norm_weights norm1_after, norm2_after; /* of their outputs */
 };
 
+enum block_order { BLOCK_SERIAL, BLOCK_BESIDE, BLOCK_ATTENTION, BLOCK_MLP };
+
 struct block_opts {
     const struct attention_opts *attention;
     struct mlp_activation activation;
-    bool beside;
+    enum block_order order;
     double residual_scale; /* 0: 1 */
 };
 
