@@ -151,8 +151,8 @@ static void add_attention(struct random_program *p)
 /* An array of these dimensions with elements between -most and most. */
 static uint32_t small(struct random_program *p, const uint32_t *dims, uint32_t rank, double most)
 {
-    uint32_t x = graph_map(p->graph, random_name(p, "small"), KERN_TANH, fit(p, dims, rank),
-                           GRAPH_NONE, 0);
+    uint32_t x =
+        graph_map(p->graph, random_name(p, "small"), KERN_TANH, fit(p, dims, rank), GRAPH_NONE, 0);
 
     x = random_keep(p, x, 1);
     return random_keep(
@@ -758,7 +758,10 @@ static void add_block(struct random_program *p)
     const struct block_opts opts = {
         .attention = &attention,
         .activation = {gated ? KERN_SILU : KERN_GELU, random_chance(&p->random, 30) ? 0.5 : 0},
-        .beside = random_chance(&p->random, 40),
+        .order = random_chance(&p->random, 40)   ? BLOCK_BESIDE
+                 : random_chance(&p->random, 20) ? BLOCK_ATTENTION
+                 : random_chance(&p->random, 20) ? BLOCK_MLP
+                                                 : BLOCK_SERIAL,
         .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = fit(p, of_x, 3), before;
