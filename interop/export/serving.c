@@ -327,6 +327,34 @@ static int check_option(void *arg, const char *option, const char *value)
                          value);
 }
 
+/* A cache of 4 bits is mxfp4 in blocks of so many elements; 0: the system has none. */
+static int check_cache(const struct export_serving *e, int64_t block)
+{
+    const struct scenario_decode *d = &e->layout->source->decode;
+
+    if (scenario_cache_bits(e->layout->source) != 4)
+        return SHD_OK;
+    if (block == 0)
+        return export_serving_refuse(e, "has no 4-bit KV cache; expected another decode.cache");
+    if (d->cache != SCENARIO_CACHE_MXFP4 || d->block != block)
+        return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                             "%s supports a 4-bit KV cache only as mxfp4 with blocks of %" PRId64
+                             "; expected decode: {cache: mxfp4, block: %" PRId64 "}",
+                             e->system, block, block);
+    return SHD_OK;
+}
+
+int export_serving_check_source(struct export_job *job, const char *system, int64_t cache_block)
+{
+    const struct export_layout layout = {.source = job->source};
+    struct export_serving e = {.layout = &layout, .system = system, .err = job->err};
+    int status = scenario_each_given(job->source, check_option, &e);
+
+    if (status == SHD_OK)
+        status = find_model(&e);
+    return status == SHD_OK ? check_cache(&e, cache_block) : status;
+}
+
 int export_serving_find(struct export_serving *out, const struct export_layout *layout,
                         const char *system, struct shd_error *err)
 {
@@ -336,9 +364,7 @@ int export_serving_find(struct export_serving *out, const struct export_layout *
     for (size_t a = 0; a < shd_mesh_naxes(layout->mesh); a++)
         if (shd_mesh_axis_size(layout->mesh, a) > 1)
             out->all |= (uint32_t)1 << a;
-    status = scenario_each_given(layout->source, check_option, out);
-    if (status == SHD_OK)
-        status = find_model(out);
+    status = find_model(out);
     if (status == SHD_OK)
         status = note_params(out);
     out->inside = out->all & ~out->batch;
@@ -355,22 +381,6 @@ int export_serving_check_copies(const struct export_serving *e)
         return SHD_OK;
     return export_serving_refuse(e, "supports redundant experts only with expert parallelism; "
                                     "expected rules that shard experts, or no moe.redundant");
-}
-
-int export_serving_check_cache(const struct export_serving *e, int64_t block)
-{
-    const struct scenario_decode *d = &e->layout->source->decode;
-
-    if (scenario_cache_bits(e->layout->source) != 4)
-        return SHD_OK;
-    if (block == 0)
-        return export_serving_refuse(e, "has no 4-bit KV cache; expected another decode.cache");
-    if (d->cache != SCENARIO_CACHE_MXFP4 || d->block != block)
-        return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "%s supports a 4-bit KV cache only as mxfp4 with blocks of %" PRId64
-                             "; expected decode: {cache: mxfp4, block: %" PRId64 "}",
-                             e->system, block, block);
-    return SHD_OK;
 }
 
 /* The tokens of a sequence for which the model has no position, which servers refuse. */

@@ -8,7 +8,7 @@
 #ifndef EXPORT_SERVING_H
 #define EXPORT_SERVING_H
 
-#include "export/export.h"
+#include "export/roles.h"
 
 /* Classes of dimensions that a server shards alike. */
 enum serving_class {
@@ -36,7 +36,14 @@ struct export_serving {
     struct shd_error *err;
 };
 
-/* Find the axes, and refuse what no server has.  SHD_EUNSUPPORTED. */
+/* Refuse what no layout would change: options without words, another model than the published one,
+ * and a cache of 4 bits that is not mxfp4 in blocks of so many elements; 0: any.
+ * SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_serving_check_source(struct export_job *job, const char *system,
+                                               int64_t cache_block);
+
+/* Find the axes of a layout whose source passed, and refuse what no server has.
+ * SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_serving_find(struct export_serving *out,
                                        const struct export_layout *layout, const char *system,
                                        struct shd_error *err);
@@ -62,9 +69,6 @@ void export_serving_begin(struct text *out, const struct export_serving *serving
 
 /* Refuse copies of experts that are not dealt out over devices. */
 int export_serving_check_copies(const struct export_serving *serving);
-
-/* Refuse a cache of 4 bits that is not mxfp4 in blocks of so many elements; 0: any. */
-int export_serving_check_cache(const struct export_serving *serving, int64_t block);
 
 /* Add the model as a word. */
 void export_serving_add_model(struct text *out, const struct export_serving *serving);

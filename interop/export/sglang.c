@@ -109,6 +109,11 @@ static void add_load(struct text *out, const struct server *v)
     export_serving_add_cache(out, s);
 }
 
+static int check_source(struct export_job *job)
+{
+    return export_serving_check_source(job, "SGLang", CACHE_BLOCK);
+}
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     struct server v = {.copies = 0};
@@ -118,8 +123,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         find_copies(&v);
         status = check(&v);
     }
-    if (status == SHD_OK)
-        status = export_serving_check_cache(&v.axes, CACHE_BLOCK);
     if (status != SHD_OK)
         return status;
     export_serving_begin(out, &v.axes, "sglang");
@@ -139,5 +142,6 @@ const struct export_target export_sglang = {
     .name = "sglang",
     .desc = "SGLang server command, from what each mesh axis shards",
     .write = write,
+    .source = check_source,
     .software = "sglang",
     .serves = EXPORT_SERVES};

@@ -47,6 +47,11 @@ static void add_load(struct text *out, const struct export_serving *e)
     export_serving_add_cache(out, s);
 }
 
+static int check_source(struct export_job *job)
+{
+    return export_serving_check_source(job, "vLLM", 0);
+}
+
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
     struct export_serving e;
@@ -55,8 +60,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 
     if (status == SHD_OK)
         status = check(&e);
-    if (status == SHD_OK)
-        status = export_serving_check_cache(&e, 0);
     if (status != SHD_OK)
         return status;
     export_serving_begin(out, &e, "vllm");
@@ -82,5 +85,6 @@ const struct export_target export_vllm = {
     .name = "vllm",
     .desc = "vLLM server command, from what each mesh axis shards",
     .write = write,
+    .source = check_source,
     .software = "vllm",
     .serves = EXPORT_SERVES};

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "export/export.h"
 #include "command/canvas.h"
 #include "command/chosen.h"
 #include "command/picture.h"
@@ -148,6 +147,17 @@ void common_target(const struct args_value *v)
                    "no target '%s'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan "
                    "or vllm%s",
                    v->arg, nearest_hint(&near).text);
+}
+
+void common_check_target(const struct args_line *line, const struct export_target *target,
+                         bool serve)
+{
+    if (target && target->serves == EXPORT_SERVES && !serve)
+        args_error(line, "--for %s requires --serve: %s is for serving steps", target->name,
+                   target->name);
+    if (target && target->serves == EXPORT_TRAINS && serve)
+        args_error(line, "--for %s cannot be combined with --serve: %s is for training steps",
+                   target->name, target->name);
 }
 
 void common_picture(const struct args_value *v)

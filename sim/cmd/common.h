@@ -9,6 +9,7 @@
 
 #include "cmd/args.h"
 #include "command/trials.h"
+#include "export/export.h"
 
 /* SCENARIO..., --set, --strategy and --quiet, of a struct work, which args_parse() initializes: end
  * it with work_fini(). */
@@ -62,5 +63,10 @@ extern const struct args_part common_sides;
 args_take common_save;
 args_take common_target; /* const struct export_target *, by its name */
 args_take common_picture; /* const char *: the name of a picture's file */
+
+/* Refuse, as the system of --for, one that has no training step or, with --serve, no serving step;
+ * NULL: none was given. */
+void common_check_target(const struct args_line *line, const struct export_target *target,
+                         bool serve);
 
 #endif /* CMD_COMMON_H */

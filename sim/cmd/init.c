@@ -34,6 +34,7 @@ static void check_sizes(const struct args_line *line, void *input)
 
     o->asks = !o->named && !args_given(line, "hardware") && !args_given(line, "devices") &&
               !args_given(line, "batch") && !args_given(line, "seq");
+    common_check_target(line, o->target, o->serve);
     if (first_scenario_settle(o, &err) != SHD_OK)
         args_error(line, "%s", err.text);
 }

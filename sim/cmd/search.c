@@ -25,6 +25,7 @@ static void check_together(const struct args_line *line, void *input)
 {
     struct searched *o = input;
 
+    common_check_target(line, o->target, o->serve);
     o->by_tensors = args_given(line, "tensors");
     if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
         args_error(line,
@@ -41,12 +42,11 @@ static void check_together(const struct args_line *line, void *input)
         args_error(line, "--ttft and --tpot require --serve");
     if (o->apart && (!o->serve || o->picture))
         args_error(line, "--apart requires --serve, and has no --picture");
-    if (o->serve && (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
-                     o->journal || o->target || o->sensitivity || o->within_s > 0 ||
-                     o->memory_bytes > 0 || o->row != 1))
-        args_error(line,
-                   "with --serve only --devices, --ttft, --tpot, --seconds, --threads, --top, "
-                   "--top, --picture, --output and --json are supported");
+    if (o->serve &&
+        (o->by_tensors || o->ncounts > 1 || o->nranges > 0 || o->nplans > 0 || o->all ||
+         o->journal || o->sensitivity || o->within_s > 0 || o->memory_bytes > 0 || o->row != 1))
+        args_error(line, "with --serve only --devices, --ttft, --tpot, --apart, --for, --seconds, "
+                         "--threads, --top, --picture, --output and --json are supported");
     if (o->by_tensors && (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 ||
                           o->devices > 0 || o->nplans > 0 || o->seconds > 0 || o->all ||
                           o->journal || o->target || o->ntop != TOP || o->row != 1))
@@ -112,8 +112,8 @@ static const struct args_row rows[] = {
      "Number of devices (default: as in the scenario's mesh); for A..B (all doublings) or A,B,C "
      "the best layout of each count"},
     {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
-     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch, sglang, "
-     "torchtitan or vllm"},
+     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch, torchtitan, or "
+     "with --serve sglang or vllm"},
     {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,
      "With several counts of --devices: price of a device per hour"},
     {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best layouts (default: 10)"},

@@ -176,19 +176,6 @@ static void write_proof(struct json_out *out, const struct search_outcome *r)
     text_fini(&unsearched);
 }
 
-/* The reasons, the commonest first. */
-static void write_refusals(struct json_out *out, const struct refusals *refusals)
-{
-    json_out_key_array(out, "refusals");
-    for (size_t i = 0; i < REFUSALS_MAX && refusals->reasons[i].n > 0; i++) {
-        json_out_begin_object(out);
-        json_out_key_uint(out, "layouts", refusals->reasons[i].n);
-        json_out_key_string(out, "because", refusals->reasons[i].why);
-        json_out_end_object(out);
-    }
-    json_out_end_array(out);
-}
-
 void outcome_json(struct json_out *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -210,7 +197,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "refused", s->refusals.n);
     if (s->subject->filter.system)
         json_out_key_uint(out, "inexpressible", s->nunsaid);
-    write_refusals(out, &s->refusals);
+    refusals_json(out, &s->refusals);
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
     write_proof(out, r);

@@ -45,3 +45,15 @@ void refusals_tell(struct text *out, const struct refusals *refusals)
         text_add(out, refusals->reasons[i].why);
     }
 }
+
+void refusals_json(struct json_out *out, const struct refusals *refusals)
+{
+    json_out_key_array(out, "refusals");
+    for (size_t i = 0; i < REFUSALS_MAX && refusals->reasons[i].n > 0; i++) {
+        json_out_begin_object(out);
+        json_out_key_uint(out, "layouts", refusals->reasons[i].n);
+        json_out_key_string(out, "because", refusals->reasons[i].why);
+        json_out_end_object(out);
+    }
+    json_out_end_array(out);
+}

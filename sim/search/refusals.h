@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "base/json_out.h"
 #include "base/text.h"
 
 #define REFUSALS_MAX 16
@@ -38,5 +39,8 @@ void refusals_join(struct refusals *refusals, const struct refusals *others);
 /* Append the commonest reasons, each with the number of its layouts unless it is the only one:
  * ": 7: REASON; 2: REASON". */
 void refusals_tell(struct text *out, const struct refusals *refusals);
+
+/* Write the key "refusals": an array of all reasons, each with the number of its layouts. */
+void refusals_json(struct json_out *out, const struct refusals *refusals);
 
 #endif /* SEARCH_REFUSALS_H */

@@ -33,6 +33,7 @@ struct finder {
     struct serving_layout prompt; /* a prefill of one prompt per group ... */
     bool takes_prompts;           /* ... which was asked for, and fits */
     double rate;                  /* tokens a second with the previous batch size */
+    char why[160];                /* the last refused plan was refused for this reason */
 };
 
 /* ---- one plan ---- */
@@ -88,7 +89,7 @@ static int plan_ask(enum variant_outcome *outcome, struct serving_layout *out, s
     if (status != SHD_OK)
         return status;
     if (v.outcome == VARIANT_REFUSED) {
-        refusals_add(&s->refusals, 1, diag_first(&v.errors, ""));
+        snprintf(f->why, sizeof f->why, "%s", diag_first(&v.errors, ""));
     } else {
         read_plan(out, &v);
         s->nplans++;
@@ -291,6 +292,42 @@ static bool is_full(struct finder *f, int64_t groups, int64_t batch)
     return f->out->wants.use == SERVING_PREFILL && batch > groups && f->rate < (1 + GAIN) * before;
 }
 
+/* The mesh is refused with its smallest batch. */
+static void refuse_mesh(struct finder *f, const char *why)
+{
+    f->out->nrefused++;
+    refusals_add(&f->out->refusals, 1, why);
+}
+
+/* Refuse the mesh if the system that is searched for cannot express it, judged by a sequence per
+ * group. */
+static int check_system(struct finder *f, int64_t groups)
+{
+    const struct subject_filter *filter = f->out->wants.filter;
+    struct variant_ask ask = ask_of(f);
+    struct shd_error why;
+    struct variant v;
+    int status;
+
+    if (!filter || !filter->system)
+        return SHD_OK;
+    ask.extent = VARIANT_LAID;
+    serving_ask(&ask, text_get(&f->mesh), groups, f->out->wants.use == SERVING_PREFILL);
+    status = variant_init(&v, &ask, f->err);
+    if (status != SHD_OK)
+        return status;
+    if (v.status == SHD_OK) /* else planning says why not */
+        status = filter->check(filter->arg, &v.trial, &why);
+    variant_fini(&v);
+    if (status == SHD_ENOMEM)
+        return shd_error_set(f->err, SHD_ENOMEM, "no memory to check layouts");
+    if (status != SHD_OK) {
+        f->out->nunsaid++;
+        refuse_mesh(f, why.text);
+    }
+    return SHD_OK;
+}
+
 /* Double the batch for as long as it fits; then look where the limits are reached. */
 static int plan_mesh(struct finder *f)
 {
@@ -299,16 +336,20 @@ static int plan_mesh(struct finder *f)
     enum variant_outcome outcome = VARIANT_FITS;
     int status = print_mesh(f);
 
-    if (status == SHD_OK)
-        status = find_prompt(f, groups);
     f->out->nmeshes++;
+    if (status == SHD_OK)
+        status = check_system(f, groups);
+    if (f->out->nunsaid > 0 || status != SHD_OK)
+        return status;
+    status = find_prompt(f, groups);
     for (; batch <= BATCH_MAX && outcome == VARIANT_FITS && status == SHD_OK; batch *= 2) {
         bool within;
 
         if (is_stopped(f))
             return SHD_OK;
         status = plan_batch(&outcome, &within, f, batch);
-        f->out->nrefused += outcome == VARIANT_REFUSED && batch == groups;
+        if (status == SHD_OK && outcome == VARIANT_REFUSED && batch == groups)
+            refuse_mesh(f, f->why);
         largest_tell(&l, batch / groups, within ? 0 : 1);
         if (is_full(f, groups, batch))
             break;
@@ -360,6 +401,7 @@ static int join(struct serving_search *out, struct serving_search *mesh)
     out->nwithin += mesh->nwithin;
     out->nmeshes += mesh->nmeshes;
     out->nrefused += mesh->nrefused;
+    out->nunsaid += mesh->nunsaid;
     out->nlarge += mesh->nlarge;
     out->nplans += mesh->nplans;
     refusals_join(&out->refusals, &mesh->refusals);

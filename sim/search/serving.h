@@ -13,8 +13,8 @@
 #ifndef SEARCH_SERVING_H
 #define SEARCH_SERVING_H
 
+#include "search/attempt.h"
 #include "search/refusals.h"
-#include "trial/trial.h"
 
 /* The work of the devices: decode; prefill, whose step makes the first token; or both, with
  * prefills of new requests mixed into the decode of running ones. */
@@ -28,6 +28,7 @@ struct serving_wants {
     /* Earlier searches of the same trial and devices for one kind of step, whose plans are reused;
      * NULL: none. */
     const struct serving_search *decodes, *prefills;
+    const struct subject_filter *filter; /* meshes that it refuses are not planned; NULL: none */
     int nthreads;                                 /* at least 1 */
     const int *stop;                              /* ends the search when set */
     void (*progress)(void *arg, size_t nplanned); /* called by one thread at a time */
@@ -57,7 +58,8 @@ struct serving_search {
     struct serving_layout
         *layouts; /* layouts that fit, the most tokens a second per device first */
     size_t nlayouts, nwithin;
-    size_t nmeshes, nrefused; /* all meshes, and meshes that the model cannot be sharded over */
+    size_t nmeshes, nrefused; /* all meshes, and meshes that the model cannot be sharded over ... */
+    size_t nunsaid;           /* ... or that the filter's system cannot express: so many of these */
     struct refusals refusals; /* reasons of the refused meshes */
     int64_t batch_max;        /* largest batch that is tried, in sequences */
     size_t nlarge;            /* meshes on which batch_max sequences fit, and more might */

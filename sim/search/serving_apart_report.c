@@ -88,16 +88,21 @@ static void print_verdict(struct text *out, const struct serving_apart *a)
 static void print_counts(struct text *out, const struct serving_apart *a)
 {
     struct text line = TEXT_INIT;
-    size_t n = 0;
+    size_t n = 0, nunsaid = 0;
 
-    for (size_t i = 0; i < a->nsearches; i++)
+    for (size_t i = 0; i < a->nsearches; i++) {
         n += a->searches[i].nwithin;
+        nunsaid += a->searches[i].nunsaid;
+    }
     text_addf(&line, "%zu layouts of both steps on 1, 2, 4, .. %" PRId64 " devices that fit", n,
               a->nsearches > 0 ? a->searches[a->nsearches - 1].wants.devices : 0);
     if (hardware_margin(a->trial->hardware) > 0)
         text_addf(&line, " with %.0f %% of the memory kept free",
                   100 * hardware_margin(a->trial->hardware));
     text_addf(&line, ", in %zu plans; answers of %" PRId64 " tokens", a->nplans, a->tokens);
+    if (nunsaid > 0)
+        text_addf(&line, "; %zu meshes that %s cannot express are left out", nunsaid,
+                  a->wants.filter->system);
     if (!a->over)
         text_add(&line, ", until the search was interrupted");
     para_print_titled(out, 0, VALUE_COLUMN, "of", &line);
@@ -176,6 +181,8 @@ void serving_apart_json(struct text *out, const struct serving_apart *apart)
     json_out_begin_object(&json);
     json_out_key_string(&json, "schema", "shardsim.search-serving-apart/1");
     json_out_key_string(&json, "hardware", apart->trial->hardware->name);
+    if (apart->wants.filter && apart->wants.filter->system)
+        json_out_key_string(&json, "for", apart->wants.filter->system);
     json_out_key_int(&json, "devices", apart->wants.devices);
     json_out_key_int(&json, "tokens", apart->tokens);
     json_out_key_uint(&json, "plans", apart->nplans);

@@ -32,28 +32,41 @@ static void add_limits(struct text *line, const struct serving_wants *wants)
                   units_print_seconds(wants->tpot_s).text);
 }
 
-static void print_best(struct text *out, const struct serving_search *s)
+/* Why there is no best layout. */
+static void add_none(struct text *line, const struct serving_search *s, const struct text *limits)
 {
-    const struct serving_layout *best = s->layouts;
-    struct text line = TEXT_INIT, limits = TEXT_INIT;
-
-    add_limits(&limits, &s->wants);
-    if (s->nwithin == 0) {
-        text_addf(&line, "none: none of the %zu layouts that fit in memory has%s", s->nlayouts,
-                  limits.length ? text_get(&limits) : " any");
-        para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
-        text_drop(out, &limits);
+    if (s->nunsaid > 0 && s->nunsaid == s->nmeshes) {
+        text_addf(line, "none: %s can express none of %zu mesh%s", s->wants.filter->system,
+                  s->nmeshes, s->nmeshes == 1 ? "" : "es");
+        refusals_tell(line, &s->refusals);
         return;
     }
-    text_addf(&line,
+    text_addf(line, "none: none of the %zu layouts that fit in memory has%s", s->nlayouts,
+              limits->length ? text_get(limits) : " any");
+}
+
+static void add_best(struct text *line, const struct serving_layout *best)
+{
+    text_addf(line,
               "%s with %" PRId64
               " sequences: %s tokens/s, %s per device; %s per token, bound by %s",
               best->mesh, best->batch, units_print_number(best->tokens_per_s, 0).text,
               units_print_number(best->device_tokens_per_s, 1).text,
               units_print_seconds(best->token_s).text, best->bound);
     if (best->prompt_s >= 0)
-        text_addf(&line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
-    text_add(&line, ". Prefill is not counted in tokens/s; --apart counts it");
+        text_addf(line, ", and the first one %s", units_print_seconds(best->prompt_s).text);
+    text_add(line, ". Prefill is not counted in tokens/s; --apart counts it");
+}
+
+static void print_best(struct text *out, const struct serving_search *s)
+{
+    struct text line = TEXT_INIT, limits = TEXT_INIT;
+
+    add_limits(&limits, &s->wants);
+    if (s->nwithin == 0)
+        add_none(&line, s, &limits);
+    else
+        add_best(&line, s->layouts);
     para_print_titled(out, 0, VALUE_COLUMN, "best", &line);
     text_drop(out, &limits);
 }
@@ -87,6 +100,8 @@ static void print_counts(struct text *out, const struct serving_search *s)
         return;
     text_addf(&line, "%zu mesh%s not possible for the model", s->nrefused,
               s->nrefused == 1 ? "" : "es");
+    if (s->nunsaid > 0)
+        text_addf(&line, " or %s", s->wants.filter->system);
     refusals_tell(&line, &s->refusals);
     para_print_titled(out, 0, VALUE_COLUMN, "without", &line);
 }
@@ -164,6 +179,11 @@ void serving_report_json(struct text *out, const struct serving_search *search)
     json_out_key_string(&json, "hardware", search->trial->hardware->name);
     json_out_key_uint(&json, "meshes", search->nmeshes);
     json_out_key_uint(&json, "refused", search->nrefused);
+    if (search->wants.filter && search->wants.filter->system) {
+        json_out_key_string(&json, "for", search->wants.filter->system);
+        json_out_key_uint(&json, "inexpressible", search->nunsaid);
+    }
+    refusals_json(&json, &search->refusals);
     json_out_key_uint(&json, "more_may_fit", search->nlarge);
     json_out_key_uint(&json, "plans", search->nplans);
     json_out_key_double(&json, "memory_margin", hardware_margin(search->trial->hardware));

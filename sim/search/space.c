@@ -77,6 +77,9 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                              "search supports models of kind transformer, gpt2, llama3, mixtral, "
                              "deepseek or decoder, not %s",
                              scenario_kind_name(m->kind));
+    if (scenario_serves(scenario))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "layouts of a serving step are searched by --serve");
     if (!scenario->step.update)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "search supports whole steps only: [forward, backward, update]");

@@ -74,7 +74,7 @@ says err 'megatron can express no layout .*expected fused.loss_chunks 1; or sear
     "names the option and the systems that may"
 shardsim search "$tmp/small.yaml" -q --for vllm
 is 2 "training for a server"
-says err 'vllm is for serving .*; change .step.' "names the step"
+says err '--for vllm requires --serve: vllm is for serving steps$' "names --serve"
 # What layouts' scenarios say is read before bounds: without pieces and plans.
 COLUMNS=200 shardsim search "$tmp/small.yaml" -q --for deepspeed -s 'products={recipe: rowwise, amax: local}'
 is 1 "types that DeepSpeed lacks"
@@ -98,6 +98,69 @@ ok $? "is left out before bounds, and told, the commonest reason first"
 shardsim search "$tmp/small.yaml" -q --for torch
 is 2 "a system without exports"
 says err "no target 'torch'; expected deepspeed, jax, megatron, pytorch, sglang, torchtitan or vllm" "which there are"
+
+# A server's order has data parallelism outermost, and so has none of both axes here.
+cat >"$tmp/serve.yaml" <<'YAML'
+version: 1
+name: serve
+hardware: h100-sxm
+mesh: {tp: 2, dp: 2}
+model: {size: llama3.2-1b, dtype: bfloat16}
+limits: {memory: 90%, sequences: 64}
+step: [decode]
+decode: {tokens: 32}
+batch: {size: 4, seq: 4064}
+axes: {batch: dp}
+params:
+  - ['(attn/(q|k|v)|mlp/(gate|up)|head)/kernel', [null, tp]]
+  - ['(attn/o|mlp/down)/kernel|embed/table', [tp]]
+  - ['.*', []]
+YAML
+shardsim search "$tmp/serve.yaml" -q --json --serve
+is 0 "serving: for no system"
+cp "$tmp/out" "$tmp/any.json"
+for system in vllm sglang; do
+    shardsim search "$tmp/serve.yaml" -q --json --serve --for $system -o "$tmp/$system.yaml"
+    is 0 "serving, $system: found"
+    python3 - "$tmp/any.json" "$tmp/out" $system <<'PY'
+import json, sys
+any, r = (json.load(open(x)) for x in sys.argv[1:3])
+assert r["for"] == sys.argv[3] and "for" not in any
+assert any["meshes"] == r["meshes"] == 3 and any["refused"] == 0 and r["refused"] == r["inexpressible"] == 1
+[why] = r["refusals"]
+assert why["layouts"] == 1 and "'tp' is outside the batch axes in `mesh`" in why["because"], why
+def said(l):
+    return l["mesh"] != "tp=2, dp=2"
+assert not all(map(said, any["layouts"]))
+wanted = [(l["mesh"], l["batch"], l["within"]) for l in any["layouts"] if said(l)]
+assert sorted((l["mesh"], l["batch"], l["within"]) for l in r["layouts"]) == sorted(wanted) and wanted
+PY
+    ok $? "serving, $system: all that it can say, and no more"
+    grep -q "^software: $system$" "$tmp/$system.yaml"
+    ok $? "serving, $system: the best names it"
+    shardsim export --to $system "$tmp/$system.yaml"
+    is 0 "serving, $system: the best is exported"
+done
+shardsim search "$tmp/serve.yaml" -q --serve --for vllm
+says out '^without     1 mesh not possible for the model or vllm: ' "serving: what is left out is told"
+shardsim search "$tmp/serve.yaml" -q --serve --for vllm -s 'mesh={tp: 4}' -s 'axes={}' \
+    -s 'params=[["mlp/(gate|up)/kernel", [null, tp]], [mlp/down/kernel, [tp]], [.*, []]]'
+is 1 "serving: no mesh that the system can say"
+says out '^best        none: vllm can express none of 1 mesh: vLLM' "and says so"
+shardsim search "$tmp/serve.yaml" -q --serve --apart --for vllm -o "$tmp/apart.yaml"
+is 0 "serving apart: found"
+tr -s '\n ' ' ' <"$tmp/out" | grep -q '; 3 meshes that vllm cannot express are left out'
+ok $? "serving apart: what is left out of prefills, decodes and both is told"
+for half in prefill decode; do
+    shardsim export --to vllm "$tmp/apart.yaml" -S $half
+    is 0 "serving apart: its $half is exported"
+done
+shardsim search "$tmp/serve.yaml" -q --serve --for vllm -s decode.cache=int4
+is 2 "serving: a cache that vLLM lacks"
+says err 'vllm can express no layout .*vLLM has no 4-bit KV cache; .*; or search --for ' "is told before any search"
+shardsim search "$tmp/serve.yaml" -q
+is 2 "serving without --serve"
+says err 'layouts of a serving step are searched by --serve$' "names --serve"
 
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $few --range tp=2 --range pp=1 --range cp=1 --range recompute=none --forbid zero=2

@@ -152,6 +152,7 @@ static void write_cluster(struct text *out, const struct first_asked *asked)
 
 void first_write_head(struct text *out, const struct first_asked *asked)
 {
+    const char *serve = asked->serves ? " --serve" : "";
     struct text comment = TEXT_INIT, file = TEXT_INIT;
     struct draft draft = DRAFT_OF(out);
 
@@ -162,15 +163,14 @@ void first_write_head(struct text *out, const struct first_asked *asked)
     escape_add(out, text_get(&comment));
     text_addf(out,
               ".\n# Written by 'shardsim init%s'; next:\n"
-              "#   shardsim plan %s          its time, memory and traffic\n",
-              asked->serves ? " --serve" : "", text_get(&file));
-    if (asked->serves)
-        text_addf(out, "#   shardsim export --to vllm %s   the command of a server; or sglang\n",
-                  text_get(&file));
-    else
-        text_addf(out, "#   shardsim search %s        the best layout\n", text_get(&file));
-    if (!asked->serves && asked->target)
+              "#   shardsim plan %s          its time, memory and traffic\n"
+              "#   shardsim search%s %s        the best layout\n",
+              serve, text_get(&file), serve, text_get(&file));
+    if (asked->target)
         text_addf(out, "#   shardsim export --to %s %s   its options\n", asked->target->name,
+                  text_get(&file));
+    else if (asked->serves)
+        text_addf(out, "#   shardsim export --to vllm %s   the command of a server; or sglang\n",
                   text_get(&file));
     text_addf(out, "#   shardsim show names %s    what rules and constraints can name\n",
               text_get(&file));

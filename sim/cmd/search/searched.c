@@ -321,7 +321,9 @@ static int search_apart(const struct searched *o, const struct serving_wants *wa
 
 static int search_serving(const struct searched *o)
 {
+    const struct subject_filter filter = exported_filter(o->target);
     const struct serving_wants wants = {.devices = o->devices,
+                                        .filter = &filter,
                                         .ttft_s = o->ttft_s,
                                         .tpot_s = o->tpot_s,
                                         .nthreads = o->nthreads,
