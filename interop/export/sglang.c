@@ -102,6 +102,8 @@ static void add_load(struct text *out, const struct server *v)
     } else {
         export_serving_add_sequences(out, "--max-running-requests", s, each,
                                      export_serving_size(&v->axes, v->parts));
+        if (s->prefill && s->prefill->apart)
+            text_add(out, " \\\n    --disaggregation-mode decode");
     }
     export_serving_add_number(out, "--page-size", s->decode.page, 0);
     export_serving_add_memory(out, "--mem-fraction-static", s);

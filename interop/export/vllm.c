@@ -27,6 +27,14 @@ static int check(const struct export_serving *e)
     return export_serving_check_copies(e);
 }
 
+static void add_transfer(struct text *out, const char *role)
+{
+    text_addf(out,
+              " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "
+              "\"kv_role\": \"%s\"}'",
+              role);
+}
+
 static void add_load(struct text *out, const struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
@@ -35,10 +43,11 @@ static void add_load(struct text *out, const struct export_serving *e)
     export_serving_add_length(out, "--max-model-len", s);
     if (s->step.prefill) {
         export_serving_add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
-        text_add(out, " \\\n    --kv-transfer-config '{\"kv_connector\": \"NixlConnector\", "
-                      "\"kv_role\": \"kv_producer\"}'");
+        add_transfer(out, "kv_producer");
     } else {
         export_serving_add_sequences(out, "--max-num-seqs", s, each, 1);
+        if (s->prefill && s->prefill->apart)
+            add_transfer(out, "kv_consumer");
     }
     export_serving_add_number(out, "--block-size", s->decode.page, 0);
     export_serving_add_memory(out, "--gpu-memory-utilization", s);

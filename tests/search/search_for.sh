@@ -155,6 +155,22 @@ for half in prefill decode; do
     shardsim export --to vllm "$tmp/apart.yaml" -S $half
     is 0 "serving apart: its $half is exported"
 done
+# A decode that takes caches from other devices says so, and one by itself does not.
+shardsim export --to vllm "$tmp/serve.yaml" -s 'mesh={dp: 2, tp: 2}' -s 'step=[prefill, decode]' -S decode
+! grep -q kv-transfer "$tmp/out"
+ok $? "vllm: prefill and decode on the same devices"
+sed '/^step:/d' "$tmp/serve.yaml" >"$tmp/two.yaml"
+cat >>"$tmp/two.yaml" <<'YAML'
+step: [prefill, decode]
+strategies:
+  - {name: apart, mesh: {dp: 1, tp: 2}, prefill: {mesh: {dp: 2, tp: 1}}}
+YAML
+shardsim export --to vllm "$tmp/two.yaml" -S apart/prefill
+says out '"kv_role": "kv_producer"' "vllm: a prefill on devices of its own"
+shardsim export --to vllm "$tmp/two.yaml" -S apart/decode
+says out '"kv_role": "kv_consumer"' "vllm: the decode behind it"
+shardsim export --to sglang "$tmp/two.yaml" -S apart/decode
+says out '--disaggregation-mode decode' "sglang: the decode behind it"
 shardsim search "$tmp/serve.yaml" -q --serve --for vllm -s decode.cache=int4
 is 2 "serving: a cache that vLLM lacks"
 says err 'vllm can express no layout .*vLLM has no 4-bit KV cache; .*; or search --for ' "is told before any search"
