@@ -385,6 +385,15 @@ PY
 shardsim init --model t5-small --devices 8 --seq 32k -o long.yaml --force
 is 0 "init: long sequences of a model without context parallelism"
 
+shardsim init --model llama3.1-70b --devices 8 --for vllm
+is 2 "training for a server"
+says err '^shardsim init: --for vllm requires --serve: vllm is for serving steps$' "says what is missing"
+shardsim init --serve --model llama3.1-70b --devices 8 --for megatron
+is 2 "serving for a system that trains"
+says err '^shardsim init: --for megatron cannot be combined with --serve: megatron is for training' "says why"
+shardsim init --serve --model llama3.1-70b --devices 8 --seq 8k --for sglang
+says out '^#   shardsim search --serve FILE.yaml' "a server: how its layouts are searched"
+says out '^#   shardsim export --to sglang FILE.yaml' "a server: for the system that was asked for"
 shardsim init --serve --model llama3.1-70b --devices 8 --seq 8k -o server.yaml
 is 0 "a server: written"
 grep -q '^mesh: {tp: 8}$' server.yaml && grep -q '^step: \[decode\]$' server.yaml
