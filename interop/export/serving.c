@@ -419,12 +419,14 @@ void export_serving_add_memory(struct text *out, const char *option, const struc
         text_addf(out, " \\\n    %s %.6g", option, s->limits.memory.part);
 }
 
-void export_serving_add_sequences(struct text *out, const char *option, const struct scenario *s,
-                                  int64_t each, int64_t parts)
+int64_t export_serving_add_sequences(struct text *out, const char *option, const struct scenario *s,
+                                     int64_t each, int64_t parts)
 {
     int64_t most = s->limits.sequences * parts;
 
-    export_serving_add_number(out, option, most > each ? most : each, 0);
+    most = most > each ? most : each;
+    export_serving_add_number(out, option, most, 0);
+    return most;
 }
 
 void export_serving_add_types(struct text *out, const struct export_serving *serving)

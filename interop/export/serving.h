@@ -84,10 +84,10 @@ void export_serving_add_number(struct text *out, const char *option, int64_t val
 void export_serving_add_memory(struct text *out, const char *option,
                                const struct scenario *scenario);
 
-/* Add the most sequences at once of a scheduler with so many parts of the batch: those of the
- * scenario's limits, or of its step. */
-void export_serving_add_sequences(struct text *out, const char *option,
-                                  const struct scenario *scenario, int64_t each, int64_t parts);
+/* Add the most sequences at once of a scheduler with so many parts of the batch, which are returned:
+ * those of the scenario's limits, or of its step. */
+int64_t export_serving_add_sequences(struct text *out, const char *option,
+                                     const struct scenario *scenario, int64_t each, int64_t parts);
 
 /* Add --kv-cache-dtype of a cache of 8 or 4 bits. */
 void export_serving_add_cache(struct text *out, const struct scenario *scenario);

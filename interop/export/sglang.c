@@ -100,8 +100,8 @@ static void add_load(struct text *out, const struct server *v)
         export_serving_add_number(out, "--chunked-prefill-size", each * s->batch.seq, 0);
         text_add(out, " \\\n    --disaggregation-mode prefill");
     } else {
-        export_serving_add_sequences(out, "--max-running-requests", s, each,
-                                     export_serving_size(&v->axes, v->parts));
+        (void)export_serving_add_sequences(out, "--max-running-requests", s, each,
+                                           export_serving_size(&v->axes, v->parts));
         if (s->prefill && s->prefill->apart)
             text_add(out, " \\\n    --disaggregation-mode decode");
     }

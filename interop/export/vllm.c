@@ -10,6 +10,9 @@
 #include "export/targets.h"
 
 #define PAGE 16 /* tokens of a page of the cache, by default */
+/* Tokens of a step, by default: on smaller devices and on larger ones. */
+#define TOKENS_LEAST 2048
+#define TOKENS_MOST 8192
 
 /* Experts are on all devices, whole or in parts of their widths. */
 static int check(const struct export_serving *e)
@@ -35,6 +38,18 @@ static void add_transfer(struct text *out, const char *role)
               role);
 }
 
+/* A step has a token of each sequence: vLLM refuses more sequences than tokens. */
+static void add_sequences(struct text *out, const struct scenario *s, int64_t each)
+{
+    int64_t sequences = export_serving_add_sequences(out, "--max-num-seqs", s, each, 1);
+
+    if (sequences > TOKENS_LEAST)
+        export_serving_add_number(out, "--max-num-batched-tokens",
+                                  sequences > TOKENS_MOST ? sequences : TOKENS_MOST, 0);
+    if (s->prefill && s->prefill->apart)
+        add_transfer(out, "kv_consumer");
+}
+
 static void add_load(struct text *out, const struct export_serving *e)
 {
     const struct scenario *s = e->layout->source;
@@ -45,9 +60,7 @@ static void add_load(struct text *out, const struct export_serving *e)
         export_serving_add_number(out, "--max-num-batched-tokens", each * s->batch.seq, 0);
         add_transfer(out, "kv_producer");
     } else {
-        export_serving_add_sequences(out, "--max-num-seqs", s, each, 1);
-        if (s->prefill && s->prefill->apart)
-            add_transfer(out, "kv_consumer");
+        add_sequences(out, s, each);
     }
     export_serving_add_number(out, "--block-size", s->decode.page, 0);
     export_serving_add_memory(out, "--gpu-memory-utilization", s);

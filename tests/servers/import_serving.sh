@@ -40,6 +40,12 @@ there_and_back vllm vllm serve deepseek-ai/DeepSeek-V3 -tp 8 -dp 4 -ep "$load" -
 there_and_back vllm vllm serve Qwen/Qwen3-8B -tp 2 --quantization fp8 "$load"
 there_and_back vllm vllm serve openai/gpt-oss-120b --tensor-parallel 4 --enable-expert-parallel "$load"
 there_and_back vllm vllm serve Qwen/Qwen3-30B-A3B -tp 8 "$load" "--kv-transfer-config '{\"kv_role\": \"kv_producer\"}'"
+# A step has a token of each sequence, and vLLM's tokens of a step must be as many.
+for sequences in 2048: 3000:8192 20000:20000; do
+    there_and_back vllm vllm serve Qwen/Qwen3-0.6B --max-model-len 128 --max-num-seqs "${sequences%:*}"
+    [ "$(sed -n 's/.*--max-num-batched-tokens \([0-9]*\).*/\1/p' back.sh)" = "${sequences#*:}" ]
+    ok $? "${sequences%:*} sequences: tokens of a step"
+done
 load='--context-length 4096 --max-running-requests 64'
 serve='python3 -m sglang.launch_server --model-path'
 there_and_back sglang "$serve" Qwen/Qwen3-8B "$load"
