@@ -62,6 +62,16 @@ int export_check_choices(const struct export_target *target, const struct scenar
     return target->choices ? export_job_check(&job, target->choices) : SHD_OK;
 }
 
+int export_check_searched(const struct export_target *target, const struct scenario *source,
+                          struct shd_error *err)
+{
+    if (target->one_stage && source->pipeline.axis)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "code for %s has no pipeline stages; expected no pipeline.axis",
+                             target->name);
+    return export_check_choices(target, source, err);
+}
+
 void export_add_accepting(struct text *out, const struct scenario *source)
 {
     const char *names[sizeof export_targets / sizeof *export_targets];

@@ -51,6 +51,7 @@ struct export_target {
     export_check *const *choices;
     const char *software; /* the scenario's option for a job of the target; NULL: the cluster's */
     enum export_serving_kind serves; /* which steps the target has words for */
+    bool one_stage; /* write() leaves a pipeline out, with a comment: a search has none */
     bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
 };
 
@@ -81,6 +82,11 @@ SHD_MUST_CHECK int export_check_source(const struct export_target *target,
  * ZeRO, before its graph is built.  SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_check_choices(const struct export_target *target,
                                         const struct scenario *source, struct shd_error *err);
+
+/* As export_check_choices(), and refuse what write() would leave out with a comment: a search for the
+ * target has no such layout. */
+SHD_MUST_CHECK int export_check_searched(const struct export_target *target,
+                                         const struct scenario *source, struct shd_error *err);
 
 /* Append the targets that no such check refuses for a scenario: "jax or pytorch"; nothing: none. */
 void export_add_accepting(struct text *out, const struct scenario *source);

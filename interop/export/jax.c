@@ -443,4 +443,5 @@ const struct export_target export_jax = {
     .write = write,
     .source = check_source,
     .choices = choices,
+    .one_stage = true,
     .software = "jax"};

@@ -172,4 +172,5 @@ const struct export_target export_pytorch = {
     .desc = "Python: DeviceMesh and DTensor placements of every parameter and input",
     .write = write,
     .choices = choices,
+    .one_stage = true,
     .serves = EXPORT_BOTH};

@@ -47,6 +47,13 @@ is 1 "torchtitan has no ZeRO 1"
 COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for torchtitan $few --range zero=1
 says out '^best  *none: torchtitan can express none of [0-9]* layouts: torchtitan has no ZeRO 1' "and says so"
 
+# What code in one program leaves out with a comment is no layout that a search for it has.
+for system in jax pytorch; do
+    COLUMNS=120 shardsim search "$tmp/small.yaml" -q --for $system --range pp=2 --range tp=1 --range cp=1
+    is 1 "$system has no pipeline"
+    says out "none: $system can express none of [0-9]* layouts: code for $system has no pipeline stages" "and says so"
+done
+
 # What a system has of a model depends on all its layers, and layouts are judged by a few.
 cat >"$tmp/flavor.yaml" <<'YAML'
 version: 1

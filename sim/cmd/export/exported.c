@@ -64,7 +64,10 @@ int exported_write(struct text *out, const struct trial *trial, const struct exp
 int exported_check(const void *arg, const struct trial *trial, struct shd_error *err)
 {
     struct text code = TEXT_INIT;
-    int status = write_by(export_write_layout, &code, trial, arg, err);
+    int status = exported_check_choices(arg, trial->scenario, err);
+
+    if (status == SHD_OK)
+        status = write_by(export_write_layout, &code, trial, arg, err);
 
     text_fini(&code);
     return status;
@@ -72,7 +75,7 @@ int exported_check(const void *arg, const struct trial *trial, struct shd_error 
 
 int exported_check_choices(const void *arg, const struct scenario *scenario, struct shd_error *err)
 {
-    return export_check_choices(arg, scenario, err);
+    return export_check_searched(arg, scenario, err);
 }
 
 struct subject_filter exported_filter(const struct export_target *target)
