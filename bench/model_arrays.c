@@ -6,7 +6,7 @@
  * around it, so that a misplaced one shows.
  *
  * With --sizes it writes a line for each published size instead: its name, how many parameters it
- * has, and its config, with tabs between them.
+ * has, its config, and the tokens of its longest sequence (0: unknown), with tabs between them.
  *
  * usage: model_arrays SCENARIO [KEY=VALUE...] >ARRAYS
  *        model_arrays --sizes >LINES
@@ -180,8 +180,8 @@ static int write_size(size_t n, struct diag *diag)
     if (status == SHD_OK)
         status = model_graph(&graph, &file->scenarios[0], diag);
     if (status == SHD_OK)
-        printf("%s\t%lld\t{%s}\n", scenario_model_name(n), (long long)count_parameters(graph),
-               published_text(n));
+        printf("%s\t%lld\t{%s}\t%lld\n", scenario_model_name(n), (long long)count_parameters(graph),
+               published_text(n), (long long)published_longest(n));
     graph_destroy(graph);
     scenario_file_destroy(file);
     text_fini(&text);

@@ -542,7 +542,7 @@ def sizes(args):
     bad = 0
     for line in subprocess.run([args.arrays, "--sizes"], check=True, stdout=subprocess.PIPE,
                                text=True).stdout.splitlines():
-        name, mine, text = line.split("\t")
+        name, mine, text, _ = line.split("\t")
         config = typed(yaml.safe_load(text))
         if args.families and name not in args.families:
             continue
