@@ -527,12 +527,6 @@ def layout_of(path):
     return "; ".join(re.sub(r"\s+#.*", "", x) for x in lines)
 
 
-def stages_of(layout):
-    """Stages of the pipeline of a layout as layout_of() has it."""
-    ranks, each = re.search(r"pp: (\d+)", layout), re.search(r"stages_per_rank: (\d+)", layout)
-    return int(ranks.group(1)) * int(each.group(1) if each else 1) if ranks else 1
-
-
 def search(o, system, asked, held, folder):
     """The row of one model: what was found, and the exported code or the reason for none."""
     model, hardware, devices, batch = asked[:4]
@@ -558,9 +552,9 @@ def search(o, system, asked, held, folder):
     row["layout"] = layout_of(best)
     done = run([o.program, "export", "--to", system, best, "--force", "-o", code])
     if system == "jax" and not done.returncode:
-        row["few"], row["layers"] = code[:-3] + "-few.py", max(JAX_LAYERS, stages_of(row["layout"]))
+        row["few"], row["layers"] = code[:-3] + "-few.py", JAX_LAYERS
         done = run([o.program, "export", "--to", system, best, "--force", "-o", row["few"], "-s",
-                    f"model.layers={row['layers']}"])
+                    f"model.layers={JAX_LAYERS}"])
     return {**row, "why": f"export: {last_line(done)}"} if done.returncode else row
 
 
