@@ -14,7 +14,8 @@ static bool is_measured(const struct op_seconds *s)
     return s->hardware->served && s->hardware->by_models && s->hardware->models;
 }
 
-/* Whether engines fuse a kernel with its neighbours, where software for training starts it alone. */
+/* Whether engines fuse a kernel with its neighbours, where software for training starts it alone.
+ */
 static bool is_fused_by_engines(const struct kern_kernel *kernel)
 {
     return kernel == &kern_kernel_topk || kernel == &kern_kernel_pick ||
@@ -27,19 +28,16 @@ static bool is_fused_by_engines(const struct kern_kernel *kernel)
 static bool is_chained(const struct op_seconds *s, const struct program_op *op)
 {
     return op->kernel == &kern_kernel_map || op->kernel == &kern_kernel_reduce ||
-           op->kernel == &kern_kernel_einsum ||
-           (is_measured(s) && is_fused_by_engines(op->kernel));
+           op->kernel == &kern_kernel_einsum || (is_measured(s) && is_fused_by_engines(op->kernel));
 }
 
 /* Whether an op is bound by memory and may be part of a chain. */
 static bool may_chain(const struct op_seconds *s, uint32_t i)
 {
-    struct hardware_work work;
+    const struct program_op *op = &s->program->ops[i];
 
-    return s->program->ops[i].kind == PROGRAM_KERNEL && is_chained(s, &s->program->ops[i]) &&
-           op_seconds_set_work(&work, s, &s->program->ops[i],
-                               program_doer(s->program, &s->program->ops[i], 0)) &&
-           work.kind == HARDWARE_MEMORY;
+    return op->kind == PROGRAM_KERNEL && is_chained(s, op) &&
+           op_seconds_is_kind(op, HARDWARE_MEMORY);
 }
 
 /* Whether no kernel has taken an op's time or bytes yet. */
@@ -138,10 +136,9 @@ double op_chains_bytes(const struct op_seconds *s, const struct op_moves *m, int
 
 static bool is_product(const struct op_seconds *s, uint32_t i)
 {
-    struct hardware_work work;
+    const struct program_op *op = &s->program->ops[i];
 
-    return op_seconds_work(&work, s, i, program_doer(s->program, &s->program->ops[i], 0)) &&
-           work.kind == HARDWARE_MATMUL;
+    return op_seconds_is_kind(op, HARDWARE_MATMUL) && !op->on_host;
 }
 
 /* Whether a buffer is a parameter, or a parameter masked on all devices but one. */
@@ -151,8 +148,8 @@ static bool is_parameter(const struct op_seconds *s, uint32_t buffer)
     const struct program_op *op = &s->program->ops[b->first_op];
 
     return b->use == PROGRAM_PARAMETERS ||
-           (!b->argument && op->kind == PROGRAM_RESHARD &&
-            op->reshard.kind == SHD_RESHARD_MASK && is_parameter(s, op->inputs[0]));
+           (!b->argument && op->kind == PROGRAM_RESHARD && op->reshard.kind == SHD_RESHARD_MASK &&
+            is_parameter(s, op->inputs[0]));
 }
 
 /* Whether an op adds a parameter to a product's results, as a product does before writing, or masks

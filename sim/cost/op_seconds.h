@@ -106,6 +106,9 @@ enum shd_dtype op_seconds_code(const struct kern_coded *coded);
 double op_seconds_experts(const struct program *program, const struct program_op *op,
                           int32_t position);
 
+/* Whether the kernel of an op is of a kind, which is the same on all devices. */
+bool op_seconds_is_kind(const struct program_op *op, enum hardware_work_kind kind);
+
 /* What the kernel of an op does, wherever it runs, for the position of a device; false: it has
  * none. */
 bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *seconds,

@@ -234,12 +234,29 @@ double op_seconds_experts(const struct program *program, const struct program_op
 }
 
 /* What an op does on the cores of the device or of the host; false: nothing. */
+/* Whether the kernel of an op, or a copy, works on a device. */
+static bool works(const struct program_op *op)
+{
+    return !program_communicates(op) && op->kind != PROGRAM_FILL && op->kind != PROGRAM_HOST &&
+           op->noutputs > 0;
+}
+
+bool op_seconds_is_kind(const struct program_op *op, enum hardware_work_kind kind)
+{
+    struct hardware_work work = {.kind = HARDWARE_MEMORY};
+
+    if (!works(op))
+        return false;
+    if (op->kind == PROGRAM_KERNEL)
+        set_kind(&work, op);
+    return work.kind == kind;
+}
+
 bool op_seconds_set_work(struct hardware_work *out, const struct op_seconds *seconds,
                          const struct program_op *op, int32_t position)
 {
     *out = (struct hardware_work){.kind = HARDWARE_MEMORY};
-    if (program_communicates(op) || op->kind == PROGRAM_FILL || op->kind == PROGRAM_HOST ||
-        op->noutputs == 0)
+    if (!works(op))
         return false;
     out->dtype = seconds->program->buffers[op->outputs[0]].dtype;
     if (op->kind != PROGRAM_KERNEL) {
