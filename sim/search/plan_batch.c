@@ -315,7 +315,7 @@ int search_adopt(struct search *s, const struct search *other, struct shd_error 
         if (plan->plan.state == VARIANT_REFUSED)
             continue;
         status = search_item_of(s, &other->items[plan->item].layout, &item, err);
-        if (status != SHD_OK || item == UINT32_MAX)
+        if (status != SHD_OK || item == UINT32_MAX || s->items[item].plan != UINT32_MAX)
             continue;
         s->plans[s->nplans] = (struct search_plan){.plan = plan->plan, .item = item};
         note_plan(s, (uint32_t)s->nplans++, NULL);

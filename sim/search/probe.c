@@ -190,6 +190,13 @@ static uint32_t insert(const struct probe *p, uint32_t *best, uint32_t n, uint32
     return n;
 }
 
+/* Whether an item of the space is a set to be looked at: not dropped, but maybe opened by a search
+ * that was tried before. */
+static bool is_set(const struct search_item *item)
+{
+    return item->nmembers > 0 && (!item->out || item->opened);
+}
+
 /* The simplest sets, as items. */
 static int simplest(struct probe *p, uint32_t out[STARTS_LOOKED_AT], uint32_t *n,
                     struct shd_error *err)
@@ -199,10 +206,10 @@ static int simplest(struct probe *p, uint32_t out[STARTS_LOOKED_AT], uint32_t *n
 
     *n = 0;
     for (uint32_t i = 0; i < p->sets->nitems; i++)
-        if (!sets[i].out && misses(&sets[i].layout) < least)
+        if (is_set(&sets[i]) && misses(&sets[i].layout) < least)
             least = misses(&sets[i].layout);
     for (uint32_t i = 0; i < p->sets->nitems && *n < STARTS_LOOKED_AT; i++) {
-        if (sets[i].out || misses(&sets[i].layout) != least)
+        if (!is_set(&sets[i]) || misses(&sets[i].layout) != least)
             continue;
         out[*n] = find(p, &sets[i].layout, sets[i].nmembers);
         if (out[(*n)++] == UINT32_MAX)
@@ -397,7 +404,7 @@ static uint32_t find_value(struct values *values, int32_t value)
 static uint32_t value_of(struct values *values, const struct search_item *set,
                          const struct layout *at, enum space_choice choice, int *differs)
 {
-    *differs = set->out ? 0 : differences(&set->layout, at, choice);
+    *differs = is_set(set) ? differences(&set->layout, at, choice) : 0;
     return *differs > 0 ? find_value(values, set->layout.value[choice]) : NEIGHBORS;
 }
 
@@ -645,38 +652,67 @@ static int polish(struct probe *p, struct shd_error *err)
     return status;
 }
 
-int search_probe(struct search *out, struct search *sets, const struct search_opts *opts,
+/* What a search has before its probes; plans of an earlier call are kept. */
+static void begin(struct probe *p)
+{
+    struct search *s = p->s;
+
+    s->subject = p->sets->subject;
+    s->journal = p->sets->journal;
+    s->within_s = p->sets->within_s;
+    s->nlayouts = p->sets->nlayouts;
+    s->pieces = p->sets->pieces;
+    s->least = p->sets->least;
+    for (size_t k = 0; k < s->nplans; k++)
+        learn(p, &s->items[s->plans[k].item], &s->plans[k].plan);
+}
+
+static void end(struct probe *p, struct search *sets)
+{
+    struct search *s = p->s;
+
+    sets->pieces_s += s->pieces_s;
+    sets->bounds_s += s->bounds_s;
+    sets->plans_s += s->plans_s;
+    sets->npieces = s->npieces;
+    s->pieces_s = s->bounds_s = s->plans_s = 0;
+    s->pieces = NULL;
+    s->least = NULL;
+}
+
+/* Descend from the starts, and plan the ends and what is near the best of all. */
+static int find_ends(struct probe *p, const uint32_t *starts, uint32_t n, struct shd_error *err)
+{
+    bool first = p->opts->first;
+    int status = SHD_OK;
+
+    for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(p); k++) {
+        bool staged = p->s->items[starts[k]].layout.value[SPACE_PP] > 1 && !first;
+
+        status = probe_from(p, starts[k], staged ? SPACE_PP : SPACE_NCHOICES, err);
+    }
+    if (status == SHD_OK && !first)
+        status = trade_memory(p, SPACE_RECOMPUTE, err);
+    if (status == SHD_OK && !first)
+        status = trade_memory(p, SPACE_MICROBATCH, err);
+    if (status == SHD_OK && !first)
+        status = polish(p, err);
+    return status;
+}
+
+int search_probe(struct search *out, struct search *sets, const struct search_opts *opts, bool ends,
                  struct shd_error *err)
 {
     struct probe p = {.s = out, .sets = sets, .opts = opts};
     uint32_t starts[STARTS_MOST] = {0}, n = 0;
     int status;
 
-    *out = (struct search){.subject = sets->subject,
-                           .journal = sets->journal,
-                           .within_s = sets->within_s,
-                           .nlayouts = sets->nlayouts,
-                           .pieces = sets->pieces,
-                           .least = sets->least};
+    begin(&p);
     status = find_starts(&p, starts, &n, err);
     for (uint32_t k = 0; k < n && status == SHD_OK && !opts->first; k++)
         status = plan_items(&p, &starts[k], 1, err);
-    for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(&p); k++) {
-        bool staged = out->items[starts[k]].layout.value[SPACE_PP] > 1 && !opts->first;
-
-        status = probe_from(&p, starts[k], staged ? SPACE_PP : SPACE_NCHOICES, err);
-    }
-    if (status == SHD_OK && !opts->first)
-        status = trade_memory(&p, SPACE_RECOMPUTE, err);
-    if (status == SHD_OK && !opts->first)
-        status = trade_memory(&p, SPACE_MICROBATCH, err);
-    if (status == SHD_OK && !opts->first)
-        status = polish(&p, err);
-    sets->pieces_s += out->pieces_s;
-    sets->bounds_s += out->bounds_s;
-    sets->plans_s += out->plans_s;
-    sets->npieces = out->npieces;
-    out->pieces = NULL;
-    out->least = NULL;
+    if (status == SHD_OK && ends)
+        status = find_ends(&p, starts, n, err);
+    end(&p, sets);
     return status;
 }

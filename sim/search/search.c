@@ -18,6 +18,13 @@
  * because the planned layouts must not depend on the machine. */
 #define SETS_BEFORE_PROBE 4000
 
+/* In a space of fewer sets than these the proof is tried before descents look for better layouts:
+ * it ends within so many pieces, and plans for each layout to be proven, or the descents take their
+ * turn.  Constants, too. */
+#define SETS_BEFORE_ENDS 40000
+#define PIECES_BEFORE_ENDS 16000
+#define PLANS_BEFORE_ENDS 4
+
 static int create_pieces(struct search *s, struct shd_error *err)
 {
     s->pieces = pieces_create(s->subject);
@@ -38,7 +45,7 @@ static int begin(struct search *s, struct search *found, const struct search_opt
         return status;
     if ((s->nitems < SETS_BEFORE_PROBE && !opts->probes) || opts->all)
         return SHD_OK;
-    return search_probe(found, s, opts, err);
+    return search_probe(found, s, opts, s->nitems >= SETS_BEFORE_ENDS, err);
 }
 
 /* Bound all sets. */
@@ -132,15 +139,49 @@ static int look_closer(struct search *s, const struct search_opts *opts, struct 
     return status;
 }
 
-static int find_best(struct search *s, const struct search_opts *opts, struct shd_error *err)
+/* Whether a proof that is tried first has taken all that it may. */
+static bool is_tried(const struct search *s, const struct search_opts *opts)
+{
+    return s->npieces > PIECES_BEFORE_ENDS || s->nplans > PLANS_BEFORE_ENDS * opts->ntop;
+}
+
+/* Look until the search is over or, if it is only tried, has taken all that it may. */
+static int find_best(struct search *s, const struct search_opts *opts, bool tried,
+                     struct shd_error *err)
 {
     int status = SHD_OK;
 
-    while (status == SHD_OK && !search_is_stopped(opts) && !is_over(s, opts))
+    while (status == SHD_OK && !search_is_stopped(opts) && !is_over(s, opts) &&
+           !(tried && is_tried(s, opts)))
         status = look_closer(s, opts, err);
     s->over = is_over(s, opts);
     s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
     return status;
+}
+
+/* Descents follow a proof that was tried and did not end. */
+static int prove(struct search *s, struct search *found, const struct search_opts *opts,
+                 struct shd_error *err)
+{
+    bool tried = found->nitems > 0 && s->nitems < SETS_BEFORE_ENDS;
+    struct search_opts rest = *opts;
+    int status = search_adopt(s, found, err);
+
+    if (status != SHD_OK)
+        return status;
+    queue_all(s);
+    status = find_best(s, opts, tried, err);
+    if (status != SHD_OK || s->over || search_is_stopped(opts))
+        return status;
+    if (opts->nplans)
+        rest.nplans = opts->nplans - s->nplans + found->nplans;
+    status = search_probe(found, s, &rest, true, err);
+    if (status == SHD_OK)
+        status = search_adopt(s, found, err);
+    if (status != SHD_OK)
+        return status;
+    queue_all(s);
+    return find_best(s, opts, false, err);
 }
 
 /* ---- a part of the layouts ---- */
@@ -312,12 +353,8 @@ int search_run(struct search *out, const struct subject *subject, const struct s
     if (status == SHD_OK)
         status = bound_all(&s, opts, err);
     if (status == SHD_OK)
-        status = search_adopt(&s, &found, err);
+        status = prove(&s, &found, opts, err);
     search_fini(&found);
-    if (status == SHD_OK) {
-        queue_all(&s);
-        status = find_best(&s, opts, err);
-    }
     if (status == SHD_OK)
         *out = s;
     else
@@ -338,7 +375,7 @@ int search_first(struct layout *layout, struct plan *plan, const struct subject 
     if (status == SHD_OK)
         status = create_pieces(&s, err);
     if (status == SHD_OK)
-        status = search_probe(&found, &s, &opts, err);
+        status = search_probe(&found, &s, &opts, true, err);
     if (status == SHD_OK && found.nbest > 0) {
         const struct search_plan *best = &found.plans[found.best[0]];
 

@@ -33,10 +33,11 @@ void search_tell(const struct search *s, const struct search_opts *opts, double 
 
 /* ---- probe.c ---- */
 
-/* Plan a few layouts that seem good: plans of a search of its own, for search_fini(), which shares
- * the pieces of `sets`.  SHD_ENOMEM, or as journal_add() says. */
+/* Plan a few layouts that seem good: the starts and, with `ends`, those of descents from them.  *out
+ * is a search of its own, zeros before the first call, for search_fini(), which shares the pieces of
+ * `sets`; a later call goes on.  SHD_ENOMEM, or as journal_add() says. */
 SHD_MUST_CHECK int search_probe(struct search *out, struct search *sets,
-                                const struct search_opts *opts, struct shd_error *err);
+                                const struct search_opts *opts, bool ends, struct shd_error *err);
 
 /* ---- layout_queue.c ---- */
 
@@ -94,7 +95,8 @@ static inline size_t search_count(const struct search_item *item)
 SHD_MUST_CHECK int search_plan_batch(struct search *s, const uint32_t *items, size_t n,
                                      struct farm *farm, int nthreads, struct shd_error *err);
 
-/* Take over the plans of another search of the same subject that were not refused.  SHD_ENOMEM. */
+/* Take over the plans of another search of the same subject that were not refused and are not there
+ * yet.  SHD_ENOMEM. */
 SHD_MUST_CHECK int search_adopt(struct search *s, const struct search *other,
                                 struct shd_error *err);
 
