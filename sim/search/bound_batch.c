@@ -117,8 +117,10 @@ int search_bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     double begin;
     int status;
 
-    for (size_t k = 0; k < n; k++)
-        if (level == SEARCH_LAYERS && search_filter(s, &s->items[items[k]]) != SHD_OK)
+    /* An answer of the filter takes a graph: what is too slow is dropped before. */
+    for (size_t k = 0; k < n && level >= SEARCH_LAYERS; k++)
+        if (!s->items[items[k]].out &&
+            search_filter(s, &s->items[items[k]], level == SEARCH_TIMED) != SHD_OK)
             return shd_error_set(err, SHD_ENOMEM, "no memory for kinds of layouts");
     for (size_t k = 0; k < n && !search_is_stopped(opts); k++)
         if (!s->items[items[k]].out && !find_piece(s, &s->items[items[k]], level))

@@ -6,7 +6,8 @@
  *
  * Before anything is bounded, sets of layouts are left out by what their scenarios say of
  * recomputation, the pipeline and so on, which is soon read.  What a system refuses of axes, their
- * order and ZeRO shows in the sharded graph, with a layer a stage, of a layout that has come up.
+ * order and ZeRO shows in the sharded graph, with a layer a stage, of the first layout that comes
+ * to its last bound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -119,11 +120,11 @@ static int drop(struct search *s, struct search_item *item, const struct search_
     return SHD_OK;
 }
 
-int search_filter(struct search *s, struct search_item *item)
+int search_filter(struct search *s, struct search_item *item, bool ask)
 {
     const struct search_kind kind = kind_of(&item->layout);
 
-    return s->subject->filter.system ? drop(s, item, &kind) : SHD_OK;
+    return s->subject->filter.system && (ask || find(s, &kind)) ? drop(s, item, &kind) : SHD_OK;
 }
 
 int search_filter_sets(struct search *s, struct shd_error *err)

@@ -312,32 +312,67 @@ static int add_own(struct probe *p, uint32_t *starts, uint32_t *n, struct shd_er
     return *n > 0 && starts[*n - 1] == UINT32_MAX ? no_memory(err) : SHD_OK;
 }
 
-/* Half of the starts have stages, and keep them: bounds do not tell what ZeRO's transfers cost
- * without. */
-static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *n,
-                       struct shd_error *err)
-{
-    uint32_t sets[STARTS_LOOKED_AT] = {0}, best[2][STARTS / 2] = {{0}}, nbest[2] = {0}, nsets;
-    int status = simplest(p, sets, &nsets, err);
+/* The best sets of those without and of those with stages, so that half of the starts have stages,
+ * and keep them: bounds do not tell what ZeRO's transfers cost without. */
+struct best_sets {
+    uint32_t of[2][STARTS / 2], n[2];
+};
 
-    if (status == SHD_OK)
-        status = look(p, sets, nsets, SEARCH_SET, err);
-    for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
+static void choose_sets(struct best_sets *out, const struct probe *p, const uint32_t *sets,
+                        uint32_t nsets)
+{
+    uint32_t most = p->opts->first ? 1 : STARTS / 2;
+
+    *out = (struct best_sets){.n = {0}};
+    for (uint32_t k = 0; k < nsets; k++) {
         bool staged = p->s->items[sets[k]].layout.value[SPACE_PP] > 1;
 
         if (!p->s->items[sets[k]].out && is_best_of_mesh(p, sets, nsets, sets[k]))
-            nbest[staged] =
-                insert(p, best[staged], nbest[staged], p->opts->first ? 1 : STARTS / 2, sets[k]);
+            out->n[staged] = insert(p, out->of[staged], out->n[staged], most, sets[k]);
     }
+}
+
+/* Raise the bounds of the best sets until the best of all are known: bounds never fall. */
+static int find_sets(struct best_sets *out, struct probe *p, const uint32_t *sets, uint32_t nsets,
+                     struct shd_error *err)
+{
+    int status = look(p, sets, nsets, SEARCH_SCALED, err);
+
+    for (bool raised = true; raised && status == SHD_OK && !is_done(p);) {
+        raised = false;
+        choose_sets(out, p, sets, nsets);
+        for (int staged = 0; staged < 2; staged++)
+            for (uint32_t k = 0; k < out->n[staged] && status == SHD_OK; k++) {
+                const struct search_item *set = &p->s->items[out->of[staged][k]];
+
+                if (set->level == SEARCH_SET)
+                    continue;
+                raised = true;
+                status = look(p, &out->of[staged][k], 1, (enum search_level)(set->level + 1), err);
+            }
+    }
+    return status;
+}
+
+static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *n,
+                       struct shd_error *err)
+{
+    uint32_t sets[STARTS_LOOKED_AT] = {0}, nsets;
+    struct best_sets best = {.n = {0}};
+    int status = simplest(p, sets, &nsets, err);
+
+    if (status == SHD_OK)
+        status = find_sets(&best, p, sets, nsets, err);
     *n = 0;
     if (status == SHD_OK && !p->opts->first)
         status = add_own(p, starts, n, err);
-    for (uint32_t k = 0; k < nbest[0] + nbest[1] && status == SHD_OK; k++) {
-        uint32_t item = k < nbest[0] ? best[0][k] : best[1][k - nbest[0]];
-        const struct layout set = p->s->items[item].layout, sharded = with_zero(&set);
+    for (int staged = 0; staged < 2; staged++)
+        for (uint32_t k = 0; k < best.n[staged] && status == SHD_OK; k++) {
+            const struct layout set = p->s->items[best.of[staged][k]].layout;
+            const struct layout sharded = with_zero(&set);
 
-        status = add_members(p, &set, &sharded, starts, n, err);
-    }
+            status = add_members(p, &set, &sharded, starts, n, err);
+        }
     return status == SHD_OK ? look(p, starts, *n, SEARCH_TIMED, err) : status;
 }
 
@@ -434,15 +469,28 @@ static int sets_beside(struct probe *p, const struct layout *at, enum space_choi
     return status;
 }
 
-/* Of n layouts, those that may be better than another: bounds never fall. */
-static uint32_t may_be_better(const struct probe *p, uint32_t *items, uint32_t n, uint32_t than)
+/* The best of n items and another, whose bounds are of the closest level.  Bounds never fall, so
+ * only those of what seems best are raised. */
+static int find_best(struct probe *p, const uint32_t *items, uint32_t n, uint32_t *best,
+                     struct shd_error *err)
 {
-    uint32_t nkept = 0;
+    const uint32_t than = *best;
+    int status = SHD_OK;
 
-    for (uint32_t k = 0; k < n; k++)
-        if (is_better(p, items[k], than))
-            items[nkept++] = items[k];
-    return nkept;
+    while (status == SHD_OK && !is_done(p)) {
+        const struct search_item *item;
+
+        *best = than;
+        for (uint32_t k = 0; k < n; k++)
+            if (is_better(p, items[k], *best))
+                *best = items[k];
+        item = &p->s->items[*best];
+        if (item->out || item->level == SEARCH_TIMED)
+            return SHD_OK;
+        status = look(p, best, 1, next_level(p, item), err);
+    }
+    *best = than;
+    return status;
 }
 
 /* Layouts with another value of a choice. */
@@ -474,14 +522,9 @@ static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct 
 
     if (p->opts->first && p->s->items[*at].layout.value[SPACE_PP] > 1)
         n = with_stages(p, near, n);
-    for (int level = SEARCH_LAYERS; level <= SEARCH_TIMED && status == SHD_OK; level++) {
-        status = look(p, near, n, (enum search_level)level, err);
-        n = may_be_better(p, near, n, *at);
-    }
-    for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(p); k++)
-        if (is_better(p, near[k], *at))
-            *at = near[k];
-    return status;
+    if (status == SHD_OK)
+        status = look(p, near, n, SEARCH_LAYERS, err);
+    return status == SHD_OK ? find_best(p, near, n, at, err) : status;
 }
 
 /* Take the best of the changes that let a layout fit, not the first one. */

@@ -102,9 +102,9 @@ SHD_MUST_CHECK int search_adopt(struct search *s, const struct search *other,
 
 /* ---- filter.c ---- */
 
-/* Drop a layout that the subject's filter refuses; and, before bounds, all sets that it refuses by
- * their scenarios.  SHD_ENOMEM. */
-SHD_MUST_CHECK int search_filter(struct search *s, struct search_item *item);
+/* Drop a layout that the subject's filter refuses, as is known already or, with `ask`, is asked; and,
+ * before bounds, all sets that it refuses by their scenarios.  SHD_ENOMEM. */
+SHD_MUST_CHECK int search_filter(struct search *s, struct search_item *item, bool ask);
 SHD_MUST_CHECK int search_filter_sets(struct search *s, struct shd_error *err);
 
 /* ---- small ---- */
