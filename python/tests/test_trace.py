@@ -293,6 +293,20 @@ class Executed(unittest.TestCase):
         x = p.leaf("x", (1, 4, 1, 6), "float32", normal(1, 4, 1, 6))
         self.check(p, {"dp": 2}, p.along("cumsum", p.reshape(x, (2, 2, 2, 3)), 3, reverse=True))
 
+    def test_rows_of_one(self) -> None:
+        p = Program("row")
+        x, ids = p.leaf("x", (4, 2), "float32", normal(4, 2)), p.leaf("ids", (4,), "int64", np.array([0, 0, -1, 0]))
+        self.check(p, {"dp": 2}, p.embed_add(x, ids, 1), p.embed(p.slice(x, 0, 1, 1), ids))
+
+    def test_what_the_program_refuses_is_told_at_the_line_of_the_source(self) -> None:
+        p = Program("refused")
+        ids = p.leaf("ids", (4,), "int32", np.arange(4, dtype=np.int32))
+        p.where = "mine.py:7"
+        wrong = traced(p, {"dp": 2}, p.map("neg", p.plain("gelu", [ids], "int32")))
+        for told in (wrong.run, wrong.plan):
+            with self.assertRaisesRegex(InputError, "^mine.py:7: .*holds integers; expected floating point"):
+                told()
+
     def test_scans_of_one_element(self) -> None:
         p = Program("one")
         x = p.leaf("x", (1, 4), "float32", normal(1, 4), (None, "dp"))

@@ -107,7 +107,8 @@ uint32_t lines_build_scan(struct lines *l, const struct expr *call, const struct
 
 /* ---- choosing ---- */
 
-/* Read an array of integers that are all below the size of a dim. */
+/* Read an array of integers that are all below the size of a dim.  Without `below` they are a
+ * file's, or 0 and 1, also beside a dim of one element: what lies outside a dim is 0. */
 static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim)
 {
     uint32_t ids = lines_eval_any(l, e, NULL);
@@ -119,7 +120,7 @@ static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim
     if (n->dtype != SHD_I32)
         return lines_error(l, e->at, "a floating-point array; expected an input with below: %s",
                            l->graph->dims[dim].name);
-    if ((int64_t)n->source.modulus > l->graph->dims[dim].size)
+    if (n->source.modulus > 2 && (int64_t)n->source.modulus > l->graph->dims[dim].size)
         return lines_error(l, e->at, "'%s' goes up to %u, but dim '%s' has %lld elements", n->name,
                            n->source.modulus - 1, l->graph->dims[dim].name,
                            (long long)l->graph->dims[dim].size);

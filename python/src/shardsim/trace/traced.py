@@ -3,14 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -171,7 +173,8 @@ class Traced:
         with tempfile.TemporaryDirectory(prefix="shardsim-") as folder:
             path = self.save(Path(folder) / "step.yaml")
             written = Path(folder) / "outputs.safetensors"
-            raw = json.loads(call(["run", "--json", "--quiet", f"--outputs={written}", "--", str(path)]))
+            with self._at_lines(path.read_text(encoding="utf-8")):
+                raw = json.loads(call(["run", "--json", "--quiet", f"--outputs={written}", "--", str(path)]))
             arrays = read_tensors(written)
         for x, name in zip(self._checks, self._names[len(self._arrays) :]):
             if not float(arrays[name]) <= EXACT_MOST:
@@ -183,6 +186,18 @@ class Traced:
         returned = [a for i, a in enumerate(flat) if i not in beside]
         return Ran(self._rebuild(returned), gradients, result, updated)
 
+    @contextlib.contextmanager
+    def _at_lines(self, text: str) -> Iterator[None]:
+        """An error of the program at a line of the scenario, of which this is the text, is one at the user's line."""
+        try:
+            yield
+        except InputError as error:
+            at = re.search(r":(\d+):(\d+): error", str(error))
+            before = text.split("\n")[int(at[1]) - 1][: int(at[2])] if at else ""
+            name = re.split(r"[\[ ]", before.rpartition('"')[2])[0]
+            place = self._writer.places.get(name)
+            raise InputError(f"{place}: {error}") if place else error
+
     def _shaped(self, array: Array, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         leaf = self._leaves.get(name)
         value = arrays[name] if leaf is None else np.asarray(leaf.array.attrs["value"])
@@ -191,7 +206,9 @@ class Traced:
 
     def plan(self, **options: Any) -> Result:
         """Plan without executing."""
-        return plan_scenario(self.scenario(), **options).only
+        scenario = self.scenario()
+        with self._at_lines(json.dumps(scenario)):
+            return plan_scenario(scenario, **options).only
 
     def explain(self, **options: Any) -> str:
         """Explain the step: its computation between collectives, and the reason of each collective."""
