@@ -167,7 +167,8 @@ SMOOTH: Dict[str, Case] = {
     "norms": (lambda x: x.norm(dim=1) + torch.linalg.vector_norm(x, 1) + F.normalize(x, dim=1).sum(1), [X]),
     "cumulative": (lambda x: x.cumsum(1) + x.cumsum(0) + torch.logcumsumexp(x, 1), [X]),
     "softmax": (lambda x: x.softmax(1) + x.log_softmax(0) + x.logsumexp(1, keepdim=True), [X]),
-    "matrices": (lambda a, b: a @ b + torch.einsum("ij,kj->ik", a, b.t()) + torch.addmm(a @ b, a, b, beta=2, alpha=3), [X, normal(6, 4)]),
+    "matrices": (lambda a, b: a @ b + torch.einsum("ij,kj->ik", a, b.t()) + torch.addmm(a @ b, a, b, beta=2, alpha=3)
+                 + torch.addbmm(a @ b, a[None], b[None], beta=0), [X, normal(6, 4)]),
     "vectors": (lambda a, v: (a @ v).dot(a @ v) + torch.outer(v, v).sum(0) @ v, [X, normal(6)]),
     "batches": (lambda a, b: torch.matmul(a, b) + torch.bmm(a[:, 0], b[:, 0])[:, None], [normal(2, 3, 4, 5), normal(2, 3, 5, 4)]),
     "broadcast batches": (lambda a, b: torch.matmul(a, b), [normal(2, 3, 4, 5), normal(5, 6)]),
@@ -179,6 +180,14 @@ SMOOTH: Dict[str, Case] = {
     "pieces in order": (lambda x: torch.cat([*x.chunk(2, 1), x.split([1, 5], 1)[1], x.unbind(0)[2][None].expand(4, 6)], 1), [X]),
     "stacks": (lambda x, y: torch.stack([x, y, x * y], 1), [X, Y]),
     "copies": (lambda x: x.repeat(2, 3) + x.repeat_interleave(2, 0).repeat_interleave(3, 1) + x.tile((2, 3)), [X]),
+    "a number along its axis": (
+        lambda x: x.cumsum(0) * x.cummax(0).values + x.sort(0).values + x.topk(1).values + x.gather(0, torch.tensor(0)) + x.scatter_add(0, torch.tensor(0), x)
+        + x.median(0).values + x.amax(0) * x.max(0).values + x.index_add(0, torch.tensor([0]), x) + x.softmax(0) + x.sum(0, keepdim=True) + x.flip(0),
+        [torch.tensor(0.7)],
+    ),
+    "a diagonal of one element": (lambda x: x.diagonal(2) * x.diagonal(-3), [X[:, :3]]),
+    "reflected volumes": (lambda x: F.pad(x, (1, 1, 1, 1, 1, 1), "reflect"), [normal(1, 2, 4, 4, 4)]),
+    "sums of nothing": (lambda x, y: torch.addbmm(x, y.new_ones(2, 4, 0), y.new_ones(2, 0, 6), beta=0.5) + x[:, :0] @ y[:0], [X, Y]),
     "order": (lambda x: x.flip(1) + x.flip([0, 1]) + x.roll(2, 1) + x.roll((1, 3), (0, 1)), [X]),
     "padding": (lambda x: F.pad(x, (1, 2)) + F.pad(x, (2, 1), value=3.0) + F.pad(x, (3, 0)), [X]),
     "negative padding": (lambda x: F.pad(x, (-1, 2, 1, -2)), [X]),

@@ -98,6 +98,8 @@ class Program:
 
     def iota(self, size: int, dtype: str) -> Array:
         """0, 1, 2, ..."""
+        if size == 1:
+            return self.broadcast(self.number(0, dtype), (1,), [])
         return self.convert(self._add("iota", (size,), "int32"), dtype)
 
     # ---- arrangement: nothing is computed, and no op is left of these
@@ -287,6 +289,8 @@ class Program:
         kind = dtype or a.dtype
         if kind == "bool":
             raise Gap("a matmul of booleans; convert them to a number type first")
+        if 0 in sizes.values():
+            return self.broadcast(self.number(0, kind), [sizes[c] for c in out], [])  # sums of nothing
         if not is_float(kind):
             ends = whole.products(self, a, b, math.prod(n for c, n in sizes.items() if c not in out))
             wide = self.einsum(whole.fractions(self, a), whole.fractions(self, b), a_labels, b_labels, out, "float64")

@@ -170,7 +170,7 @@ def _stack(c: Call) -> Array:
 def _flip(c: Call) -> Array:
     x = c.array(c.self)
     for axis in c.dims:
-        if x.shape[axis] != 1:
+        if x.rank and x.shape[axis] != 1:
             x = c.program.along("reverse", x, axis)
     return x
 
@@ -207,18 +207,18 @@ def _product(c: Call) -> Array:
     return product(c, a, b, PRODUCTS[c.name])
 
 
-@handles("addmm", "baddbmm", "addmv")
+SUMMED = {"addmm": PRODUCTS["mm"], "baddbmm": PRODUCTS["bmm"], "addmv": PRODUCTS["mv"], "addbmm": "bij,bjk->ik"}
+
+
+@handles(*SUMMED)
 def _product_and_sum(c: Call) -> Array:
-    name = c.name
-    operands = {"addmm": ("mat1", "mat2"), "baddbmm": ("batch1", "batch2"), "addmv": ("mat", "vec")}[name]
-    a, b = (getattr(c, n) for n in operands)
-    made = product(c, a, b, PRODUCTS[{"addmm": "mm", "baddbmm": "bmm", "addmv": "mv"}[name]])
+    added, *operands = (getattr(c, argument.name) for argument in c.node.target._schema.arguments[:3])
+    made = product(c, *operands, SUMMED[c.name])
     if c.alpha != 1:
         made = mapped(c, "mul", made, c.alpha)
     if c.beta == 0:
         return made
-    added = c.self if c.beta == 1 else mapped(c, "mul", c.self, c.beta)
-    return mapped(c, "add", made, added)
+    return mapped(c, "add", made, added if c.beta == 1 else mapped(c, "mul", added, c.beta))
 
 
 # ---- sums along axes

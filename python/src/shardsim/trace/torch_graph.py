@@ -139,8 +139,18 @@ class Call:
         return tuple(made) if isinstance(made, (list, tuple)) else (made,)
 
     @property
+    def of_number(self) -> bool:
+        """Whether an operation along an axis is of a single number, which is a row of one element then."""
+        first = self.node.args[0] if self.node.args else None
+        made = first.meta.get("val") if isinstance(first, torch.fx.Node) else None
+        along = any(argument.name == "dim" for argument in self.node.target._schema.arguments)
+        return along and isinstance(made, torch.Tensor) and not made.dim()
+
+    @property
     def shape(self) -> Tuple[int, ...]:
-        return tuple(int(n) for n in self.values[0].shape)
+        """The result's; of a row for a number."""
+        shape = tuple(int(n) for n in self.values[0].shape)
+        return shape or (1,) if self.of_number else shape
 
     @property
     def dtype(self) -> str:
@@ -149,7 +159,15 @@ class Call:
     def array(self, value: Any, dtype: Optional[str] = None) -> Array:
         """An argument as an array of the program, of the type if one is given."""
         lifted = self.reader.lift(value, dtype)
+        lifted = self.program.reshape(lifted, (1,)) if self.of_number and not lifted.rank else lifted
         return lifted if dtype is None else self.program.convert(lifted, dtype)
+
+    def shaped(self, made: Any) -> Any:
+        """The results, without the axis of a row that stands for a number."""
+        if not self.of_number:
+            return made
+        each = [self.program.reshape(x, v.shape) if isinstance(x, Array) else x for x, v in zip(_leaves(made), self.values)]
+        return each if isinstance(made, (list, tuple)) else each[0]
 
 
 Handler = Callable[[Call], Any]
@@ -220,7 +238,7 @@ class Reader:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
             if name not in HANDLERS:
                 raise Gap(f"the operation '{node.target}' is not supported; compute it by other operations, or pass its result as an argument")
-            handled = HANDLERS[name](call)
+            handled = call.shaped(HANDLERS[name](call))
             call.arguments.demand_read(node.target)
             return _wrapped(self.program, node, name, handled)
         except Gap as gap:

@@ -37,8 +37,11 @@ class Lines(Naming):
         return self._values[array.number]
 
     def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
-        """A value with other names of dimensions."""
+        """A value with other names of dimensions; one that has such a name already gets another."""
         mapping = {old: new for old, new in mapping.items() if old != new and old in value.names()}
+        for name in value.names():
+            if name not in mapping and name in mapping.values():
+                mapping[name] = self.variant(name, [*value.names(), *mapping.values()])
         if not mapping:
             return value
         dims = [tuple(mapping.get(n, n) for n in d) if d else d for d in value.dims]
