@@ -251,6 +251,7 @@ SMOOTH: Dict[str, Case] = {
         + F.avg_pool2d(x, 2, ceil_mode=True)[:, :, :5, :4], [IMAGE],
     ),
     "pooling to a size": (lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (3, 4)).sum((2, 3), True), [IMAGE]),
+    "pooling to the largest of a size": (lambda x: F.adaptive_max_pool2d(x, (3, 5)) + F.adaptive_max_pool2d(x, (9, 1)).sum(2, True), [IMAGE]),
     "larger images": (lambda x: F.interpolate(x, scale_factor=2, mode="nearest") + F.pixel_shuffle(x, 2).sum(), [normal(2, 4, 3, 3)]),
     "between pixels": (lambda x: F.interpolate(x, size=(5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="nearest"), [normal(2, 4, 3, 3)]),
     "a function with its own gradient": (lambda x, y: Clipped.apply(Signs.apply(x * y), 3.0), [X, Y]),
@@ -299,6 +300,11 @@ DISCRETE: Dict[str, Case] = {
     "divisions of large whole numbers": (
         lambda a, b: [x for y in (a, a.int()) for x in (y // b.to(y.dtype), y % b.to(y.dtype), torch.div(y, b.to(y.dtype), rounding_mode="trunc"))],
         [torch.tensor([-4, -1, 7, -(2**31), 2**31 - 1, 5]), torch.tensor([1998612228, -1887504737, -(2**31), 3, -7, 2**31 - 1])],
+    ),
+    "factors of whole numbers": (lambda a, b: [torch.addmv(a, a.outer(b), b, beta=1.6, alpha=2.2), torch.add(a > 4, b > 2, alpha=False)], [ints(9, 5), ints(5, 5)]),
+    "windows of whole numbers": (
+        lambda a, w: [F.avg_pool1d(a, 3, ceil_mode=True), F.avg_pool2d(a, 3, 2, 1, count_include_pad=False), F.conv_transpose1d(a, w, stride=2), F.conv1d(a, w.mT)],
+        [ints(19, 2, 3, 8) - 9, ints(9, 3, 3, 3) - 4],
     ),
     "divisions": (lambda x, y: [torch.div(x, y, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"), x // y, x % y, torch.fmod(x, y)], [X, Y]),
     "rounding": (lambda x: [x.floor(), x.ceil(), x.round(), x.trunc(), x.sign(), x.int(), x.long() + 0.5], [3 * X]),
@@ -410,6 +416,13 @@ class Operations(unittest.TestCase):
                 x, y = a.to(kind), b.to(kind)
                 (got,) = evaluate(from_torch(fn, x, y, mesh={"a": 1})._arrays, {})
                 np.testing.assert_array_equal(np.asarray(got, "float64"), fn(x, y).double().numpy())
+
+    def test_weights_of_windows_have_the_precision_of_the_array(self) -> None:
+        x = normal(2, 3, 8).double()
+        pools: List[Callable[..., Any]] = [lambda x: F.adaptive_avg_pool1d(x, 5), lambda x: F.interpolate(x, size=13, mode="linear")]
+        for pool in pools:
+            (got,) = evaluate(from_torch(pool, x, mesh={"a": 1})._arrays, {})
+            np.testing.assert_allclose(got, pool(x).numpy(), rtol=1e-12, atol=1e-14)
 
     def test_arrays_without_elements_are_told_at_their_line(self) -> None:
         x, weight = torch.ones(0, 2, 5), torch.ones(3, 2, 2)

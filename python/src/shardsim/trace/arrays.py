@@ -473,6 +473,10 @@ class Program:
 
     def windows_add(self, grad: Array, axis: int, size: int, stride: int = 1, dilation: int = 1, low: int = 0) -> Array:
         """The gradient of `windows`: zeros with the taps of each window added."""
+        if not is_float(grad.dtype):
+            ends = tuple(end * grad.shape[axis + 1] for end in self.ranges.of(grad))
+            wide = self.windows_add(whole.fractions(self, grad), axis, size, stride, dilation, low)
+            return whole.wrapped(self, wide, grad.dtype, (min(0.0, ends[0]), max(0.0, ends[1])))
         shape, axes = list(grad.shape), list(grad.axes)
         same = size == shape[axis] and stride == 1
         to = axes[axis] if same else Axis(size) if size != 1 else None

@@ -66,6 +66,11 @@ def each_axis(sizes: Union[int, Sequence[Optional[int]]], spatial: Sequence[int]
     return [n if size is None else size for size, n in zip(wanted, spatial)]
 
 
+def fractions_of(x: torch.Tensor) -> torch.dtype:
+    """The type of weights beside x."""
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
 def along(x: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
     """Matmul with a matrix along one axis."""
     return torch.matmul(x.movedim(axis, -1), matrix.to(x.dtype)).movedim(-1, axis)
@@ -80,7 +85,7 @@ def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
             if size == 1:
                 input = input.mean(axis, keepdim=True)
             elif size != n:
-                eye = torch.eye(n, device=input.device).unsqueeze(0)
+                eye = torch.eye(n, dtype=fractions_of(input), device=input.device).unsqueeze(0)
                 input = along(input, axis, functional.adaptive_avg_pool1d(eye, size).squeeze(0))
         return input
 
@@ -91,12 +96,15 @@ def adaptive_max_pool(spatial: int) -> Callable[..., Any]:
     def pool(input: torch.Tensor, output_size: Any, return_indices: bool = False) -> torch.Tensor:
         """The maximum of the window of each result element."""
         demand(not return_indices, "indices of adaptive pooling; the values are supported")
-        whole = input.shape[-spatial:]
-        sizes = each_axis(output_size, whole)
-        demand(all(n % size == 0 for n, size in zip(whole, sizes)), "adaptive pooling to a size that does not divide the axis")
-        first = input.shape[:-spatial]
-        groups = input.reshape(*first, *(n for whole_n, s in zip(whole, sizes) for n in (s, whole_n // s)))
-        return groups.amax([len(first) + 2 * k + 1 for k in range(spatial)])
+        axes = range(input.dim() - spatial, input.dim())
+        for axis, size in zip(axes, each_axis(output_size, input.shape[-spatial:])):
+            n = input.shape[axis]
+            if n % size == 0:
+                input = input.unflatten(axis, (size, n // size)).amax(axis + 1)
+            else:  # windows overlap
+                ends = [(n * k // size, -(-n * (k + 1) // size)) for k in range(size)]
+                input = torch.stack([input.narrow(axis, a, b - a).amax(axis) for a, b in ends], axis)
+        return input
 
     return pool
 
@@ -136,7 +144,7 @@ def interpolate(
         if one.startswith("nearest") and whole:
             input = input.repeat_interleave(to // n if to is not None else int(factor), axis)
             continue
-        eye = torch.eye(n, device=input.device).unsqueeze(0)
+        eye = torch.eye(n, dtype=fractions_of(input), device=input.device).unsqueeze(0)
         weights = functional.interpolate(eye, to, factor, one, align_corners, recompute_scale_factor)
         input = along(input, axis, weights.squeeze(0))
     return input

@@ -293,7 +293,9 @@ class Reader:
         if isinstance(value, Array):
             return value
         if isinstance(value, (bool, int, float)):
-            return self.program.number(value, dtype or ("float32" if isinstance(value, float) else "int32"))
+            kind = dtype or ("float32" if isinstance(value, float) else "int32")
+            cut = not is_float(kind) and math.isfinite(value)  # factors of whole numbers, for example
+            return self.program.number((bool(value) if kind == "bool" else int(value)) if cut else value, kind)
         if not isinstance(value, torch.Tensor):
             raise Gap(f"{value!r} as an array")
         tensor = value.detach()

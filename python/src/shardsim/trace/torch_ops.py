@@ -126,7 +126,7 @@ def _right_shift(c: Call) -> Array:
 def _add(c: Call) -> Array:
     a, b = c.self, c.other
     if c.dtype == "bool":
-        return c.program.logic("or", *logical(c))
+        return c.program.logic("or", *logical(c)) if getattr(c.arguments, "alpha", 1) else c.array(a, "bool")
     if c.name == "rsub":
         a, b = b, a  # what is subtracted is the operand with a factor
     if getattr(c.arguments, "alpha", 1) != 1:

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from .arrays import Array, Gap, Program
+from .arrays import Array, Gap, Program, is_float
 from .torch_graph import Call, handles
 from .torch_ops import mapped
 
@@ -234,7 +234,7 @@ def _weights(c: Call, windows: Sequence[Window]) -> torch.Tensor:
     given = ([w.taps for w in windows], [w.stride for w in windows], [w.low for w in windows], c.ceil_mode)
     mean = pool(ones, *given, c.count_include_pad, c.divisor_override)
     total = pool(ones, *given, c.count_include_pad, 1)
-    return (mean / total)[0, 0].to(c.values[0].dtype)
+    return (mean / total)[0, 0]
 
 
 @handles("avg_pool2d", "avg_pool3d")
@@ -244,7 +244,10 @@ def _avg_pool(c: Call) -> Array:
     windows = _pool_windows(c, x.shape[-n:], c.shape[-n:])
     taken = unfolded(p, x, x.rank - n, windows)
     total = p.reduce("sum", taken, _tap_axes(taken.rank, n))
-    return mapped(c, "mul", total, _weights(c, windows))
+    weights = _weights(c, windows)
+    if not is_float(c.dtype):
+        return mapped(c, "div", total, weights.reciprocal().round().to(c.values[0].dtype))
+    return mapped(c, "mul", total, weights.to(c.values[0].dtype))
 
 
 @handles("avg_pool2d_backward", "avg_pool3d_backward")
@@ -253,7 +256,7 @@ def _avg_pool_backward(c: Call) -> Array:
     n = 2 if "2d" in c.name else 3
     windows = _pool_windows(c, c.shape[-n:], grad.shape[-n:])
     first = grad.rank - n
-    scaled = mapped(c, "mul", grad, _weights(c, windows))
+    scaled = mapped(c, "mul", grad, _weights(c, windows).to(c.values[0].dtype))
     places: List[Optional[int]] = [*range(first)]
     full = list(scaled.shape[:first])
     for k, w in enumerate(windows):
