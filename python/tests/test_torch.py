@@ -480,6 +480,8 @@ class Operations(unittest.TestCase):
             "PyTorch does not trace this: .* same reduction dim": (lambda x: x @ x, [X]),
             "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
+            "interpolation by bicubic": (lambda x: F.interpolate(x[None, None], (5, 5), mode="bicubic"), [X]),
+            "indices of max pooling as an array": (lambda x: F.max_pool1d(x, 2, return_indices=True), [X]),
             "complex numbers": (lambda x: torch.fft.rfft(x).abs(), [X]),
             "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),
             "'cond' is not supported": (lambda x: torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,)), [X]),

@@ -16,7 +16,6 @@ import torch
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
-from ..errors import InputError
 from . import torch_attention, torch_axes, torch_groups, torch_index, torch_linear_algebra, torch_ops, torch_windows
 from .arrays import Array, Program
 from .kept import unchanged
@@ -62,7 +61,7 @@ def from_torch(
     program = Program(name or str(getattr(module_or_fn, "__name__", type(module_or_fn).__name__)))
     leaves = [_leaf(program, one, rules) for one in inputs.all]
     reader = Reader(program)
-    results = [reader.lift(v) for v in reader.read(step.graph, leaves)]
+    results = reader.read(step.graph, leaves)
     first = len(results) - len(step.beside)
     names, kept = [f"out.{k}" for k in range(first)], results[:first]
     places: Dict[str, Dict[str, int]] = {"gradient": {}, "updated": {}}
@@ -156,8 +155,6 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
     with _as_it_was_written(), torch.fx.traceback.preserve_node_meta(), Rewriting():
         try:
             made = traced(*(one.tensor for one in inputs.all))
-        except InputError:
-            raise
         except Exception as error:  # whatever the program, or PyTorch, raises
             raise told(error, caller()) from error
     made.graph.eliminate_dead_code()

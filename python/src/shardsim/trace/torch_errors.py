@@ -37,6 +37,8 @@ def told(error: Exception, otherwise: str) -> InputError:
 
 def _sentence(error: Exception) -> str:
     text = str(error).strip()
+    if isinstance(error, InputError):
+        return text
     if isinstance(error, ASKED):
         return (
             "what is computed depends on a tensor's value, which is not known while tracing (if, while, item, a size);"

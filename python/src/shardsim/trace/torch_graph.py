@@ -184,7 +184,7 @@ class Reader:
         self.gaps: List[str] = []
         self._constants: Dict[Any, Array] = {}
 
-    def read(self, graph: torch.fx.Graph, inputs: Sequence[Array]) -> List[Any]:
+    def read(self, graph: torch.fx.Graph, inputs: Sequence[Array]) -> List[Array]:
         env: Dict[Any, Any] = {}
         waiting = iter(inputs)
         for node in graph.nodes:
@@ -195,7 +195,7 @@ class Reader:
             elif getattr(node.target, "namespace", "") == "profiler":
                 env[node] = None  # marks of a section
             elif node.op == "output":
-                return list(torch.fx.map_arg(node.args[0], lambda n: env[n]))
+                return [self._result(n, env) for n in node.args[0]]
             else:
                 self._place(node, env)
                 env[node] = self._node(node, env)
@@ -242,13 +242,25 @@ class Reader:
             call.arguments.demand_read(node.target)
             return _wrapped(self.program, node, name, handled)
         except Gap as gap:
-            self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
+            self._note(gap)
             made = [self._stand_in(v) for v in call.values]
             return made if isinstance(node.meta.get("val"), (list, tuple)) else made[0]
         except InputError:
             raise
         except Exception as error:
             raise unread(self.program.where, node.target, error) from error
+
+    def _result(self, node: Any, env: Dict[Any, Any]) -> Array:
+        """An output of the program."""
+        try:
+            return self.lift(env[node])
+        except Gap as gap:
+            self._place(node, env)
+            self._note(gap)
+            return self.program.number(0.0, "float32")
+
+    def _note(self, gap: Gap) -> None:
+        self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
 
     def _other(self, node: Any, args: Any) -> Any:
         """Arithmetic of a value read from a tensor (an error by now); other nodes, such as control flow, are refused."""
