@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 import os
 import unittest
 from typing import Any, Dict, List, Tuple
@@ -184,6 +185,14 @@ class Executed(unittest.TestCase):
                 ran = traced(p, {"a": 1}, ELEMENTWISE[name](p, p.leaf("x", values.shape, "float32", values))).run()
                 want = getattr(np, name.replace("a", "arc", 1))(values.astype(np.float64)).astype(np.float32)
                 np.testing.assert_allclose(ran.outputs[0], want, rtol=1e-6)
+
+    def test_inverse_error_function(self) -> None:
+        """To the precision of its type: the error function of it is the number again."""
+        for dtype, precision in (("float32", 1e-6), ("float64", 1e-14)):
+            x = np.array([0, 1e-9, -0.3, 0.9, -0.9999], dtype)
+            p = Program("inverse")
+            (made,) = traced(p, {"a": 1}, ELEMENTWISE["erf_inv"](p, p.leaf("x", x.shape, dtype, x))).run().outputs
+            np.testing.assert_allclose([math.erf(y) for y in made], x, rtol=precision)
 
     def test_attention(self) -> None:
         p = Program("attention")

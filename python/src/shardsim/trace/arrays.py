@@ -24,6 +24,9 @@ __all__ = ["TYPES", "Array", "Gap", "Program", "carrier_of", "is_float", "unifor
 #: Ids of which only the shape is given are taken to be below it.
 IDS_MOST = 1 << 20
 
+#: Ops that add elements of their operands.
+SUMS = ("einsum", "embed_add", "pick_add")
+
 #: Elements of the largest array that a maximum at ids makes.
 EXTREME_MOST = 1 << 24
 
@@ -54,8 +57,9 @@ class Program:
         shape = tuple(int(n) for n in shape)
         if dtype not in TYPES:
             raise Gap(f"numbers of the type {dtype}; known are {', '.join(TYPES)}")
-        if 0 in shape and op not in ("leaf", "view"):
-            return self.broadcast(self.number(0, dtype), shape, [])  # no elements: nothing to compute
+        sums = op in SUMS or attrs.get("fn") == "sum"
+        if (0 in shape and op not in ("leaf", "view")) or (sums and any(0 in x.shape for x in inputs)):
+            return self.broadcast(self.number(0, dtype), shape, [])  # no elements, or sums of none
         key = self._fixed_key(op, shape, dtype, carrier, inputs, attrs)
         if key is not None and key in self._fixed:
             return self._fixed[key]
@@ -289,8 +293,6 @@ class Program:
         kind = dtype or a.dtype
         if kind == "bool":
             raise Gap("a matmul of booleans; convert them to a number type first")
-        if 0 in sizes.values():
-            return self.broadcast(self.number(0, kind), [sizes[c] for c in out], [])  # sums of nothing
         if not is_float(kind):
             ends = whole.products(self, a, b, math.prod(n for c, n in sizes.items() if c not in out))
             wide = self.einsum(whole.fractions(self, a), whole.fractions(self, b), a_labels, b_labels, out, "float64")

@@ -32,11 +32,14 @@ def polynomial(p: Program, x: Array, powers: Sequence[float]) -> Array:
 
 
 def erf_inv(p: Program, x: Array) -> Array:
-    """For float32: used for normally distributed random numbers."""
+    """By a polynomial to the precision of float32, and for float64 by two steps of Newton's from there."""
     w = p.map("neg", p.map("log1p", p.map("neg", p.map("mul", x, x))))
     near = polynomial(p, p.map("sub", w, p.number(2.5, x.dtype)), ERF_INV_NEAR)
     far = polynomial(p, p.map("sub", p.map("sqrt", w), p.number(3.0, x.dtype)), ERF_INV_FAR)
     made = p.map("mul", p.select(p.compare("less", w, p.number(5.0, x.dtype)), near, far), x)
+    for _ in range(2 if x.dtype == "float64" else 0):
+        slope = p.map("mul", p.map("exp", p.map("mul", made, made)), p.number(math.sqrt(math.pi) / 2, x.dtype))
+        made = p.map("sub", made, p.map("mul", p.map("sub", p.map("erf", made), x), slope))
     end = p.compare("equal", p.map("abs", x), p.number(1.0, x.dtype))
     return p.select(end, p.map("mul", x, p.number(math.inf, x.dtype)), made)
 

@@ -150,6 +150,16 @@ def interpolate(
     return input
 
 
+def pad(input: torch.Tensor, pad: Sequence[int], mode: str = "constant", value: Optional[float] = None) -> torch.Tensor:
+    """By repetition of the ends: the elements at ids, of which the gradient is a sum."""
+    if mode != "replicate":
+        return functional.pad(input, pad, mode, value)
+    for k in range(len(pad) // 2):
+        axis, n = input.dim() - 1 - k, input.shape[-1 - k]
+        input = input.index_select(axis, torch.arange(-pad[2 * k], n + pad[2 * k + 1], device=input.device).clamp(0, n - 1))
+    return input
+
+
 #: PyTorch's own, which is its products and its softmax while a program is traced.
 PRODUCTS = functional.scaled_dot_product_attention
 
@@ -190,6 +200,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "scaled_dot_product_attention": scaled_dot_product_attention,
     "embedding_bag": embedding_bag,
     "interpolate": interpolate,
+    "pad": pad,
     "bilinear": bilinear,
     "cdist": cdist,
     "cholesky": cholesky,

@@ -59,7 +59,7 @@ def numpy_of(tensor: torch.Tensor) -> Optional[np.ndarray]:
         wide = wide.float()
     if wide.dtype in NARROW:
         wide = wide.int()
-    return np.asarray(wide.numpy())
+    return np.asarray(wide.numpy(force=True))  # also of a gradient that is known to be 0
 
 
 def operation_name(target: Any) -> str:
@@ -321,7 +321,7 @@ class Reader:
         if array is None:
             raise Gap("a constant on the device meta, which has no values; trace outside of torch.device('meta'), or pass an argument")
         first = array.reshape(-1)[:1]
-        if (array == first).all():
+        if not array.size or (array == first).all():
             item = first[0] if array.size else 0
             number = self.program.number(float(item) if is_float(name) else int(item), name)
             return self.spread(number, array.shape) if array.ndim else number

@@ -63,7 +63,8 @@ OPERANDS = ("self", "other", "input", "a", "b")
 @handles(*SAME)
 def _same(c: Call) -> Array:
     if c.dtype == "bool":
-        return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *logical(c))
+        operands = logical(c)
+        return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *operands) if operands[1:] else operands[0]  # its sign
     return mapped(c, SAME[c.name], *operands_of(c))
 
 
@@ -82,12 +83,14 @@ def _gamma(c: Call) -> Array:
 
 @handles("hypot")
 def _hypotenuse(c: Call) -> Array:
-    """By the quotient of the two, which does not overflow; of equal ones, also 0 and infinity, it is 1."""
+    """By the quotient of the two, which does not overflow; of equal ones, also 0, it is 1.  Infinite if one is, beside NaN too."""
     p, (a, b) = c.program, (mapped(c, "abs", x) for x in operands_of(c))
     most, least = mapped(c, "max", a, b), mapped(c, "min", a, b)
     one = p.number(1.0, c.dtype)
     quotient = p.select(p.compare("equal", least, most), one, p.map("div", least, most))
-    return p.map("mul", most, p.map("sqrt", p.map("add", p.map("mul", quotient, quotient), one)))
+    made = p.map("mul", most, p.map("sqrt", p.map("add", p.map("mul", quotient, quotient), one)))
+    endless = p.number(math.inf, c.dtype)
+    return p.select(p.logic("or", *(p.compare("equal", x, endless) for x in (a, b))), endless, made)
 
 
 @handles("fmax", "fmin")
