@@ -94,6 +94,15 @@ def vision(name, size=32, **options):
     return Scored(model.eval()), [numbers(2, 3, size, size)]
 
 
+def of_timm(module, kind, blocks=(), **sizes):
+    """By its class: the functions that make it fix its sizes."""
+    import importlib
+
+    found = importlib.import_module(f"timm.models.{module}")
+    layers = {name: getattr(found, block) for name, block in zip(("block_layer", "mlp_layer"), blocks)}
+    return Scored(getattr(found, kind)(**{"num_classes": 10, **layers, **sizes}).eval()), [numbers(2, 3, 32, 32)]
+
+
 def torchvision_of(name, **options):
     import torchvision
 
@@ -240,8 +249,8 @@ MODELS = {
     "DenseNet of timm": lambda: vision("densenet121", block_config=(2, 2), growth_rate=8),
     "EVA-02 of timm": lambda: vision("eva02_tiny_patch14_224", 28, img_size=28, depth=1),
     "BEiT of timm": lambda: vision("beit_base_patch16_224", img_size=32, depth=1, embed_dim=32, num_heads=4),
-    "ConvMixer of timm": lambda: vision("convmixer_768_32", dim=16, depth=2),
-    "gMLP of timm": lambda: vision("gmlp_s16_224", img_size=32, num_blocks=2, embed_dim=32),
+    "ConvMixer of timm": lambda: of_timm("convmixer", "ConvMixer", dim=16, depth=2, kernel_size=7, patch_size=7),
+    "gMLP of timm": lambda: of_timm("mlp_mixer", "MlpMixer", img_size=32, num_blocks=2, embed_dim=32, mlp_ratio=6, num_classes=0, blocks=("SpatialGatingBlock", "GatedMlp")),
     "ResNet of torchvision": lambda: torchvision_of("resnet18"),
     "Swin of torchvision": lambda: torchvision_of("swin_t"),
     "MobileNet 2 of torchvision": lambda: torchvision_of("mobilenet_v2"),

@@ -320,8 +320,8 @@ DISCRETE: Dict[str, Case] = {
         lambda x, i: [torch.zeros(3, 6).scatter_reduce(0, i[:, None].expand_as(x), x, r, include_self=s) for r in ("sum", "mean", "amax")
                       for s in (True, False)], [normal(8, 6), ints(3, 8)],
     ),
-    "extremes of whole numbers at ids": (
-        lambda x, y, i: [x.scatter_reduce(0, i[:, None].expand_as(y), y, r, include_self=s) for r in ("amax", "amin") for s in (True, False)],
+    "extremes and means of whole numbers at ids": (
+        lambda x, y, i: [x.scatter_reduce(0, i[:, None].expand_as(y), y, r, include_self=s) for r in ("amax", "amin", "mean") for s in (True, False)],
         [ints(9, 4, 6), ints(9, 8, 6) - 4, ints(3, 8)],
     ),
     "extremes that are no numbers at ids": (

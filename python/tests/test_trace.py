@@ -271,6 +271,20 @@ class Executed(unittest.TestCase):
             (p.einsum(x, y, "a", "a", ""), a @ b), (p.concat([x, rest], 0), np.concatenate([a, ids])),
         )  # fmt: skip
 
+    def test_whole_numbers_beside_one_that_is_larger(self) -> None:
+        def masked(number: int) -> Tuple[Program, Array]:
+            p = Program("masked")
+            x = p.leaf("x", (3,), "int64", np.array([5, -7, 2]))
+            return p, p.select(p.compare("less", x, p.number(0, "int64")), p.number(number, "int64"), x)
+
+        p, made = masked(2**40)
+        self.executed(p, (made, [5, 2**40, 2]))
+        p, made = masked(2**63 - 1)
+        self.executed(p, (p.reduce("min", made, [0]), 2))
+        p, made = masked(2**63 - 1)
+        with self.assertRaisesRegex(InputError, "integers beyond 2.53 are not exact"):
+            traced(p, {"a": 1}, made).run()
+
     def test_what_is_no_number(self) -> None:
         """NaN where the program itself has NaN is right, and is the largest element."""
         p = Program("unknown")

@@ -215,7 +215,7 @@ class Program:
             return self.view(chosen, list(range(rank)) if chosen.rank else [None] * rank, shape)
         if which.dtype == yes.dtype == "bool" and (uniform(yes), uniform(no)) == (1.0, 0.0):
             return which
-        carriers = [x.carrier for x in (yes, no) if x.op != "number"] or [yes.carrier, no.carrier]
+        carriers = [x.carrier for x in (yes, no) if x.op != "number" or x.carrier == "float64"] or [yes.carrier, no.carrier]
         carrier = "float64" if "float64" in carriers else carriers[0]
         which = self._carried(which, carrier)
         yes, no = self._carried(yes, carrier), self._carried(no, carrier)

@@ -11,7 +11,7 @@ import torch
 
 from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
-from .torch_ops import arguments_first, mapped, ranked
+from .torch_ops import arguments_first, mapped, ranked, whole_floor
 
 
 @handles("embedding")
@@ -238,7 +238,7 @@ def _scatter_reduce(c: Call) -> Array:
         return made
     assert count is not None
     total = mapped(c, "add", count, 1.0) if c.include_self else mapped(c, "max", count, 1.0)
-    return mapped(c, "div", made, total)
+    return mapped(c, "div", made, total) if is_float(c.dtype) else whole_floor(p, made, total)
 
 
 def _cut(p: Program, x: Array, ids: Array) -> Array:

@@ -173,13 +173,15 @@ def truncated(p: Program, x: Array) -> Array:
 
 
 def _whole_division(c: Call, mode: str) -> Array:
-    """Round the quotient towards 0, then subtract 1 where the remainder's sign differs."""
     p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
+    return p.map("div", a, b) if mode == "trunc" else whole_floor(p, a, b)
+
+
+def whole_floor(p: Program, a: Array, b: Array) -> Array:
+    """The quotient of whole numbers, rounded towards 0, minus 1 where the remainder's sign differs."""
     quotient = p.map("div", a, b)
-    if mode == "trunc":
-        return quotient
     rest = p.map("sub", a, p.map("mul", quotient, b))
-    return p.select(_apart(p, rest, b), p.map("sub", quotient, p.number(1, c.dtype)), quotient)
+    return p.select(_apart(p, rest, b), p.map("sub", quotient, p.number(1, a.dtype)), quotient)
 
 
 @handles("floor_divide")

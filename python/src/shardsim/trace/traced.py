@@ -178,7 +178,7 @@ class Traced:
             arrays = read_tensors(written)
         for x, name in zip(self._checks, self._names[len(self._arrays) :]):
             if not float(arrays[name]) <= EXACT_MOST:
-                raise InputError(f"{x.where}: integers beyond 2^53 are not exact; reduce each product modulo a number")
+                raise beyond(x)
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
         gradients, updated = ({name: flat[at] for name, at in of.items()} for of in (self._gradients, self._updated))
@@ -202,6 +202,8 @@ class Traced:
         leaf = self._leaves.get(name)
         value = arrays[name] if leaf is None else np.asarray(leaf.array.attrs["value"])
         value = value.reshape(array.shape)
+        if array.dtype == "int64" and value.dtype.kind == "f" and value.size and np.abs(value).max() > EXACT_MOST:
+            raise beyond(array)
         return value if is_float(array.dtype) and value.dtype.kind == "f" else value.astype(stored(array.dtype))
 
     def plan(self, **options: Any) -> Result:
@@ -228,6 +230,10 @@ def patterns(names: Sequence[str]) -> List[str]:
             made.append([])
         made[-1].append(name)
     return [f"^({'|'.join(some)})$" if len(some) > 1 else f"^{some[0]}$" for some in made]
+
+
+def beyond(array: Array) -> InputError:
+    return InputError(f"{array.where}: integers beyond 2^53 are not exact; reduce each product modulo a number")
 
 
 def check_range(leaf: Leaf, value: np.ndarray) -> None:
