@@ -316,6 +316,13 @@ class Executed(unittest.TestCase):
         x = p.leaf("x", (1, 4, 1, 6), "float32", normal(1, 4, 1, 6))
         self.check(p, {"dp": 2}, p.along("cumsum", p.reshape(x, (2, 2, 2, 3)), 3, reverse=True))
 
+    def test_a_sum_over_devices_that_is_read_and_returned_is_made_once(self) -> None:
+        p = Program("sum")
+        x, y = (p.leaf(name, (4, n), "float32", normal(4, n), ("dp",)) for name, n in (("x", 6), ("y", 5)))
+        g = p.einsum(x, y, "ab", "ac", "bc")
+        step = self.check(p, {"dp": 2}, p.map("mul", g, g), g, g)
+        self.assertEqual(step.plan().received_bytes.total, 2 * 6 * 5 * 4)
+
     def test_rows_of_one(self) -> None:
         p = Program("row")
         x, ids = p.leaf("x", (4, 2), "float32", normal(4, 2)), p.leaf("ids", (4,), "int64", np.array([0, 0, -1, 0]))

@@ -154,12 +154,15 @@ class Writer(LinesAttention):
                         factor.name = self.dim(wish + (chr(ord("a") + k) if len(factors) > 1 else ""), factor.size)
 
     def _output(self, array: Array, name: str) -> Value:
+        """A line of the output's name; but what other ops read, too, is the output itself: sums over devices are made once."""
         value = self._values[array.number]
         if array.rank == 0 and value.number:
             text = full_text(array, value, ())
         else:
             value = self.materialised(array, value, array.axes)
             text = bare(value.text)
+        if text in self.places and self._stored[text] == value.names() and array.number in self._readers:
+            return Value(text, value.dims)
         own = self.unique(name)
         self.lines.append(f"{own}{bracket(value.names())} = {text}")
         return Value(own, value.dims)
