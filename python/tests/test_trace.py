@@ -323,6 +323,16 @@ class Executed(unittest.TestCase):
         step = self.check(p, {"dp": 2}, p.map("mul", g, g), g, g)
         self.assertEqual(step.plan().received_bytes.total, 2 * 6 * 5 * 4)
 
+    def test_gradients_for_a_sharded_state_are_scattered(self) -> None:
+        """Also if they are only scaled and squared before they meet the state, and if it has another order of dimensions."""
+        p = Program("moments")
+        x, y = (p.leaf(name, (4, n), "float32", normal(4, n), ("dp",)) for name, n in (("x", 6), ("y", 8)))
+        g = p.transpose(p.einsum(x, y, "ab", "ac", "bc"), (1, 0))
+        made = [p.map("mul", z, p.number(0.1, "float32")) for z in (g, p.map("mul", g, g))]
+        states = [p.leaf(name, (8, 6), "float32", normal(8, 6), ("dp",)) for name in "mv"]
+        step = self.check(p, {"dp": 2}, *(p.constraint(p.map("add", z, s), ("dp",)) for z, s in zip(made, states)))
+        self.assertEqual(step.plan().received_bytes.total, 6 * 8 * 4)
+
     def test_rows_of_one(self) -> None:
         p = Program("row")
         x, ids = p.leaf("x", (4, 2), "float32", normal(4, 2)), p.leaf("ids", (4,), "int64", np.array([0, 0, -1, 0]))

@@ -22,6 +22,10 @@ struct claim {
 #define CLAIMS_MAX (SHD_MESH_AXES_MAX * (RULE_FACTORS_MAX + 1))
 #define NOT_ASKED UINT32_MAX
 
+/* Elementwise functions after one another whose asked sharding is asked of the one before:
+ * squares, scaled, are added to an optimizer's state. */
+#define MAPS_ASKED 3
+
 struct follow {
     struct placement *p;
     struct batch batch;
@@ -236,9 +240,28 @@ static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *fac
     take_flat(f, rule, asked);
 }
 
-/* Add claims of the shardings asked for a value or its aliases: as an output, and by
- * constraints. */
-static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
+static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors,
+                             unsigned maps);
+
+/* Add the claims of what is asked for an elementwise function of a value, in its own order of
+ * dimensions: an optimizer scales and adds before it stores. */
+static void claim_by_map(struct follow *f, uint32_t node, uint32_t value, uint32_t map,
+                         const int8_t *factors, unsigned maps)
+{
+    const struct graph_node *of = &f->p->graph->nodes[value], *n = &f->p->graph->nodes[map];
+    int8_t moved[GRAPH_RANK_MAX];
+
+    if (n->op != GRAPH_MAP || n->rank != of->rank)
+        return;
+    for (uint32_t d = 0; d < n->rank; d++)
+        moved[d] = factors[graph_place(of, n->dims[d])];
+    claim_by_readers(f, node, map, moved, maps);
+}
+
+/* Add claims of the shardings asked for a value or its aliases: as an output, by constraints, and
+ * so of at most `maps` elementwise functions of it after one another. */
+static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors,
+                             unsigned maps)
 {
     struct placement *p = f->p;
     const struct placement_node *n = &p->nodes[value];
@@ -250,9 +273,11 @@ static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, co
         uint32_t reader = n->readers[r].node;
 
         if (placement_is_alias(p, reader))
-            claim_by_readers(f, node, reader, factors);
+            claim_by_readers(f, node, reader, factors, maps);
         else if (p->graph->nodes[reader].op == GRAPH_CONSTRAINT)
             claim_by_sharding(f, node, factors, price_sharding(p->price, p->nodes[reader].home));
+        else if (maps > 0)
+            claim_by_map(f, node, value, reader, factors, maps - 1);
     }
 }
 
@@ -488,7 +513,8 @@ static void claim_all(struct follow *f, uint32_t node)
     for (uint32_t r = 0; r < rule->nresults; r++) {
         uint32_t result = assign_result_node(p->graph, node, r);
 
-        claim_by_readers(f, node, result, rule->result[r]);
+        claim_by_readers(f, node, result, rule->result[r],
+                         p->graph->nodes[node].op == GRAPH_MAP ? MAPS_ASKED : 0);
         claim_by_forward(f, node, result, rule->result[r]);
     }
     if (p->graph->nodes[node].op == GRAPH_DISPATCH)

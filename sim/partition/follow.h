@@ -11,7 +11,8 @@
  *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's
  *      tensor and sequence parallelism;
  *   4. other data, the larger array first;
- *   5. an axis that is only asked of the result.
+ *   5. an axis that is only asked of the result; of an elementwise function's also what is asked of
+ *      those after it: sums for an optimizer's sharded state are scattered, then scaled and squared.
  *
  * A weight is a value that depends on parameters only.  Axes of the data over which ZeRO stores a
  * weight make no claim on an op with data: the weight is gathered before.  In an elementwise op
