@@ -20,6 +20,7 @@ import re
 import sys
 import time
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from torch.utils.checkpoint import checkpoint
 
 import shardsim
 
+PACKAGES = ("torch", "torchvision", "transformers", "timm", "diffusers", "x-transformers", "vit-pytorch")
 WRONG_ABOVE = 1e-3
 LEAST = 1e-6
 SIZES = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -338,10 +340,8 @@ def stepped(model, inputs):
     return max(off(ran.updated[name], p, RATE) for name, p in changed.items() if name in ran.updated)
 
 
-def compare(build):
+def compare(model, inputs):
     """Errors of outputs, of gradients and of a step, seconds of a trace, and whether all else is as it must be."""
-    torch.manual_seed(0)
-    model, inputs = build()
     zeros = zeros_of(model, inputs)
     wanted = seeded(lambda: model(*inputs))
     wanted[0].backward()
@@ -371,16 +371,21 @@ def main():
     logging.disable(logging.WARNING)
     chosen = {name: build for name, build in MODELS.items() if re.search(sys.argv[1] if sys.argv[1:] else "", name)}
     right = 0
-    print("| model | traced in | outputs | gradients | step of AdamW |\n|---|--:|--:|--:|--:|")
+    print(", ".join(f"{name} {version(name)}" for name in PACKAGES))
+    print("\n| model | parameters | traced in | outputs | gradients | step of AdamW |\n|---|--:|--:|--:|--:|--:|")
     for name, build in chosen.items():
+        torch.manual_seed(0)
+        model, inputs = build()
+        row = f"| {name} | {sum(p.numel() for p in model.parameters()):,}"
         try:
-            *errors, seconds, good = compare(build)
+            *errors, seconds, good = compare(model, inputs)
             good = good and all(e is None or e < WRONG_ABOVE for e in errors)
             right += bool(good)
             cells = ["" if e is None else f"{e:.1e}" for e in errors]
-            print(f"| {name} | {seconds:.2f} s | {' | '.join(cells)} |{'' if good else ' WRONG'}", flush=True)
+            print(f"{row} | {seconds:.2f} s | {' | '.join(cells)} |{'' if good else ' WRONG'}", flush=True)
         except shardsim.InputError as error:
-            print(f"| {name} | {str(error).splitlines()[-1].strip()[-120:]} | | | |", flush=True)
+            why = re.sub(r"\S+/", "", str(error).splitlines()[-1].strip())
+            print(f"{row} | refused: {why} | | | |", flush=True)
     print(f"\n{right} of {len(chosen)} right")
 
 
