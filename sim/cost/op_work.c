@@ -233,7 +233,6 @@ double op_seconds_experts(const struct program *program, const struct program_op
            (double)product->einsum.extent[product->expert];
 }
 
-/* What an op does on the cores of the device or of the host; false: nothing. */
 /* Whether the kernel of an op, or a copy, works on a device. */
 static bool works(const struct program_op *op)
 {

@@ -376,7 +376,7 @@ static bool derive_experts(const struct family_reader *c)
 {
     struct scenario_moe *moe = &c->model->moe;
 
-    if (moe->experts == 0 && moe->shared_d_ff > 0) { /* the shared expert of a dense model */
+    if (moe->experts == 0 && c->row->layers & FAMILY_SHARED_MLP) {
         c->model->d_ff = moe->shared_d_ff;
         moe->shared_d_ff = 0;
         moe->top_k = 1;
@@ -406,6 +406,8 @@ static bool adjust_width(const struct family_reader *c)
     return true;
 }
 
+#define STATE_WIDTH_MOST 65536 /* of option linear.value_dim */
+
 /* The width of Mamba-2's heads: all together are `mamba_expand` times as wide as the model. */
 static bool derive_state(const struct family_reader *c)
 {
@@ -413,14 +415,19 @@ static bool derive_state(const struct family_reader *c)
     const struct yaml_node *node = family_find(c->root, "mamba_d_head");
     int64_t expand = 2, given, wide;
 
-    if (!(c->row->layers & FAMILY_MAMBA) || l->value_dim > 0)
+    if (!(c->row->layers & FAMILY_MAMBA))
+        return true;
+    if (l->value_heads < 1 || l->key_heads < 1)
+        return fault(c, l->key_heads < 1 ? "linear.key_heads" : "linear.value_heads",
+                     "expected at least 1");
+    if (l->value_dim > 0)
         return true;
     if (!family_read_count(&expand, c, c->root, "mamba_expand"))
         return false;
-    if (expand > INT32_MAX || l->value_heads == 0 ||
-        expand * c->model->d_model % l->value_heads != 0)
-        return fault(c, "mamba_n_heads", "expected a divisor of mamba_expand times hidden_size");
-    wide = expand * c->model->d_model / l->value_heads;
+    wide = expand > INT32_MAX ? 0 : expand * c->model->d_model / l->value_heads;
+    if (wide < 1 || wide > STATE_WIDTH_MOST || expand * c->model->d_model % l->value_heads != 0)
+        return fault(c, "linear.value_heads",
+                     "expected a divisor of mamba_expand times hidden_size");
     if (node && !(node->kind == YAML_TEXT && !strcmp(node->text, "auto")) &&
         (!yaml_read_int(node, &given) || given != wide)) {
         diag_error(c->diag, node->place,

@@ -62,9 +62,17 @@ static char kind_alone(const char *text, size_t n)
     return 0;
 }
 
+/* Hybrids of Mamba-2 have two names for the list. */
+static const struct yaml_node *find_types(const struct family_reader *c)
+{
+    const struct yaml_node *types = family_find(c->root, "layer_types");
+
+    return types || !has(c, FAMILY_MAMBA) ? types : family_find(c->root, "layers_block_type");
+}
+
 static const struct yaml_node *find_alone(const struct family_reader *c, int64_t *n)
 {
-    const struct yaml_node *list = family_find(c->root, "layers_block_type");
+    const struct yaml_node *list = find_types(c);
     const struct yaml_node *text = family_find(c->root, "hybrid_override_pattern");
 
     if (list && list->kind == YAML_LIST) {
@@ -329,7 +337,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
 bool family_read_layers(const struct family_reader *c)
 {
-    const struct yaml_node *types = family_find(c->root, "layer_types");
+    const struct yaml_node *types = find_types(c);
     struct layers l = {.n = c->model->layers};
 
     if (c->row->layers == 0 || l.n < 1 || l.n > LAYERS_MAX)

@@ -245,7 +245,8 @@ KEYS(nemotron_h_keys, NEEDED("hidden_size", "model.d_model"),
 KEYS(nemotron_h_state_keys, V("mamba_num_heads", "linear.value_heads"),
      V("n_groups", "linear.key_heads"), V("ssm_state_size", "linear.key_dim"),
      V("mamba_head_dim", "linear.value_dim"), V("conv_kernel", "linear.taps"),
-     V("use_conv_bias", "linear.taps_bias"),
+     V("use_conv_bias", "linear.taps_bias"), V("mamba_n_groups", "linear.key_heads"),
+     V("mamba_d_conv", "linear.taps"), V("mamba_conv_bias", "linear.taps_bias"),
      MUST("mamba_hidden_act", silu, "another activation of Mamba-2 is not modelled"),
      MUST("use_bias", no, "projections of Mamba-2 with biases are not modelled"),
      MUST("mamba_proj_bias", no, "projections of Mamba-2 with biases are not modelled"));
@@ -472,7 +473,7 @@ const struct family_row family_table[] = {
      .ours = DECODER MAMBA_2 ", model.attention_scale: 1, moe.experts: 8, moe.top_k: 2, "
                              "moe.after: true, moe.shared_d_ff: 1024",
      .keys = {llama_keys, granite_keys, granitemoehybrid_keys},
-     .layers = FAMILY_TYPES | FAMILY_MAMBA | FAMILY_POSITIONED,
+     .layers = FAMILY_TYPES | FAMILY_MAMBA | FAMILY_POSITIONED | FAMILY_SHARED_MLP,
      .rope_theta = 10000},
     {.types = {"nemotron_h"},
      .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, model.activation: "

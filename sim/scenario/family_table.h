@@ -53,7 +53,8 @@ enum family_layers {
                               `layer_types` */
     FAMILY_ALONE = 4096, /* a layer is a letter of `hybrid_override_pattern`, M(amba), * (attention),
                             - (mlp) or E(xperts), or a word of `layers_block_type` */
-    FAMILY_POSITIONED = 2048 /* rotary positions only with `position_embedding_type: rope` */
+    FAMILY_POSITIONED = 2048, /* rotary positions only with `position_embedding_type: rope` */
+    FAMILY_SHARED_MLP = 8192  /* without experts, the shared expert is the mlp */
 };
 
 struct family_row {

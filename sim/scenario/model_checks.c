@@ -267,6 +267,10 @@ static void check_alone(struct reader *r)
         WRONG(r, "model.norm_place", "residual: alone has norms of inputs; expected before");
     if (experts && m->moe.experts == 0)
         WRONG(r, "model.layer_types", "layers of type experts, but no moe.experts");
+    if (!experts && m->moe.experts > 0)
+        WRONG(r, "moe.experts",
+              "residual: alone has experts in layers of type experts, and "
+              "model.layer_types has none");
     if (m->moe.first_dense > 0 || m->moe.every > 1)
         WRONG(r, m->moe.every > 1 ? "moe.every" : "moe.first_dense",
               "residual: alone has experts where model.layer_types says so; expected %d",

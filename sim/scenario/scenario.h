@@ -553,8 +553,8 @@ int64_t scenario_cache_parts(const struct scenario *scenario);
 int64_t scenario_pieces(const struct scenario *scenario);
 
 /* The type of a layer, from 0 on; whether it has attention, or a state in its place; whether it has
- * either or a convolution, and is no mlp alone; whether layers of a type rotate no positions in; and what its tokens attend to: one of the first three types,
- * without attention the first. */
+ * either or a convolution, and is no mlp alone; whether layers of a type rotate no positions in; and
+ * what its tokens attend to: one of the first three types, without attention the first. */
 enum scenario_layer_type scenario_layer_type(const struct scenario_model *model, int64_t layer);
 bool scenario_layer_attends(enum scenario_layer_type type);
 bool scenario_layer_has_state(enum scenario_layer_type type);

@@ -251,8 +251,9 @@ static void add_all_to_all(const struct sets *s, const struct tensor_values *val
                            struct text *out)
 {
     int64_t ways = (int64_t)value_of(s, SPACE_TP) * value_of(s, SPACE_CP);
+    bool attends = s->type == SCENARIO_NLAYER_TYPES || scenario_layer_attends(s->type);
 
-    if (value_of(s, SPACE_METHOD) == SPACE_ALL_TO_ALL)
+    if (attends && value_of(s, SPACE_METHOD) == SPACE_ALL_TO_ALL)
         tensor_exchange_print(out, values, value_of(s, SPACE_TP) > 1 ? "[tp, cp]" : "cp",
                               s->subject->space.kv_heads % ways == 0, RULES_FLOW);
 }
@@ -302,11 +303,23 @@ static void set_axes(struct sets *s)
     text_addf(out, "%s}", cut ? "seq: cp" : "");
 }
 
+/* All layers of one type; a size that they do not see is left out, as it would have no effect. */
+static void set_type(struct sets *s)
+{
+    const struct scenario_model *m = s->subject->model;
+    enum scenario_layer_type sees = scenario_layer_sight(s->type);
+
+    text_addf(variant_set(&s->ask), "model.layer_types=[%s]", scenario_layer_type_name(s->type));
+    if (m->window > 0 && sees != SCENARIO_LAYER_WINDOW)
+        text_add(variant_set(&s->ask), "model.window=0");
+    if (m->chunk > 0 && sees != SCENARIO_LAYER_CHUNK)
+        text_add(variant_set(&s->ask), "model.chunk=0");
+}
+
 static void set_alike(struct sets *s)
 {
     if (s->type < SCENARIO_NLAYER_TYPES)
-        text_addf(variant_set(&s->ask), "model.layer_types=[%s]",
-                  scenario_layer_type_name(s->type));
+        set_type(s);
     if (!has_like_layers(s))
         return;
     text_add(variant_set(&s->ask), "moe.first_dense=0");

@@ -287,12 +287,15 @@ static struct piece_of piece_of(const struct entry *entry, enum scenario_layer_t
                              entry->key.staged};
 }
 
-/* Take a piece of layers of one more type. */
+/* Take a piece of layers of one more type.  Where layers of one type alone are no model, as what
+ * the scenario says is of another type, nothing is known: the bound is 0. */
 static void take(struct piece *out, const struct piece *piece, bool first)
 {
-    if (first || piece->failed)
+    if (first)
         *out = *piece;
-    else if (!out->failed)
+    else if (out->failed != piece->failed)
+        *out = (struct piece){.of_layers = out->of_layers || piece->of_layers};
+    else if (!piece->failed)
         piece_lower(out, piece);
 }
 

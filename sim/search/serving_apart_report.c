@@ -101,8 +101,8 @@ static void print_counts(struct text *out, const struct serving_apart *a)
                   100 * hardware_margin(a->trial->hardware));
     text_addf(&line, ", in %zu plans; answers of %" PRId64 " tokens", a->nplans, a->tokens);
     if (nunsaid > 0)
-        text_addf(&line, "; %zu meshes that %s cannot express are left out", nunsaid,
-                  a->wants.filter->system);
+        text_addf(&line, "; meshes that %s cannot express are left out, %zu of all searches",
+                  a->wants.filter->system, nunsaid);
     if (!a->over)
         text_add(&line, ", until the search was interrupted");
     para_print_titled(out, 0, VALUE_COLUMN, "of", &line);

@@ -66,6 +66,20 @@ static int64_t head_layers(const struct scenario_model *m)
     return (int64_t)((double)m->vocab / (mlp + attention) + 0.5);
 }
 
+/* Layers without attention: their heads, and whether tokens stay in their order. */
+static void find_states(struct space *out, const struct scenario_model *m)
+{
+    for (uint32_t i = 0; i < m->layer_types.n; i++) {
+        enum scenario_layer_type type = (enum scenario_layer_type)m->layer_types.types[i];
+
+        out->in_order |= !scenario_layer_attends(type);
+        if (!scenario_layer_has_state(type))
+            continue;
+        out->states = m->linear.value_heads > 0 ? m->linear.value_heads : m->heads;
+        out->state_keys = m->linear.key_heads > 0 ? m->linear.key_heads : m->heads;
+    }
+}
+
 int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                struct shd_error *err)
 {
@@ -103,6 +117,7 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .stage_layers = scenario->pipeline.layers,
                           .names_recompute = is_special(&scenario->recompute),
                           .head_layers = head_layers(m)};
+    find_states(out, m);
     if (devices == 0) {
         out->devices = 1;
         for (size_t i = 0; i < scenario->nmesh; i++)
@@ -554,8 +569,11 @@ static void list_experts(struct list *list, struct layout *layout)
         }
 }
 
+/* A ring has tokens in zigzag order, which states do not take. */
 static bool cuts_sequence(const struct space *s, int64_t cp)
 {
+    if (cp > 1 && s->in_order && !space_is_ranged(s, SPACE_METHOD))
+        return false;
     return cp == 1 || (s->seq % (2 * cp) == 0 &&
                        (s->seq / cp >= CUT_SEQUENCE_LEAST || space_is_ranged(s, SPACE_CP)));
 }
@@ -570,6 +588,10 @@ size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const str
     out[n++] = (struct space_division){"model.heads", s->heads, tp, SPACE_TP};
     out[n++] = (struct space_division){"model.kv_heads", s->kv_heads, tp, SPACE_TP};
     out[n++] = (struct space_division){"model.vocab", s->vocab, tp, SPACE_TP};
+    if (s->states > 0)
+        out[n++] = (struct space_division){"linear.value_heads", s->states, tp, SPACE_TP};
+    if (s->state_keys > 1)
+        out[n++] = (struct space_division){"linear.key_heads", s->state_keys, tp, SPACE_TP};
     if (mlps)
         out[n++] = (struct space_division){"model.d_ff", s->mlp_dim, tp, SPACE_TP};
     if (s->experts > 0) {

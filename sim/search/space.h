@@ -88,6 +88,8 @@ struct space {
     int64_t first_dense, every; /* layers without experts: the first, then all but every
                                    `every`-th */
     int64_t expert_dim, shared_dim; /* widths; shared_dim 0: no shared expert */
+    int64_t states, state_keys;     /* heads of layers with a state, and of their keys; 0: none */
+    bool in_order;                  /* layers without attention take tokens in their order */
     bool names_recompute;           /* the scenario names values to recompute */
     int64_t head_layers; /* flops of the LM head in units of a layer's matmuls, rounded */
     size_t nstages;                 /* stages that the scenario lists layers for; 0: none */
@@ -133,7 +135,7 @@ struct space_division {
     int64_t whole, parts;
     enum space_choice by; /* choice whose value is `parts`; SPACE_NCHOICES: a product of several */
 };
-#define SPACE_DIVISIONS_MAX 9
+#define SPACE_DIVISIONS_MAX 11
 
 /* List the counts that axes of these sizes must divide, with as many replicas as the devices allow;
  * returns their number. */

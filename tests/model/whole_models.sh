@@ -350,6 +350,22 @@ refused act "2:25: error: activation_function is 'tanhish'" "an activation" <<'J
  "activation_function": "tanhish"}
 JSON
 
+# Widths of Mamba-2 that are none, and heads that there are not.
+mamba='"model_type": "bamba", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 48,
+ "vocab_size": 100'
+refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads of no width" <<JSON
+{$mamba, "mamba_expand": 0,
+ "mamba_n_heads": 4}
+JSON
+refused wide "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads too wide" <<JSON
+{$mamba, "mamba_expand": 2147483647,
+ "mamba_n_heads": 4}
+JSON
+refused no_groups "3:20: error: mamba_n_groups: expected at least 1" "no groups" <<JSON
+{$mamba, "mamba_n_heads": 4,
+ "mamba_n_groups": 0}
+JSON
+
 # ---- a vocabulary that is cut ----
 
 # With the vocabulary sharded over n devices, the embedding sums its rows over the devices.  For each

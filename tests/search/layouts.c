@@ -953,6 +953,8 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
                                         ", window: 16, layer_types: [window, full]",
                                         ", window: 16, layer_types: [full, window]",
                                         ", layer_types: [mamba, full]",
+                                        ", window: 16, layer_types: [window, full-plain]",
+                                        ", window: 16, layer_types: [mamba, window]",
                                         ", layer_types: [full, delta]",
                                         ", layer_types: [conv, full, delta]"};
     static const char *const orders[] = {"order=pp-dp-cp-tp", "order=pp-dp-cp-tp",

@@ -156,7 +156,7 @@ is 1 "serving: no mesh that the system can say"
 says out '^best        none: vllm can express none of 1 mesh: vLLM' "and says so"
 shardsim search "$tmp/serve.yaml" -q --serve --apart --for vllm -o "$tmp/apart.yaml"
 is 0 "serving apart: found"
-tr -s '\n ' ' ' <"$tmp/out" | grep -q '; 3 meshes that vllm cannot express are left out'
+tr -s '\n ' ' ' <"$tmp/out" | grep -q '; meshes that vllm cannot express are left out, 3 of all searches'
 ok $? "serving apart: what is left out of prefills, decodes and both is told"
 for half in prefill decode; do
     shardsim export --to vllm "$tmp/apart.yaml" -S $half

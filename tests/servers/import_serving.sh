@@ -260,7 +260,7 @@ while IFS='|' read -r name why; do
 done <<'MODELS'
 Qwen/Qwen3-Next-80B-A3B-Instruct-FP8|a hybrid of softmax and linear attention
 deepseek-ai/DeepSeek-V3.2-Exp|sparse attention with an indexer
-nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8|a hybrid of attention with recurrent
+nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8|a hybrid of attention and Mamba-2
 MODELS
 refuses "a placeholder, which would swallow an option" "^command.sh:1:12: error: '<MODEL>' is a placeholder" \
     vllm 'vllm serve <MODEL> -tp 2'

@@ -200,23 +200,25 @@ static int plan_simple(struct first_figures *out, const struct choice *c, const 
     return status;
 }
 
-/* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
- * few layers is one layer. */
+/* Estimate the figures of all layers: the last layers are equal, or their types repeat, and the
+ * difference of two plans of few layers is one layer, or all that repeat. */
 static int estimate(struct first_figures *out, const struct choice *c, const struct layout *l)
 {
     int64_t layers = c->asked->sizes->layers;
-    int64_t few = c->asked->sizes->moe.first_dense + FEW_LAYERS;
+    int64_t period = c->asked->sizes->layer_types.n > 0 ? c->asked->sizes->layer_types.n : 1;
+    int64_t few = c->asked->sizes->moe.first_dense + (period > FEW_LAYERS ? period : FEW_LAYERS);
     struct first_figures more;
+    double rest = (double)(layers - few) / (double)period;
     int status;
 
-    if (layers <= few + 1)
+    if (layers <= few + period)
         return plan_simple(out, c, l, 0);
     status = plan_simple(out, c, l, few);
     if (status != SHD_OK || !first_fits(out))
         return status;
-    status = plan_simple(&more, c, l, few + 1);
-    out->step_s += (more.step_s - out->step_s) * (double)(layers - few);
-    out->bytes += (more.bytes - out->bytes) * (double)(layers - few);
+    status = plan_simple(&more, c, l, few + period);
+    out->step_s += (more.step_s - out->step_s) * rest;
+    out->bytes += (more.bytes - out->bytes) * rest;
     return status;
 }
 

@@ -16,6 +16,12 @@
 #include "scenario/draft.h"
 #include "scenario/tensor_rules.h"
 
+/* Whether search takes the model (space_init()). */
+static bool is_searched(const struct first_asked *asked)
+{
+    return !asked->sizes || asked->sizes->residual != SCENARIO_ALONE;
+}
+
 /* ---- axes ---- */
 
 /* The axis of the mesh inside the replicas' axis; NULL: none. */
@@ -163,9 +169,10 @@ void first_write_head(struct text *out, const struct first_asked *asked)
     escape_add(out, text_get(&comment));
     text_addf(out,
               ".\n# Written by 'shardsim init%s'; next:\n"
-              "#   shardsim plan %s          its time, memory and traffic\n"
-              "#   shardsim search%s %s        the best layout\n",
-              serve, text_get(&file), serve, text_get(&file));
+              "#   shardsim plan %s          its time, memory and traffic\n",
+              serve, text_get(&file));
+    if (is_searched(asked))
+        text_addf(out, "#   shardsim search%s %s        the best layout\n", serve, text_get(&file));
     if (asked->target)
         text_addf(out, "#   shardsim export --to %s %s   its options\n", asked->target->name,
                   text_get(&file));
@@ -221,7 +228,8 @@ static void write_reasons(struct text *out, const struct first_asked *asked, con
                   v[SPACE_PP] * v[SPACE_VIRTUAL],
                   asked->batch % (groups / v[SPACE_TP]) ? "the batch does not divide over replicas"
                                                         : "it is slower or does not fit");
-    if (!axes->experts && v[SPACE_TP] == 1 && v[SPACE_PP] == 1 && v[SPACE_CP] == 1)
+    if (is_searched(asked) && !axes->experts && v[SPACE_TP] == 1 && v[SPACE_PP] == 1 &&
+        v[SPACE_CP] == 1)
         text_add(out,
                  "# One axis over all devices. For another layout change the mesh, and the rules\n"
                  "# of its axes; 'shardsim search' with '--range tp=8' writes the best one with\n"

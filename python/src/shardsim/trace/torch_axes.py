@@ -212,8 +212,8 @@ SUMMED = {"addmm": PRODUCTS["mm"], "baddbmm": PRODUCTS["bmm"], "addmv": PRODUCTS
 
 @handles(*SUMMED)
 def _product_and_sum(c: Call) -> Array:
-    added, *operands = (getattr(c, argument.name) for argument in c.node.target._schema.arguments[:3])
-    made = product(c, *operands, SUMMED[c.name])
+    added, a, b = (getattr(c, argument.name) for argument in c.node.target._schema.arguments[:3])
+    made = product(c, a, b, SUMMED[c.name])
     if c.alpha != 1:
         made = mapped(c, "mul", made, c.alpha)
     if c.beta == 0:
