@@ -148,9 +148,6 @@ sed "s/--bf16/& --cross-entropy-loss-fusion --cross-entropy-fusion-impl linear -
 "$shardsim" import --from megatron "$tmp/fused.sh" >"$tmp/fused.yaml"
 grep -qxF 'fused: {loss: true, loss_chunks: 22, loss_again: true}' "$tmp/fused.yaml"
 ok $? "Megatron-LM: linear_cross_entropy is a loss in chunks"
-for target in megatron torchtitan; do
-    refuses 'expected fused.loss_chunks 1' $target models/llama3-8b.yaml default -s fused.loss_chunks=4
-done
 shardsim export --to megatron "$tmp/beside.yaml" -s overlap.products=cluster
 says out '^# No cluster is named, .*: add --tp-comm-overlap where' "Megatron-LM: without a cluster that is not known"
 
@@ -190,6 +187,9 @@ refuses() {
 }
 
 refuses 'no schedule ZBH1' megatron train_pipeline.yaml zero-bubble
+for target in megatron torchtitan; do
+    refuses 'expected fused.loss_chunks 1' $target models/llama3-8b.yaml tp-dp -s fused.loss_chunks=4
+done
 refuses 'scores a group of experts by its best 2' megatron deepseek.yaml default -s moe.group_score=max
 refuses 'expert bias with softmax scores' megatron deepseek.yaml default -s moe.score=softmax
 refuses 'unnormalized sigmoid gates' megatron deepseek.yaml default -s moe.renormalize=false
