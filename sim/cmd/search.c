@@ -112,8 +112,8 @@ static const struct args_row rows[] = {
      "Number of devices (default: as in the scenario's mesh); for A..B (all doublings) or A,B,C "
      "the best layout of each count"},
     {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
-     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch (also with "
-     "--serve), torchtitan, or with --serve sglang or vllm"},
+     "Only layouts that this system can express: deepspeed, jax, megatron, pytorch, torchtitan, or "
+     "with --serve sglang or vllm"},
     {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,
      "With several counts of --devices: price of a device per hour"},
     {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best layouts (default: 10)"},
