@@ -4,6 +4,7 @@
 #include "gradient_check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/gradient.h"
@@ -46,8 +47,13 @@ uint32_t leaf(struct maker *m, const char *name, const char *letters)
 
 uint32_t checked_leaf(struct maker *m, const char *letters)
 {
-    uint32_t node = leaf(m, names[m->nleaves], letters);
+    uint32_t node;
 
+    if (m->nleaves == LEAVES_MAX) {
+        diag("more than %d leaves are checked", LEAVES_MAX);
+        exit(99);
+    }
+    node = leaf(m, names[m->nleaves], letters);
     m->leaves[m->nleaves++] = node;
     return node;
 }

@@ -556,9 +556,14 @@ static uint32_t build_latent_attention(struct maker *m, const void *arg)
 
 /* ---- layers without attention ---- */
 
-/* variant 1: the weights whose gradients are checked, besides those of x, are of the taps of v, the
- * scale and the gate; 0: of q and the decay. */
-static struct state_weights state_weights(struct maker *m, bool taps, const char *scale)
+static uint32_t leaf_of(struct maker *m, bool checked, const char *name, const char *letters)
+{
+    return checked ? checked_leaf(m, letters) : leaf(m, name, letters);
+}
+
+/* variant 0: the weights whose gradients are checked, besides those of x, are of q and the decay;
+ * 1: of the taps of v, the scale and the gate; 2: none of these. */
+static struct state_weights state_weights(struct maker *m, int variant, const char *scale)
 {
     struct state_weights w = {.norm_eps = 1e-2,
                               .beta = GRAPH_NONE,
@@ -567,17 +572,17 @@ static struct state_weights state_weights(struct maker *m, bool taps, const char
                               .v_bias = GRAPH_NONE,
                               .skip = GRAPH_NONE};
 
-    w.q = taps ? leaf(m, "q", "cad") : checked_leaf(m, "cad");
+    w.q = leaf_of(m, variant == 0, "q", "cad");
     w.k = leaf(m, "k", "cad");
     w.v = leaf(m, "v", "ceg");
-    w.gate = taps ? checked_leaf(m, "ceg") : leaf(m, "gate", "ceg");
+    w.gate = leaf_of(m, variant == 1, "gate", "ceg");
     w.decay = leaf(m, "decay", "ce");
     w.q_taps = leaf(m, "q_taps", "had");
     w.k_taps = leaf(m, "k_taps", "had");
-    w.v_taps = taps ? checked_leaf(m, "heg") : leaf(m, "v_taps", "heg");
-    w.log = taps ? leaf(m, "log", "e") : checked_leaf(m, "e");
-    w.bias = taps ? leaf(m, "bias", "e") : checked_leaf(m, "e");
-    w.scale = taps ? checked_leaf(m, scale) : leaf(m, "scale", scale);
+    w.v_taps = leaf_of(m, variant == 1, "v_taps", "heg");
+    w.log = leaf_of(m, variant == 0, "log", "e");
+    w.bias = leaf_of(m, variant == 0, "bias", "e");
+    w.scale = leaf_of(m, variant == 1, "scale", scale);
     w.o = leaf(m, "o", "egc");
     return w;
 }
@@ -585,7 +590,7 @@ static struct state_weights state_weights(struct maker *m, bool taps, const char
 static uint32_t build_gated_delta(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
-    struct state_weights w = state_weights(m, variant_of(arg) > 0, "g");
+    struct state_weights w = state_weights(m, variant_of(arg), "g");
 
     w.names = &state_names_delta;
     w.beta = leaf(m, "beta", "ce");
@@ -597,7 +602,7 @@ static uint32_t build_gated_delta(struct maker *m, const void *arg)
 static uint32_t build_mamba(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
-    struct state_weights w = state_weights(m, variant_of(arg) == 1, "eg");
+    struct state_weights w = state_weights(m, variant_of(arg), "eg");
     bool biased = variant_of(arg) == 2;
 
     w.names = &state_names_mamba;
