@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "graph/graph.h"
 #include "graph/layers/attention.h"
@@ -420,7 +419,7 @@ static void describe_ends(struct text *out, const struct scenario_model *m)
 static bool has_experts_only(const struct scenario_model *m)
 {
     if (m->residual == SCENARIO_ALONE)
-        return !memchr(m->layer_types.types, SCENARIO_LAYER_MLP, m->layer_types.n);
+        return !scenario_lists_type(m, SCENARIO_LAYER_MLP);
     return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
 }
 

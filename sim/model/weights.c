@@ -365,10 +365,8 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
     uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
     uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
-    uint32_t key_heads =
-        graph_dim(graph, "linear_key_heads", l->key_heads > 0 ? l->key_heads : m->heads);
-    uint32_t heads =
-        graph_dim(graph, "linear_heads", l->value_heads > 0 ? l->value_heads : m->heads);
+    uint32_t key_heads = graph_dim(graph, "linear_key_heads", scenario_state_keys(m));
+    uint32_t heads = graph_dim(graph, "linear_heads", scenario_state_heads(m));
     const uint32_t q[3] = {embed, key_heads, keys}, v[3] = {embed, heads, values};
     const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
     const uint32_t o[3] = {heads, values, embed};

@@ -88,6 +88,21 @@ enum scenario_layer_type scenario_layer_type(const struct scenario_model *model,
     return model->chunk > 0 ? SCENARIO_LAYER_CHUNK : SCENARIO_LAYER_FULL;
 }
 
+bool scenario_lists_type(const struct scenario_model *model, enum scenario_layer_type type)
+{
+    return memchr(model->layer_types.types, type, model->layer_types.n) != NULL;
+}
+
+int64_t scenario_state_heads(const struct scenario_model *model)
+{
+    return model->linear.value_heads > 0 ? model->linear.value_heads : model->heads;
+}
+
+int64_t scenario_state_keys(const struct scenario_model *model)
+{
+    return model->linear.key_heads > 0 ? model->linear.key_heads : model->heads;
+}
+
 bool scenario_layer_attends(enum scenario_layer_type type)
 {
     return type < SCENARIO_LAYER_DELTA;

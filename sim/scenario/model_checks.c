@@ -7,7 +7,6 @@
 #include "scenario/model_checks.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "scenario/mesh_value.h"
 #include "scenario/table.h"
@@ -99,8 +98,7 @@ static void check_linear(struct reader *r)
 {
     const struct scenario_model *m = &r->scenario->model;
     const struct scenario_layer_types *types = &m->layer_types;
-    int64_t values = m->linear.value_heads > 0 ? m->linear.value_heads : m->heads;
-    int64_t keys = m->linear.key_heads > 0 ? m->linear.key_heads : m->heads;
+    int64_t values = scenario_state_heads(m), keys = scenario_state_keys(m);
     const char *beside = refused_beside(r->scenario);
     enum scenario_layer_type type = SCENARIO_NLAYER_TYPES;
 
@@ -244,20 +242,15 @@ static void check_gates(struct reader *r)
               "the model has no shared experts; expected moe.shared, at least 1");
 }
 
-static bool has_layers(const struct scenario_model *m, enum scenario_layer_type type)
-{
-    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
-}
-
 /* Layers of one part say by their types which part it is. */
 static void check_alone(struct reader *r)
 {
     const struct scenario *s = r->scenario;
     const struct scenario_model *m = &s->model;
-    bool experts = has_layers(m, SCENARIO_LAYER_EXPERTS);
+    bool experts = scenario_lists_type(m, SCENARIO_LAYER_EXPERTS);
 
     if (m->residual != SCENARIO_ALONE) {
-        if (experts || has_layers(m, SCENARIO_LAYER_MLP))
+        if (experts || scenario_lists_type(m, SCENARIO_LAYER_MLP))
             WRONG(r, "model.layer_types",
                   "layers of type %s are an MLP without attention; expected residual: alone",
                   experts ? "experts" : "mlp");

@@ -562,6 +562,13 @@ bool scenario_layer_mixes(enum scenario_layer_type type);
 bool scenario_layer_is_plain(enum scenario_layer_type type);
 enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type);
 
+/* Whether model.layer_types has a type. */
+bool scenario_lists_type(const struct scenario_model *model, enum scenario_layer_type type);
+
+/* Heads of layers with a state, and of their keys. */
+int64_t scenario_state_heads(const struct scenario_model *model);
+int64_t scenario_state_keys(const struct scenario_model *model);
+
 const char *scenario_layer_type_name(enum scenario_layer_type type);
 const char *scenario_rope_scaling_name(enum scenario_rope_scaling_kind kind);
 const char *scenario_kind_name(enum scenario_kind kind);

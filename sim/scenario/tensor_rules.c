@@ -32,17 +32,12 @@ enum need {
     NEEDS_CONV
 };
 
-static bool has_layers(const struct scenario_model *m, enum scenario_layer_type type)
-{
-    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
-}
-
 static bool has(const struct scenario_model *m, enum need need)
 {
     bool dense = m->residual == SCENARIO_ALONE
-                     ? has_layers(m, SCENARIO_LAYER_MLP)
+                     ? scenario_lists_type(m, SCENARIO_LAYER_MLP)
                      : m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
-    bool mamba = has_layers(m, SCENARIO_LAYER_MAMBA);
+    bool mamba = scenario_lists_type(m, SCENARIO_LAYER_MAMBA);
 
     switch (need) {
     case NEEDS_DENSE:
@@ -66,11 +61,11 @@ static bool has(const struct scenario_model *m, enum need need)
     case NEEDS_SINKS:
         return m->sinks;
     case NEEDS_GATE:
-        return m->attention_gate || has_layers(m, SCENARIO_LAYER_DELTA);
+        return m->attention_gate || scenario_lists_type(m, SCENARIO_LAYER_DELTA);
     case NEEDS_DELTA:
-        return has_layers(m, SCENARIO_LAYER_DELTA);
+        return scenario_lists_type(m, SCENARIO_LAYER_DELTA);
     case NEEDS_DELTA_BIAS:
-        return has_layers(m, SCENARIO_LAYER_DELTA) && m->linear.taps_bias;
+        return scenario_lists_type(m, SCENARIO_LAYER_DELTA) && m->linear.taps_bias;
     case NEEDS_MAMBA:
         return mamba;
     case NEEDS_MAMBA_BIAS:
@@ -80,7 +75,7 @@ static bool has(const struct scenario_model *m, enum need need)
     case NEEDS_GROUPS_BIAS:
         return mamba && m->linear.key_heads != 1 && m->linear.taps_bias;
     case NEEDS_CONV:
-        return has_layers(m, SCENARIO_LAYER_CONV);
+        return scenario_lists_type(m, SCENARIO_LAYER_CONV);
     default:
         return true;
     }

@@ -75,8 +75,8 @@ static void find_states(struct space *out, const struct scenario_model *m)
         out->in_order |= !scenario_layer_attends(type);
         if (!scenario_layer_has_state(type))
             continue;
-        out->states = m->linear.value_heads > 0 ? m->linear.value_heads : m->heads;
-        out->state_keys = m->linear.key_heads > 0 ? m->linear.key_heads : m->heads;
+        out->states = scenario_state_heads(m);
+        out->state_keys = scenario_state_keys(m);
     }
 }
 

@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "hardware/margin.h"
 #include "search/attempt.h"
 #include "search/own_layout.h"
@@ -24,11 +22,6 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     scenario_print(&base, out);
 }
 
-static bool has_type(const struct scenario_model *m, enum scenario_layer_type type)
-{
-    return memchr(m->layer_types.types, type, m->layer_types.n) != NULL;
-}
-
 /* Whether layers of a type take no less than those of another type of the model, in any respect:
  * with rotary positions than without, and attending to all tokens than to some. */
 static bool is_dearer(const struct scenario_model *m, enum scenario_layer_type type)
@@ -39,10 +32,10 @@ static bool is_dearer(const struct scenario_model *m, enum scenario_layer_type t
     if (!scenario_layer_attends(type))
         return false;
     return (type < SCENARIO_LAYER_FULL_PLAIN &&
-            has_type(m, (enum scenario_layer_type)(type + SCENARIO_LAYER_FULL_PLAIN))) ||
+            scenario_lists_type(m, (enum scenario_layer_type)(type + SCENARIO_LAYER_FULL_PLAIN))) ||
            (type == to_all &&
-            (has_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_WINDOW)) ||
-             has_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_CHUNK))));
+            (scenario_lists_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_WINDOW)) ||
+             scenario_lists_type(m, (enum scenario_layer_type)(to_all + SCENARIO_LAYER_CHUNK))));
 }
 
 /* The types of layers that pieces are read for; none where layers are of one type. */
@@ -52,7 +45,7 @@ static void find_types(struct subject *s)
     uint32_t ndifferent = 0;
 
     for (unsigned type = 0; type < SCENARIO_NLAYER_TYPES; type++) {
-        if (!has_type(m, (enum scenario_layer_type)type))
+        if (!scenario_lists_type(m, (enum scenario_layer_type)type))
             continue;
         ndifferent++;
         if (!is_dearer(m, (enum scenario_layer_type)type))

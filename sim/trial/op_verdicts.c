@@ -272,12 +272,17 @@ static void accept_overflow(const struct steps *s, int32_t device, const struct 
                             double *values)
 {
     const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
+    uint64_t n = elements_of(b), first = 0;
     double *found;
 
     if (op->kernel != &kern_kernel_einsum || b->dtype == SHD_F64)
         return;
-    found = loaded(b->dtype, s->shards[device][op->outputs[0]], elements_of(b));
-    for (uint64_t i = 0; found && i < elements_of(b); i++)
+    while (first < n && !isinf(values[first]))
+        first++;
+    if (first == n)
+        return;
+    found = loaded(b->dtype, s->shards[device][op->outputs[0]], n);
+    for (uint64_t i = first; found && i < n; i++)
         if (isinf(values[i]) && isnan(found[i]))
             values[i] = found[i];
     free(found);
