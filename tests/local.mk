@@ -47,6 +47,7 @@ check_PROGRAMS += \
 	%D%/graph/loss_scale \
 	%D%/graph/microbatches \
 	%D%/graph/optimizer \
+	%D%/graph/state_layers \
 	%D%/hardware/collective_time \
 	%D%/hardware/hardware \
 	%D%/kern/coded \
@@ -175,6 +176,12 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 	%D%/support/step.h
 %C%_graph_microbatches_SOURCES = \
 	%D%/graph/microbatches.c \
+	%D%/support/step.c \
+	%D%/support/step.h
+%C%_graph_state_layers_SOURCES = \
+	%D%/graph/gradient_check.c \
+	%D%/graph/gradient_check.h \
+	%D%/graph/state_layers.c \
 	%D%/support/step.c \
 	%D%/support/step.h
 %C%_kern_kern_attention_SOURCES = \
