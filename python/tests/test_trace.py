@@ -326,7 +326,7 @@ class Executed(unittest.TestCase):
     def test_gradients_for_a_sharded_state_are_scattered(self) -> None:
         """Also if they are only scaled and squared before they meet the state, and if it has another order of dimensions."""
         p = Program("moments")
-        x, y = (p.leaf(name, (4, n), "float32", normal(4, n), ("dp",)) for name, n in (("x", 6), ("y", 8)))
+        x, y = (p.leaf(name, (4, n), "float32", normal(4, n), ("dp",), data=True) for name, n in (("x", 6), ("y", 8)))
         g = p.transpose(p.einsum(x, y, "ab", "ac", "bc"), (1, 0))
         made = [p.map("mul", z, p.number(0.1, "float32")) for z in (g, p.map("mul", g, g))]
         states = [p.leaf(name, (8, 6), "float32", normal(8, 6), ("dp",)) for name in "mv"]

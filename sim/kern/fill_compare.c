@@ -76,6 +76,15 @@ bool kern_source_changes(const struct kern_source *source)
            (source->routing && source->routing->rotate > 0);
 }
 
+bool kern_source_is_number(const struct kern_source *source)
+{
+    bool other = source->index || source->by_step || source->bytes || source->file ||
+                 source->stored || source->copies || source->sight || source->routing ||
+                 source->quant;
+
+    return source->scale == 0 && source->modulus == 0 && !other;
+}
+
 static uint64_t place_of(const struct kern_source *source, uint64_t index)
 {
     const struct kern_place *p = &source->place;

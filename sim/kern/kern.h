@@ -279,6 +279,9 @@ struct kern_source {
 /* Whether a source's values differ between steps, or between microbatches of a step. */
 bool kern_source_changes(const struct kern_source *source);
 
+/* Whether a source's values are one number, the same for all elements and steps. */
+bool kern_source_is_number(const struct kern_source *source);
+
 /* Read n values of a stored array from number `first` on, `stride` values apart. */
 void kern_stored_values(const struct stored_array *stored, int64_t first, int64_t stride, size_t n,
                         double *out);

@@ -8,7 +8,8 @@
 
 bool batch_is_data(const struct graph_node *n)
 {
-    return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0 && !n->source.index;
+    return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0 && !n->source.index &&
+           !kern_source_is_number(&n->source);
 }
 
 /* Mark each data array's first dimension in `first` and all its later dimensions in `behind`. */

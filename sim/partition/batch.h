@@ -21,7 +21,8 @@ struct batch {
     uint32_t axes; /* bit a: axis a shards the batch of the data */
 };
 
-/* Whether a node is a data array.  An optimizer's state is an input, but no data. */
+/* Whether a node is a data array.  An optimizer's state and an array of one number are inputs, but
+ * no data. */
 bool batch_is_data(const struct graph_node *node);
 
 /* Find the batch of a placement that is set up; the arrays are in the pool. */

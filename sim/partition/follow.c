@@ -22,9 +22,13 @@ struct claim {
 #define CLAIMS_MAX (SHD_MESH_AXES_MAX * (RULE_FACTORS_MAX + 1))
 #define NOT_ASKED UINT32_MAX
 
-/* Elementwise functions after one another whose asked sharding is asked of the one before:
- * squares, scaled, are added to an optimizer's state. */
-#define MAPS_ASKED 3
+/* Elementwise functions after one another behind which a gradient meets its weight: squares,
+ * scaled, are added to an optimizer's state. */
+#define MEETS_WITHIN 3
+
+/* Ops of one array after one another that are followed to the products that gather it: an image's
+ * rows and columns are padded, sliced and made windows of. */
+#define GATHERED_WITHIN 32
 
 struct follow {
     struct placement *p;
@@ -180,6 +184,118 @@ static void lead_by_larger(struct follow *f, uint32_t node, uint32_t operand, in
         assign_put_first(&f->assign, axes);
 }
 
+/* The nearest value with a known home that an array is made of: the weights before type
+ * conversion. */
+static uint32_t known_source(const struct placement *p, uint32_t node)
+{
+    while (p->nodes[node].home == PLACEMENT_UNKNOWN && p->graph->nodes[node].ninputs > 0)
+        node = p->graph->nodes[node].inputs[0];
+    return node;
+}
+
+/* Whether two arrays have the same dimensions, in any order. */
+static bool same_dims(const struct graph_node *a, const struct graph_node *b)
+{
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (!graph_has_dim(b, a->dims[d]))
+            return false;
+    return a->rank == b->rank;
+}
+
+/* The weight of a value's dimensions that it meets in an elementwise function, after at most `maps`
+ * others: in a traced step a gradient meets an optimizer's state, or the parameter.  GRAPH_NONE:
+ * none. */
+static uint32_t met_weight(const struct follow *f, uint32_t value, unsigned maps)
+{
+    const struct placement *p = f->p;
+    const struct graph_node *of = &p->graph->nodes[value];
+    uint32_t met = GRAPH_NONE;
+
+    for (uint32_t r = 0; r < p->nodes[value].nreaders && met == GRAPH_NONE; r++) {
+        uint32_t reader = p->nodes[value].readers[r].node;
+        const struct graph_node *n = &p->graph->nodes[reader];
+
+        for (uint32_t k = 0; n->op == GRAPH_MAP && k < n->ninputs && met == GRAPH_NONE; k++) {
+            uint32_t source = known_source(p, n->inputs[k]);
+
+            if (f->weight[n->inputs[k]] && same_dims(of, &p->graph->nodes[source]) &&
+                p->nodes[source].home != PLACEMENT_UNKNOWN)
+                met = source;
+        }
+        if (met == GRAPH_NONE && maps > 0 && (n->op == GRAPH_MAP || placement_is_alias(p, reader)))
+            met = met_weight(f, reader, maps - 1);
+    }
+    return met;
+}
+
+/* The value of which another is the gradient, as the graph says, or as its use in a traced step
+ * shows; GRAPH_NONE: none. */
+static uint32_t gradient_of(const struct follow *f, uint32_t node, uint32_t value)
+{
+    const struct graph_node *n = &f->p->graph->nodes[value];
+
+    if (n->gradient_of != GRAPH_NONE || f->weight[node] || batch_has(&f->batch, n))
+        return n->gradient_of;
+    return met_weight(f, value, MEETS_WITHIN);
+}
+
+/* Whether a known array has an axis along another dimension than `dim`. */
+static bool has_elsewhere(const struct follow *f, uint32_t array, uint8_t axis, uint32_t dim)
+{
+    const struct shd_sharding *s;
+
+    if (array == GRAPH_NONE || f->p->nodes[array].home == PLACEMENT_UNKNOWN)
+        return false;
+    s = price_sharding(f->p->price, f->p->nodes[array].home);
+    for (uint32_t d = 0; d < s->rank; d++)
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            if (s->dims[d].axes[a] == axis && f->p->graph->nodes[array].dims[d] != dim)
+                return true;
+    return false;
+}
+
+/* Whether a weight brings an axis to a product along another dimension than `dim`, or asks it of
+ * the product as its gradient, so that data sharded by the axis along `dim` is gathered for it. */
+static bool weight_takes(const struct follow *f, uint32_t node, uint8_t axis, uint32_t dim)
+{
+    const struct graph_node *n = &f->p->graph->nodes[node];
+    bool taken = n->op == GRAPH_EINSUM && has_elsewhere(f, gradient_of(f, node, node), axis, dim);
+
+    for (uint32_t k = 0; k < n->ninputs && !taken; k++)
+        taken = f->weight[n->inputs[k]] && has_elsewhere(f, n->inputs[k], axis, dim);
+    return taken;
+}
+
+/* Whether all readers of a value, also through ops of one array, gather an axis along a dimension.
+ */
+static bool gathered_later(const struct follow *f, uint32_t node, uint8_t axis, uint32_t dim,
+                           unsigned ops)
+{
+    const struct graph *g = f->p->graph;
+    const struct placement_node *of = &f->p->nodes[node];
+    bool all = of->nreaders > 0 && of->output == GRAPH_NONE;
+
+    for (uint32_t r = 0; r < of->nreaders && all; r++) {
+        uint32_t reader = of->readers[r].node;
+
+        all = weight_takes(f, reader, axis, dim) ||
+              (ops > 0 && g->nodes[reader].ninputs == 1 && graph_has_dim(&g->nodes[reader], dim) &&
+               gathered_later(f, reader, axis, dim, ops - 1));
+    }
+    return all;
+}
+
+/* Whether an op makes a larger array of one, as windows of an image do, which is gathered later:
+ * the smaller array is gathered instead. */
+static bool gathers_smaller(const struct follow *f, uint32_t node, uint8_t axis, uint32_t dim)
+{
+    const struct graph *g = f->p->graph;
+    const struct graph_node *n = &g->nodes[node];
+
+    return n->ninputs == 1 && graph_elements(g, n) > graph_elements(g, &g->nodes[n->inputs[0]]) &&
+           gathered_later(f, node, axis, dim, GATHERED_WITHIN);
+}
+
 static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 {
     const struct graph *graph = f->p->graph;
@@ -193,11 +309,12 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
         uint32_t dim = graph->nodes[operand].dims[d];
 
         for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
-            add_claim(f,
-                      weight_claim(f, node, operand, s->dims[d].axes[a],
-                                   operand_strength(f, node, operand, dim)),
-                      s->dims[d].axes[a], factor, operand,
-                      graph_elements(graph, &graph->nodes[operand]));
+            if (!gathers_smaller(f, node, s->dims[d].axes[a], dim))
+                add_claim(f,
+                          weight_claim(f, node, operand, s->dims[d].axes[a],
+                                       operand_strength(f, node, operand, dim)),
+                          s->dims[d].axes[a], factor, operand,
+                          graph_elements(graph, &graph->nodes[operand]));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
         lead_by_larger(f, node, operand, rule->operand[k][d], &s->dims[d]);
@@ -240,28 +357,8 @@ static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *fac
     take_flat(f, rule, asked);
 }
 
-static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors,
-                             unsigned maps);
-
-/* Add the claims of what is asked for an elementwise function of a value, in its own order of
- * dimensions: an optimizer scales and adds before it stores. */
-static void claim_by_map(struct follow *f, uint32_t node, uint32_t value, uint32_t map,
-                         const int8_t *factors, unsigned maps)
-{
-    const struct graph_node *of = &f->p->graph->nodes[value], *n = &f->p->graph->nodes[map];
-    int8_t moved[GRAPH_RANK_MAX];
-
-    if (n->op != GRAPH_MAP || n->rank != of->rank)
-        return;
-    for (uint32_t d = 0; d < n->rank; d++)
-        moved[d] = factors[graph_place(of, n->dims[d])];
-    claim_by_readers(f, node, map, moved, maps);
-}
-
-/* Add claims of the shardings asked for a value or its aliases: as an output, by constraints, and
- * so of at most `maps` elementwise functions of it after one another. */
-static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors,
-                             unsigned maps)
+/* Add claims of the shardings asked for a value or its aliases: as an output and by constraints. */
+static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
 {
     struct placement *p = f->p;
     const struct placement_node *n = &p->nodes[value];
@@ -273,21 +370,10 @@ static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, co
         uint32_t reader = n->readers[r].node;
 
         if (placement_is_alias(p, reader))
-            claim_by_readers(f, node, reader, factors, maps);
+            claim_by_readers(f, node, reader, factors);
         else if (p->graph->nodes[reader].op == GRAPH_CONSTRAINT)
             claim_by_sharding(f, node, factors, price_sharding(p->price, p->nodes[reader].home));
-        else if (maps > 0)
-            claim_by_map(f, node, value, reader, factors, maps - 1);
     }
-}
-
-/* The nearest value with a known home that an array is made of: the weights before type
- * conversion. */
-static uint32_t known_source(const struct placement *p, uint32_t node)
-{
-    while (p->nodes[node].home == PLACEMENT_UNKNOWN && p->graph->nodes[node].ninputs > 0)
-        node = p->graph->nodes[node].inputs[0];
-    return node;
 }
 
 /* Claim the axes that shard an array's experts, to have the rows of experts with it. */
@@ -351,12 +437,13 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
     const struct graph_node *forward;
     const struct shd_sharding *s;
     enum follow_claim strength;
+    uint32_t of = gradient_of(f, node, value);
 
-    if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
+    if (of == GRAPH_NONE || p->nodes[of].home == PLACEMENT_UNKNOWN)
         return;
-    forward = &p->graph->nodes[n->gradient_of];
-    strength = f->weight[n->gradient_of] && !f->weight[node] ? CLAIM_WEIGHT : CLAIM_FORWARD;
-    s = price_sharding(p->price, p->nodes[n->gradient_of].home);
+    forward = &p->graph->nodes[of];
+    strength = f->weight[of] && !f->weight[node] ? CLAIM_WEIGHT : CLAIM_FORWARD;
+    s = price_sharding(p->price, p->nodes[of].home);
     for (uint32_t d = 0; d < n->rank; d++)
         for (uint32_t e = 0; e < forward->rank; e++) {
             int8_t factor = claimed_factor(&p->nodes[node].rule, factors[d]);
@@ -364,8 +451,8 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                add_claim(f, weight_claim(f, node, n->gradient_of, s->dims[e].axes[a], strength),
-                          s->dims[e].axes[a], factor, n->gradient_of, 0);
+                add_claim(f, weight_claim(f, node, of, s->dims[e].axes[a], strength),
+                          s->dims[e].axes[a], factor, of, 0);
         }
 }
 
@@ -513,8 +600,7 @@ static void claim_all(struct follow *f, uint32_t node)
     for (uint32_t r = 0; r < rule->nresults; r++) {
         uint32_t result = assign_result_node(p->graph, node, r);
 
-        claim_by_readers(f, node, result, rule->result[r],
-                         p->graph->nodes[node].op == GRAPH_MAP ? MAPS_ASKED : 0);
+        claim_by_readers(f, node, result, rule->result[r]);
         claim_by_forward(f, node, result, rule->result[r]);
     }
     if (p->graph->nodes[node].op == GRAPH_DISPATCH)

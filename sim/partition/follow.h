@@ -11,8 +11,12 @@
  *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's
  *      tensor and sequence parallelism;
  *   4. other data, the larger array first;
- *   5. an axis that is only asked of the result; of an elementwise function's also what is asked of
- *      those after it: sums for an optimizer's sharded state are scattered, then scaled and squared.
+ *   5. an axis that is only asked of the result.
+ *
+ * A traced step does not say what is a gradient: a value without a batch counts as the gradient of
+ * a weight of its dimensions that it meets in elementwise functions, an optimizer's state as well.
+ * An op that makes a larger array of one, all of whose readers gather an axis, brings no such axis:
+ * the smaller array is gathered.
  *
  * A weight is a value that depends on parameters only.  Axes of the data over which ZeRO stores a
  * weight make no claim on an op with data: the weight is gathered before.  In an elementwise op

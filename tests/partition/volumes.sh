@@ -329,4 +329,35 @@ for p in 2 4; do
     shardsim plan --json -s mesh.pp="$p" "$tmp/tied.yaml"
     tied planned $p
 done
+
+# ---- a step as a graph: a gradient is computed where the state of its weight is ----
+
+# The gradient of a layer's columns meets a state that is sharded by rows: what flows back into the
+# layer is gathered, so that neither gradient nor state is moved; an array of one number is no
+# batch.  An image whose windows are gathered is gathered before there are windows of it.
+cat >"$tmp/graph.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 2}
+graph:
+  dims: {a: 4, b: 6, c: 8, h: 10, e: 12, t: 3, d: 14}
+  inputs: {x: {dims: [a, b]}, image: {dims: [a, h, e]}}
+  params: {columns: {dims: [b, c]}, state: {dims: [b, c]}, kernel: {dims: [t, e, d]}}
+  ops:
+    - ones[c] = full(1)
+    - y[a, c] = einsum(x, columns)
+    - gradient[b, c] = einsum(x, y * ones)
+    - state.next[b, c] = state + 0.1 * gradient
+    - windows[a, h, t, e] = windows(image, h, h, t, low=1, high=1)
+    - convolved[a, h, d] = einsum(windows, kernel)
+  outputs: [state.next, convolved]
+step: [forward]
+params: [[state, [tp]], [columns, [null, tp]], [kernel, [null, null, tp]]]
+constraints: [["^x$", [dp]], [state.next, [tp]], ["^image$", [dp, null, tp]]]
+YAML
+shardsim run -q --json "$tmp/graph.yaml"
+is 0 "a gradient that meets a state, and windows, executed"
+holds "what flows back, the gradient's sum over the batch, and the image" <<PY
+back, gradient, image = 4 * 8 * 4, 6 * 8 * 4, 4 * 10 * 12 * 4
+assert r["received_bytes"]["by_axis"] == {"tp": back + image, "dp": 2 * gradient}, r["received_bytes"]
+PY
 done_testing
