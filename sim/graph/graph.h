@@ -246,6 +246,16 @@ struct graph_kept {
     const struct kern_pages *pages; /* NULL: none */
 };
 
+/* What a fused kernel makes and reads itself: values between the operands and the result of an
+ * activation, copies of logits, and experts' results before their gates, which software does not
+ * have that multiplies the experts' activations by the gates. */
+enum graph_interim {
+    GRAPH_NOT_INTERIM,
+    GRAPH_OF_ACTIVATION,
+    GRAPH_OF_LOSS,
+    GRAPH_OF_GATES
+};
+
 struct graph_node {
     enum graph_op op;
     enum graph_phase phase;
@@ -253,7 +263,7 @@ struct graph_node {
     bool weights;   /* in the backward phase: only gradients of parameters depend on the node */
     bool again;     /* in the backward phase: a recomputed node of the forward phase
                        (recompute.h) */
-    bool interim;   /* a value that a fused activation or loss makes and reads itself */
+    enum graph_interim interim; /* the fused kernel that makes and reads the value itself */
     bool inside;    /* an interim value of fused software: it takes no memory of the device */
     uint32_t chunks; /* of a loss computed for chunks of tokens, one after the other: how many;
                         the device has memory for one of them; 0: all at once */

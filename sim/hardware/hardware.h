@@ -124,6 +124,7 @@ struct hardware_software {
     bool fuses_elementwise; /* a chain of elementwise ops is one kernel */
     bool fuses_loss;        /* cross-entropy is one kernel, without copies of logits in float32 */
     bool fuses_activation;  /* gated activations keep their operands alone */
+    bool fuses_gates;       /* gates multiply experts' activations, and no results are kept */
     bool chunks_again;      /* a loss in chunks makes their logits again in the backward phase */
     bool codes_frozen;      /* weights that are not learned are kept as codes of 8 bits or fewer, if
                                products round them */

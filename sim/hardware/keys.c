@@ -181,6 +181,8 @@ const struct key software_keys[] = {
      "cross-entropy is one kernel, without float32 copies of logits"},
     {"fuses_activation", KEY_YES_NO, false, AT(hardware_software, fuses_activation),
      "a gated activation saves only its inputs for the backward phase"},
+    {"fuses_gates", KEY_YES_NO, false, AT(hardware_software, fuses_gates),
+     "gates multiply the experts' activations, so that no results of experts are saved"},
     {"chunks_again", KEY_YES_NO, false, AT(hardware_software, chunks_again),
      "a chunked loss (`fused.loss_chunks`) recomputes logits in the backward phase"},
     {"codes_frozen", KEY_YES_NO, false, AT(hardware_software, codes_frozen),

@@ -17,7 +17,8 @@ static const struct hardware_software table[] = {
      * performance recipes: overlap_p2p_comm, tp_comm_overlap, overlap_grad_reduce and
      * overlap_param_gather; their recipes of FP8 and NVFP4 have grad_reduce_in_fp32 false, while
      * Megatron-LM's --bf16 reduces in float32.  Recipes with experts on several nodes have the
-     * dispatcher flex (DeepEP, HybridEP). */
+     * dispatcher flex (DeepEP, HybridEP).  Since Megatron Core 0.12 experts take the gates of their
+     * rows (permuted_probs), which weighted_bias_swiglu_impl multiplies. */
     {.name = "megatron",
      .overlaps_gradients = true,
      .overlaps_weights = true,
@@ -29,6 +30,7 @@ static const struct hardware_software table[] = {
      .fuses_elementwise = true,
      .fuses_loss = true,
      .fuses_activation = true,
+     .fuses_gates = true,
      .codes_frozen = true,
      .coded_half_gradients = true},
     /* Narayanan and others 2021: arXiv 2104.04473. */

@@ -13,20 +13,13 @@
 void model_mark_loss(struct graph *graph, uint32_t first, uint32_t vocab)
 {
     for (uint32_t n = first; n < graph->nnodes && graph->err.status == SHD_OK; n++)
-        graph->nodes[n].interim = graph_has_dim(&graph->nodes[n], vocab);
+        if (graph_has_dim(&graph->nodes[n], vocab))
+            graph->nodes[n].interim = GRAPH_OF_LOSS;
 }
 
 static bool same_dims(const struct graph_node *a, const struct graph_node *b)
 {
     return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
-}
-
-/* Whether a node has the dimensions of the logits, as a loss's interim values have. */
-static bool is_of_loss(const struct graph *graph, const struct graph_node *node)
-{
-    uint32_t vocab = graph_find_dim(graph, "vocab");
-
-    return vocab != GRAPH_NONE && graph_has_dim(node, vocab);
 }
 
 /* Mark the gradients of a loss's interim values: what has the dimensions of the logits in the
@@ -60,17 +53,17 @@ static void mark_chunks(struct graph *graph, const struct graph_node *logits, ui
     }
 }
 
-/* Mark what fused activations and a fused loss make and read themselves. */
+/* Mark what fused activations, a fused loss and fused gates make and read themselves. */
 static bool mark_interim(struct graph *graph, const struct scenario_fused *fused)
 {
+    const bool one[] = {[GRAPH_OF_ACTIVATION] = fused->activation == SCENARIO_ONE_KERNEL,
+                        [GRAPH_OF_LOSS] = fused->loss == SCENARIO_ONE_KERNEL,
+                        [GRAPH_OF_GATES] = fused->gates == SCENARIO_ONE_KERNEL};
     bool any = false;
 
     for (uint32_t n = 0; n < graph->nnodes; n++) {
-        struct graph_node *node = &graph->nodes[n];
-
-        node->inside = node->interim && (is_of_loss(graph, node) ? fused->loss : fused->activation) ==
-                                            SCENARIO_ONE_KERNEL;
-        any |= node->inside;
+        graph->nodes[n].inside = one[graph->nodes[n].interim];
+        any |= graph->nodes[n].inside;
     }
     return any;
 }
@@ -82,7 +75,7 @@ bool model_mark_fused(struct graph *graph, const struct scenario *scenario)
     uint32_t logits = GRAPH_NONE;
 
     for (uint32_t n = 0; n < graph->nnodes; n++)
-        if (graph->nodes[n].interim && is_of_loss(graph, &graph->nodes[n]))
+        if (graph->nodes[n].interim == GRAPH_OF_LOSS)
             logits = n;
     if (logits != GRAPH_NONE) {
         const struct graph_node shape = graph->nodes[logits];

@@ -3,7 +3,8 @@
  * A fused cross-entropy reads the logits in the type of the computation and leaves their gradients
  * in the same type: its float32 copies are in registers.  A fused activation keeps the operands of
  * its elementwise ops, and not what lies between them.  Such values are computed again in the
- * backward phase, and take no memory of the device.
+ * backward phase, and take no memory of the device.  Neither do experts' results, if the software
+ * multiplies activations by the gates; they are not computed again, which would send them again.
  *
  * Thread class: as graph.h, which is changed.
  *

@@ -455,7 +455,8 @@ static void add_fused(struct marks *m, const struct graph *graph, bool chunks)
         const struct graph_node *node = &graph->nodes[n];
 
         m->again[n] |=
-            node->phase == GRAPH_FORWARD && (node->inside || (chunks && node->chunks > 0));
+            node->phase == GRAPH_FORWARD &&
+            ((node->inside && node->interim != GRAPH_OF_GATES) || (chunks && node->chunks > 0));
     }
 }
 

@@ -207,10 +207,10 @@ enum scenario_fusion {
     SCENARIO_NFUSIONS
 };
 
-/* What is fused: cross-entropy of logits in 16 bits, and the activations of mlps and experts; and in
- * how many chunks of tokens the head and the loss are computed. */
+/* What is fused: cross-entropy of logits in 16 bits, the activations of mlps and experts, and experts'
+ * gates with them; and in how many chunks of tokens the head and the loss are computed. */
 struct scenario_fused {
-    enum scenario_fusion loss, activation;
+    enum scenario_fusion loss, activation, gates;
     int64_t loss_chunks;
     enum scenario_beside loss_again; /* whether the backward phase makes a chunk's logits again */
 };

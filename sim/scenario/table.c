@@ -1015,6 +1015,10 @@ const struct option option_table[] = {
      .help = "Whether a gated activation saves only its inputs for the backward phase and "
              "recomputes the intermediate values: false for --no-bias-swiglu-fusion of "
              "Megatron-LM. cluster: as the software does (fuses_activation)."},
+    {WORD(fused, gates, besides), .standard = "cluster", .kinds = OF_BLOCKS,
+     .help = "Whether gates multiply the experts' activations in the activation's kernel, so that "
+             "no result of an expert is saved for the gradient of its gate: Megatron Core since "
+             "0.12. cluster: as the software does (fuses_gates)."},
     {INT(fused, loss_chunks, 1, 65536), .standard = "1", .kinds = OF_TOKENS,
      .help = "The number of chunks of a microbatch's tokens for which head and loss are computed "
              "in sequence, so that only one chunk's logits are in memory: num_vocab_tiling of "

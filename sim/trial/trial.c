@@ -193,7 +193,8 @@ static void check_chunks(const struct trial *t, struct diag *diag)
 {
     for (uint32_t i = 0; i < t->program->nbuffers; i++) {
         const struct program_buffer *b = &t->program->buffers[i];
-        uint64_t tokens = b->rank > 0 ? program_buffer_count(b) / (uint64_t)b->local[b->rank - 1] : 0;
+        uint64_t tokens =
+            b->rank > 0 ? program_buffer_count(b) / (uint64_t)b->local[b->rank - 1] : 0;
 
         if (b->chunks <= tokens)
             continue;
@@ -329,6 +330,7 @@ static int resolve(struct trial *t, const struct hardware_software *software, st
         s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
     fuse(&s->fused.loss, software->fuses_loss);
     fuse(&s->fused.activation, software->fuses_activation);
+    fuse(&s->fused.gates, software->fuses_gates);
     if (s->fused.loss_chunks > 1 && s->fused.loss_again == SCENARIO_AS_CLUSTER &&
         software->chunks_again)
         s->fused.loss_again = SCENARIO_BESIDE_WORK;

@@ -109,6 +109,25 @@ assert layer["false"] - layer["true"] == 8 * 64 * 1024 * 2, layer
 PY
 ok $? "a fused activation keeps a value of 16 bits fewer a layer"
 
+# Gates in an expert's activation: each layer keeps no result of an expert, 2 rows a token.
+experts='-s model.kind=mixtral -s moe.experts=4 -s moe.routing=uniform'
+for option in fused.gates=false fused.gates=true software=megatron software=megatron-2021; do
+    for layers in 8 9; do
+        # The options are words.
+        # shellcheck disable=SC2086
+        peak "$option$layers" "$tmp/loss.yaml" $experts -s $option -s model.layers=$layers -s model.vocab=64 \
+            -s fused.loss=true -s fused.activation=true -s types.gradients=float32
+    done
+done
+python3 - "$tmp" <<'PY'
+import json, sys
+at = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))["memory"]["by_kind"]["activations"]
+apart, one, megatron, old = (at(f + "9") - at(f + "8") for f in
+    ("fused.gates=false", "fused.gates=true", "software=megatron", "software=megatron-2021"))
+assert apart - one == 8 * 64 * 2 * 32 * 2 and one == megatron and apart == old, (apart, one, megatron, old)
+PY
+ok $? "gates in the activation: no result of an expert is kept, as Megatron Core has it"
+
 # executes WHAT OPTION...: fused, the step takes the planned memory and its results are right.
 executes() {
     what=$1
@@ -132,6 +151,17 @@ executes "a pipeline of microbatches" -s 'mesh={pp: 2, dp: 2}' -s pipeline.axis=
 executes "recomputed layers" -s recompute=full -s batch.microbatches=2
 executes "kept products" -s recompute=selective_op
 executes "experts" -s model.kind=mixtral -s moe.experts=4 -s moe.routing=uniform -s 'params=[[moe/(up|gate|down)/kernel, [dp]], [.*, []]]'
+# Results of experts take no memory; the gradients of gates are made of them all the same.
+at='-s fused.gates=true -s model.kind=mixtral -s moe.experts=4 -s moe.routing=uniform'
+ep='params=[[moe/(up|gate|down)/kernel, [dp]], [.*, []]]'
+# The options are words.
+# shellcheck disable=SC2086
+{
+    executes "gates in activations" $at -s "$ep"
+    executes "gates in activations, of recomputed layers" $at -s "$ep" -s recompute=full
+    executes "gates in activations, of rows sent to nodes" $at -s 'mesh={dp: 2, ep: 2}' -s moe.node_axis=dp \
+        -s 'axes={batch: [ep, dp]}' -s 'params=[[moe/(up|gate|down)/kernel, [[dp, ep]]], [.*, []]]'
+}
 executes "a loss in chunks" -s fused.loss_chunks=4 -s offload.activations=all
 executes "chunks that are made again, in stages" -s fused.loss_chunks=3 -s fused.loss_again=true -s fused.loss=false \
     -s 'mesh={pp: 2, dp: 2}' -s pipeline.axis=pp -s batch.microbatches=2 -s pipeline.schedule=GPipe -s recompute=full -s model.mtp=1

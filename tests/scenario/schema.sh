@@ -143,7 +143,7 @@ for option in options:
         base = put(base, ["hardware"], "h100-sxm")
     if path[0] == "products": # how products are rounded needs them rounded
         base = put(base, ["products", "recipe"], "tensorwise")
-    if path[0] == "moe" and name != "moe.experts": # how there are experts needs them
+    if (path[0] == "moe" and name != "moe.experts") or name == "fused.gates": # how there are experts needs them
         base = put(base, ["moe", "experts"], 4)
     if name == "fused.loss_again": # of the chunks of a step that learns
         base = put(put(put(base, ["fused", "loss_chunks"], 2), ["optimizer"], {"kind": "sgd"}),

@@ -395,6 +395,7 @@ OTHER = (
     ("straggler.compute", 0.9, lambda d: 2 if "straggler" in d.out else SKIP),
     ("straggler.links", 0.5, lambda d: 3 if "straggler" in d.out else SKIP),
     *[("fused." + key, 0.2, ["false", "true", "cluster"]) for key in ("loss", "activation")],
+    ("fused.gates", 0.3, lambda d: d.choice(["false", "true", "cluster"]) if d.get("moe.experts") else SKIP),
     ("fused.loss_chunks", 0.2, [2, 3]),
     ("fused.loss_again", 0.5, lambda d: d.choice(["false", "true", "cluster"]) if d.get("fused.loss_chunks", 1) > 1 else SKIP),
     ("software", 0.15, ["megatron", "megatron-2021", "fsdp1", "fsdp2", "jax", "cluster"]),

@@ -57,13 +57,13 @@ there_and_back megatron train_pipeline.yaml 1f1b -s pipeline.layers=weighed -s m
 there_and_back megatron train_pipeline.yaml interleaved -s 'pipeline.layers=[0, 2, 2, 0]' \
     -s 'recompute={kind: full, first: 1, count: stage, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' \
-    -s moe.routing=uniform
+    -s moe.routing=uniform -s fused.gates=true
 # Experts over the ranks of tensor parallelism, too, each of which is whole.
 folded='params=[[(q|k|v)/kernel, [null, tp]], [attn/o/kernel, [tp]], [moe/(gate|up|down)/kernel, [[ep, cp, tp]]],
     [embed/table, [tp]], [head/kernel, [null, tp]], [.*, []]]'
 between='constraints=[[attn/(q|kv), [[dp, ep], cp, tp, null]], [head/out, [[dp, ep], cp, tp]], [out$, [[dp, ep], [cp, tp], null]]]'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
-    -s moe.routing=uniform -s "$folded" -s moe.aux_loss=0 -s moe.z_loss=0 -s "$between"
+    -s moe.routing=uniform -s "$folded" -s moe.aux_loss=0 -s moe.z_loss=0 -s "$between" -s fused.gates=true
 shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
     -s "$folded" -s 'constraints=[[out, [[dp, ep], [cp, tp], null]]]'
 says out '^    --expert-tensor-parallel-size 1 ' "Megatron-LM: experts over tensor parallelism are whole"
@@ -102,7 +102,7 @@ there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensor
 there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
     -s 'products.except=[head, router, layers/0/]'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' \
-    -s moe.routing=uniform -s $fp8 -s products.recipe=tensorwise
+    -s moe.routing=uniform -s $fp8 -s products.recipe=tensorwise -s fused.gates=true
 shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s products.recipe=tensorwise -s $fp8 \
     -s moe.routing=uniform -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 1}' -s 'products.except=[^head, router, moe/(up|down|gate)$]'
 [ "$status" -ne 0 ] && grep -q 'expected both or neither in products.except' "$tmp/err"
@@ -327,8 +327,8 @@ for size in gpt2 llama2-7b llama3-8b llama3.1-70b qwen3-8b qwen3-30b-a3b mixtral
     model_there_and_back megatron $size full
 done
 model_there_and_back megatron llama3.1-8b '{kind: full, whole: true}'
-model_there_and_back megatron mixtral-8x7b none -s moe.routing=learned
-model_there_and_back megatron qwen3-30b-a3b selective -s moe.routing=uniform
+model_there_and_back megatron mixtral-8x7b none -s moe.routing=learned -s fused.gates=true
+model_there_and_back megatron qwen3-30b-a3b selective -s moe.routing=uniform -s fused.gates=true
 for size in llama3-8b llama3.1-70b qwen3-0.6b qwen3-8b qwen3-32b qwen3-30b-a3b deepseek-v2-lite deepseek-v3; do
     model_there_and_back torchtitan $size full
 done

@@ -45,7 +45,7 @@ static void limit_both(struct graph *g, const char *name, uint32_t *gate, uint32
 static void mark_interim(struct graph *g, uint32_t first, uint32_t result)
 {
     for (uint32_t n = first; n < result && g->err.status == SHD_OK; n++)
-        g->nodes[n].interim = true;
+        g->nodes[n].interim = GRAPH_OF_ACTIVATION;
 }
 
 uint32_t mlp_activate(struct graph *graph, const char *name, uint32_t gate, uint32_t up,

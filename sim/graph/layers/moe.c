@@ -164,6 +164,13 @@ static uint32_t experts(const struct building *b, uint32_t rows, uint32_t counts
     return project(b, "down", up, w->down, w->down_bias, counts);
 }
 
+/* Mark the results that gates multiply: software that multiplies activations instead keeps none. */
+static void mark_results(const struct building *b, uint32_t rows)
+{
+    if (!failed(b))
+        b->graph->nodes[rows].interim = GRAPH_OF_GATES;
+}
+
 /* x, with or without a dimension of choices, times gates and summed over choices. */
 static uint32_t weigh(const struct building *b, uint32_t x, uint32_t gates)
 {
@@ -181,6 +188,7 @@ static uint32_t weigh_rows(const struct building *b, uint32_t rows, uint32_t ids
     const uint32_t one = graph_dim(g, "one", 1);
     uint32_t dims[GRAPH_RANK_MAX] = {b->place, b->slot}, kept;
 
+    mark_results(b, rows);
     if (failed(b))
         return GRAPH_NONE;
     gates = graph_convert(g, part(b, "gates/cast"), g->nodes[rows].dtype, gates);
@@ -222,6 +230,7 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
     rows = graph_combine(g, part(b, "combine"), rows, ids, slots, groups, routing);
     if (b->opts->gates_input) /* the only choice of each token */
         return graph_reduce(g, part(b, "unweighted"), SHD_SUM, rows, b->dims, b->rank);
+    mark_results(b, rows);
     return weigh(b, rows, gates);
 }
 
