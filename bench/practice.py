@@ -70,7 +70,10 @@ def options(row, c, mesh, data):
     yield "mesh: {" + ", ".join(f"{k}: {n}" for k, n in mesh.items()) + "}"
     yield f"model: {{size: {row['model']}, dtype: bfloat16}}"
     yield f"batch: {{size: {size}, seq: {c['seq']}, microbatches: {size // (replicas * c.get('mbs', c.get('pdb')))}}}"
-    yield "step: [forward, backward, update]\noptimizer: {kind: adamw, clip: 1}\ntypes: {parameters: float32}"
+    yield "step: [forward, backward, update]\noptimizer: {kind: adamw, clip: 1}"
+    # Megatron Bridge's performance recipes have grad_reduce_in_fp32 false, of every type of products.
+    half = ", gradients: compute, reduce: compute" if "Megatron-Bridge" in row["source"] else ""
+    yield f"types: {{parameters: float32{half}}}"
     if c["type"] in ROUNDED + ("fp8",):
         yield f"products: {{recipe: {'tensorwise' if c['type'] == 'fp8' else c['type']}, amax: local}}"
     if "targets" in c:
