@@ -269,14 +269,15 @@ def entry(its):
                       "with": [w for s in both if s for w in s["with"]],
                       "length": int(r["prompt"]) + int(r["output"]) - 1})
     second = [s for s in steps if s["half"] == 0]
-    lines = claims.entry(second)
-    alike = claims.entry(steps)
+    unfitted = mean([s["error"] for s in second])
+    lines = claims.entry(second, unfitted)
+    alike = claims.entry(steps, unfitted)
     parameters = [both[0]["parameters"] for _, both, _ in its]
     devices = [int(r["tp"]) for r, _, _ in its]
     shortest = min(int(r["prompt"]) for r, _, _ in its)
     return ["  - set: serving", f"    software: {', '.join(sorted({r['set'] for r, _, _ in its}))}",
             f"    rows: {len(its)}", f"    mape: {mean([s['error'] for s in steps if s['half']]):.4f}",
-            f"    cross_validated_mape: {mean([s['error'] for s in second]):.4f}",
+            f"    cross_validated_mape: {unfitted:.4f}",
             f"    parameters_least: {min(parameters)}", f"    parameters_most: {max(parameters)}",
             f"    devices_least: {min(devices)}", f"    devices_most: {max(devices)}",
             f"    length_least: {shortest}", *alike[1:3], *lines[3:]]
