@@ -13,7 +13,8 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define TOKENS 64 /* tokens in one task */
+#define TOKENS 64    /* tokens in one task */
+#define CLASSES 1024 /* classes summed at a time, on the stack */
 
 struct pick_run {
     const struct kern_pick *pick;
@@ -71,12 +72,11 @@ static void add(const struct kern_pick *p, void *to, const void *from)
         kern_combine(p->dtype, SHD_SUM, to, parts, 1, 1);
 }
 
-static uint64_t spread(void *arg, int64_t id)
+static void spread_in_place(const struct pick_run *run, int64_t first, int64_t end)
 {
-    const struct pick_run *run = arg;
     const struct kern_pick *p = run->pick;
     size_t size = kern_size(p->dtype), token_bytes = (size_t)(p->classes * p->inner) * size;
-    int64_t first = id * TOKENS, end = last(p, id), each = p->inner * p->choices;
+    int64_t each = p->inner * p->choices;
 
     memset(run->out + (size_t)first * token_bytes, 0, (size_t)(end - first) * token_bytes);
     for (int64_t at = first * each; at < end * each; at++) {
@@ -85,6 +85,42 @@ static uint64_t spread(void *arg, int64_t id)
         if (to >= 0)
             add(p, run->out + to, run->in + (size_t)at * size);
     }
+}
+
+/* The sums of `n` classes from `class` on at one place, [tokens][inner]: 16-bit sums are rounded
+ * once. */
+static void sum_classes(const struct pick_run *run, int64_t place, int64_t class, int64_t n)
+{
+    const struct kern_pick *p = run->pick;
+    int64_t size = (int64_t)kern_size(p->dtype);
+    int64_t to = (place / p->inner * p->classes + class) * p->inner + place % p->inner;
+    float sums[CLASSES], more;
+
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (int64_t at = place * p->choices; at < (place + 1) * p->choices; at++) {
+        int64_t named = run->ids[at] - run->class0 - class;
+
+        if (named < 0 || named >= n)
+            continue;
+        kern_load_f32(p->dtype, run->in + at * size, 1, 1, &more);
+        sums[named] += more;
+    }
+    kern_store_f32(p->dtype, run->out + to * size, p->inner, (size_t)n, sums);
+}
+
+static uint64_t spread(void *arg, int64_t id)
+{
+    const struct pick_run *run = arg;
+    const struct kern_pick *p = run->pick;
+    int64_t first = id * TOKENS, end = last(p, id);
+
+    if (p->choices == 1 || kern_size(p->dtype) > 2) {
+        spread_in_place(run, first, end);
+        return 0;
+    }
+    for (int64_t place = first * p->inner; place < end * p->inner; place++)
+        for (int64_t c = 0; c < p->classes; c += CLASSES)
+            sum_classes(run, place, c, p->classes - c < CLASSES ? p->classes - c : CLASSES);
     return 0;
 }
 
@@ -152,7 +188,7 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
     return kern_error_added(&kern_kernel_pick_grad, desc, e, 1,
                             (uint64_t)(p->tokens * p->inner * p->choices),
                             (uint64_t)(p->tokens * p->classes * p->inner), (double)p->choices,
-                            kern_store_roundoff(e->type));
+                            kern_compute_roundoff(e->type));
 }
 
 /* Cut tokens. */

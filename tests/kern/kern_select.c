@@ -279,6 +279,24 @@ static void check_pick(enum shd_dtype dtype, int64_t inner, int64_t choices)
     free(ids);
 }
 
+/* One token names its last class, beyond those that are summed at once, a thousand times. */
+static void test_pick_rounding(void)
+{
+    enum { CHOICES = 1000, CLASSES = 1500 };
+    union kern_desc d = {.pick = {SHD_BF16, 1, CLASSES, 1, CHOICES}};
+    int64_t offset = 0;
+    uint16_t g[CHOICES], out[CLASSES];
+    int32_t ids[CHOICES];
+
+    for (int i = 0; i < CHOICES; i++) {
+        g[i] = shd_bf16_from_f32(0.0625f);
+        ids[i] = CLASSES - 1;
+    }
+    run(&kern_kernel_pick_grad, &d, ids, g, out, &offset);
+    ok(shd_bf16_to_f32(out[CLASSES - 1]) == 62.5f && out[0] == 0,
+       "pick: a gradient's sum is rounded once");
+}
+
 static void test_pick(void)
 {
     FLOATS(dtype)
@@ -288,6 +306,7 @@ static void test_pick(void)
         check_pick(dtype, 1, 4);
         check_pick(dtype, 2, 3);
     }
+    test_pick_rounding();
 }
 
 /* ---- repeat: heads 23..28 of a whole with 4 to a key head, which read key heads 5..7 ---- */
