@@ -270,6 +270,7 @@ SMOOTH: Dict[str, Case] = {
     ),
     "of two numbers": (lambda x, y: torch.hypot(x, y) + torch.fmax(x, y) + torch.fmin(x, 2 * y) + torch.copysign(x, y), [X, Y]),
     "shrunk": (lambda x: F.hardshrink(x) + F.softshrink(x), [X]),
+    "the first of equal ones in windows": (lambda x: F.adaptive_max_pool2d(x, (3, 4)) + F.adaptive_max_pool2d(x, (3, 2))[..., :1], [torch.ones(2, 2, 6, 5)]),
     "largest so far": (lambda x: x.cummax(1).values + x.cummin(0).values, [distinct(4, 6)]),
     "products so far": (lambda x, y: x.cumprod(1) + y.cumprod(0), [X, Y]),
     "order statistics": (lambda x: x.median(1).values + x.median() + x.kthvalue(2, 1).values + x.quantile(0.3, dim=1), [distinct(4, 6)]),
@@ -350,6 +351,11 @@ DISCRETE: Dict[str, Case] = {
         lambda x: [*x.median(1), x.median(), *x.cummax(1), *x.cummin(1)],
         [torch.tensor([[1.0, torch.nan, 3.0, 2.0], [4.0, 2.0, 2.0, 5.0]])[:, [0, 2, 3, 1]]],
     ),
+    "variance of one element": (lambda x: [x[:1, :1].var(), *torch.std_mean(x[:1], 0)], [X]),
+    "steps between numbers": (
+        lambda x: [torch.linspace(x[0, 0], 3, 7), torch.linspace(4.3, 1, 50, dtype=torch.int32), torch.linspace(0, x[1, 1].int(), 9, dtype=torch.int64), torch.linspace(x[0, 0], 3, 1)],
+        [20 * X],
+    ),
     "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
     "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
     "lengths of any size": (
@@ -420,6 +426,13 @@ class Operations(unittest.TestCase):
                 (got,) = evaluate(from_torch(fn, x, y, mesh={"a": 1})._arrays, {})
                 np.testing.assert_array_equal(np.asarray(got, "float64"), fn(x, y).double().numpy())
 
+    def test_functions_of_16_bits_are_computed_in_float32(self) -> None:
+        for kind, digits in ((torch.bfloat16, 2**-7), (torch.float16, 2**-9)):
+            for fn in (torch.lgamma, torch.digamma, torch.asinh, torch.erfinv):
+                x = torch.linspace(0.3, 0.99, 40).to(kind)
+                (got,) = evaluate(from_torch(fn, x, mesh={"a": 1})._arrays, {})
+                np.testing.assert_allclose(got, fn(x).double().numpy(), rtol=digits, atol=digits)
+
     def test_weights_of_windows_have_the_precision_of_the_array(self) -> None:
         x = normal(2, 3, 8).double()
         pools: List[Callable[..., Any]] = [lambda x: F.adaptive_avg_pool1d(x, 5), lambda x: F.interpolate(x, size=13, mode="linear")]
@@ -483,6 +496,8 @@ class Operations(unittest.TestCase):
             "PyTorch does not trace this: .* same reduction dim": (lambda x: x @ x, [X]),
             "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
+            "PyTorch does not trace 'native_batch_norm_helper' of these arguments": (
+                lambda x: torch.native_batch_norm(x[:1, :1], None, None, torch.ones(1), torch.ones(1), True, 0.5, 1e-5)[0], [X]),
             "interpolation by bicubic": (lambda x: F.interpolate(x[None, None], (5, 5), mode="bicubic"), [X]),
             "indices of max pooling as an array": (lambda x: F.max_pool1d(x, 2, return_indices=True), [X]),
             "complex numbers": (lambda x: torch.fft.rfft(x).abs(), [X]),

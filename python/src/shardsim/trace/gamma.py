@@ -9,9 +9,10 @@ those of 1 - x by reflection (6.1.17, 6.3.7, 6.4.7).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Callable, Dict, Sequence
+from typing import TYPE_CHECKING, Callable, Sequence
 
 from .array import Array
+from .special import in_float32
 
 if TYPE_CHECKING:
     from .arrays import Program
@@ -114,9 +115,9 @@ def _trigamma_below(p: Program, x: Array, other: Array) -> Array:
     return p.map("sub", p.map("mul", quotient, quotient), other)
 
 
-#: Functions of each element, of floating-point numbers of 32 or 64 bits.
-GAMMA: Dict[str, Callable[[Program, Array], Array]] = {
+#: Functions of each element.
+GAMMA = in_float32({
     "lgamma": _reflected(_log_gamma, _log_gamma_below),
     "digamma": _reflected(_digamma, _digamma_below),
     "trigamma": _reflected(_trigamma, _trigamma_below),
-}
+})

@@ -90,12 +90,21 @@ def _atanh(p: Program, x: Array) -> Array:
     return p.map("mul", p.map("log1p", quotient), p.number(0.5, x.dtype))
 
 
+def in_float32(table: Dict[str, Callable[["Program", Array], Array]]) -> Dict[str, Callable[["Program", Array], Array]]:
+    """Functions that compute 16-bit numbers in float32: terms of 16 bits would overflow, and lose the digits that cancel."""
+
+    def wide(of: Callable[["Program", Array], Array]) -> Callable[["Program", Array], Array]:
+        return lambda p, x: p.convert(of(p, p.convert(x, "float32")), x.dtype) if x.dtype in ("bfloat16", "float16") else of(p, x)
+
+    return {name: wide(of) for name, of in table.items()}
+
+
 #: Functions of each element.
-ELEMENTWISE: Dict[str, Callable[[Program, Array], Array]] = {
+ELEMENTWISE = in_float32({
     "sinh": _odd(_sinh), "cosh": _cosh, "asinh": _odd(_asinh), "acosh": _acosh, "atanh": _odd(_atanh), "erf_inv": erf_inv,
     "asin": lambda p, x: p.map("atan2", x, _root(p, x)), "acos": lambda p, x: p.map("atan2", _root(p, x), x),
     "atan": lambda p, x: p.map("atan2", x, p.number(1.0, x.dtype)),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def cumulative_logsumexp(p: Program, x: Array, axis: int, reverse: bool = False) -> Array:

@@ -8,9 +8,9 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from .arrays import Array, Gap, Program
+from .arrays import Array, Gap, Program, is_float
 from .torch_graph import Call, handles
-from .torch_ops import mapped, widened
+from .torch_ops import mapped, truncated, widened
 
 # ---- arrangement
 
@@ -75,6 +75,22 @@ def _arange(c: Call) -> Array:
     for fn, value, neutral in (("mul", step, 1), ("add", start, 0)):
         numbers = numbers if value == neutral else c.program.map(fn, numbers, c.array(value, c.dtype))
     return numbers
+
+
+@handles("linspace")
+def _linspace(c: Call) -> Array:
+    """From both ends to the middle, as PyTorch rounds; whole numbers are cut in float64."""
+    p, n = c.program, int(c.steps)
+    kind = c.dtype if is_float(c.dtype) else "float64"
+    first, last = (p.reshape(p.convert(c.array(v, c.dtype), kind), (1,)) for v in (c.start, c.end))
+    if n == 1:
+        return p.convert(first, c.dtype)
+    step = p.map("mul", p.map("sub", last, first), p.number(1 / (n - 1), kind))
+    place = p.iota(n, kind)
+    up = p.map("add", first, p.map("mul", step, place))
+    down = p.map("sub", last, p.map("mul", step, p.map("sub", p.number(n - 1.0, kind), place)))
+    made = p.select(p.compare("less", place, p.number(float(n // 2), kind)), up, down)
+    return made if kind == c.dtype else p.convert(truncated(p, made), c.dtype)
 
 
 @handles("select")
@@ -273,7 +289,7 @@ def _variance(c: Call) -> Any:
     off = mapped(c, "sub", x, mean)
     keep = getattr(c.arguments, "keepdim", False)
     total = reduced(c, "sum", mapped(c, "mul", off, off), axes, keep)
-    variance = mapped(c, "mul", total, 1 / max(count - correction, 1e-300))
+    variance = mapped(c, "mul", total, 1 / (count - correction) if count > correction else math.inf)
     if c.name == "var":
         return variance
     return variance, mean if keep else c.program.reshape(mean, variance.shape)

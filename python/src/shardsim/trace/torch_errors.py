@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 import re
 import traceback
 from typing import Tuple
@@ -24,15 +25,22 @@ MEANT: Tuple[Tuple[str, str], ...] = (
      "the backward pass starts from a tensor that depends on no parameter that requires a gradient; call requires_grad_() on one"),
 )  # fmt: skip
 
+#: Where PyTorch has its decompositions of operations, whose errors of Python are no fault of the program.
+DECOMPOSED = tuple(os.path.join(os.path.dirname(torch.__file__), folder) for folder in ("_decomp", "_refs"))
+
 #: Exceptions of PyTorch when a program asks for a value that the trace does not have.
 ASKED = (GuardOnDataDependentSymNode, fake_tensor.DataDependentOutputException, fake_tensor.DynamicOutputShapeException)
 
 
 def told(error: Exception, otherwise: str) -> InputError:
     """The error for an exception; `otherwise` is its place if no line of the user raised it."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(INNER)]
+    raised = traceback.extract_tb(error.__traceback__)
+    frames = [f for f in raised if not f.filename.startswith(INNER)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else otherwise
-    return InputError(f"{place}: {_sentence(error)}" if place else _sentence(error))
+    own = isinstance(error, (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError))
+    inside = next((f.name for f in reversed(raised) if own and f.filename.startswith(DECOMPOSED)), "")
+    sentence = _sentence(error) if not inside else f"PyTorch does not trace '{inside}' of these arguments; write it with other functions"
+    return InputError(f"{place}: {sentence}" if place else sentence)
 
 
 def _sentence(error: Exception) -> str:

@@ -94,16 +94,16 @@ def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
 
 def adaptive_max_pool(spatial: int) -> Callable[..., Any]:
     def pool(input: torch.Tensor, output_size: Any, return_indices: bool = False) -> torch.Tensor:
-        """The maximum of the window of each result element."""
+        """The maximum of the window of each result element; the last axis first, so that the gradient goes to the first of equals."""
         demand(not return_indices, "indices of adaptive pooling; the values are supported")
         axes = range(input.dim() - spatial, input.dim())
-        for axis, size in zip(axes, each_axis(output_size, input.shape[-spatial:])):
+        for axis, size in reversed([*zip(axes, each_axis(output_size, input.shape[-spatial:]))]):
             n = input.shape[axis]
             if n % size == 0:
-                input = input.unflatten(axis, (size, n // size)).amax(axis + 1)
+                input = input.unflatten(axis, (size, n // size)).max(axis + 1).values
             else:  # windows overlap
                 ends = [(n * k // size, -(-n * (k + 1) // size)) for k in range(size)]
-                input = torch.stack([input.narrow(axis, a, b - a).amax(axis) for a, b in ends], axis)
+                input = torch.stack([input.narrow(axis, a, b - a).max(axis).values for a, b in ends], axis)
         return input
 
     return pool
