@@ -317,6 +317,14 @@ DISCRETE: Dict[str, Case] = {
     "one hot": (lambda i: [F.one_hot(i, 7), F.one_hot(i, num_classes=9).float()], [ints(7, 3, 4)]),
     "constants": (lambda x: [torch.arange(2, 8), torch.ones(4, 6) * 3, torch.eye(4) @ x, torch.linspace(0, 1, 6), torch.full((2,), 7)], [X]),
     "scatter of values": (lambda x: [x.scatter(1, ints(6, 4, 2), 9.0), torch.zeros(4, 6).scatter(1, ints(6, 4, 1), 1.0)], [X]),
+    "equal elements at one place": (
+        lambda v, i: [torch.zeros(9).scatter(0, i.flip(0), v), torch.ones(9).scatter(0, i.flip(0), v), torch.ones(9).index_put((i.flip(0),), v),
+                      torch.zeros(9).long().scatter(0, i.flip(0), v.long()), torch.zeros(9).bool().scatter(0, i.flip(0), v > 3)],
+        [torch.tensor([2.5, 2.5, 5.5, 2.5]), torch.tensor([3, 1, 3, 3])],
+    ),
+    "set by a mask": (
+        lambda x, m: [x.index_put((m,), torch.tensor(7.0)), x.index_put((m[:, 0],), x[0]), x.index_put((m,), torch.ones(1)), x.masked_fill(m, 2.0)], [X, Y > 0],
+    ),
     "reduced at ids": (
         lambda x, i: [torch.zeros(3, 6).scatter_reduce(0, i[:, None].expand_as(x), x, r, include_self=s) for r in ("sum", "mean", "amax")
                       for s in (True, False)], [normal(8, 6), ints(3, 8)],
@@ -498,6 +506,8 @@ class Operations(unittest.TestCase):
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
             "PyTorch does not trace 'native_batch_norm_helper' of these arguments": (
                 lambda x: torch.native_batch_norm(x[:1, :1], None, None, torch.ones(1), torch.ones(1), True, 0.5, 1e-5)[0], [X]),
+            "sums of scores of an attention kernel": (
+                lambda x: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*[x[None, None]] * 3, 0.0)[1] * 2, [X]),
             "interpolation by bicubic": (lambda x: F.interpolate(x[None, None], (5, 5), mode="bicubic"), [X]),
             "indices of max pooling as an array": (lambda x: F.max_pool1d(x, 2, return_indices=True), [X]),
             "complex numbers": (lambda x: torch.fft.rfft(x).abs(), [X]),

@@ -238,7 +238,7 @@ static void parse_arguments(struct parser *p, struct expr *e)
         return;
     do {
         if (e->nargs == EXPR_ARGS_MAX) {
-            fail(p, p->at, SHD_ERANGE, "more than 8 arguments");
+            fail(p, p->at, SHD_ERANGE, "more than 9 arguments");
             return;
         }
         e->keys[e->nargs] = parse_key(p);

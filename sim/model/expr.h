@@ -26,7 +26,7 @@
 #include "base/text.h"
 
 #define EXPR_DIMS_MAX 12   /* of one array; equals GRAPH_RANK_MAX */
-#define EXPR_ARGS_MAX 8    /* of one call; an einsum of several factors has the most, but fewer */
+#define EXPR_ARGS_MAX 9    /* of one call: all those of `windows` */
 #define EXPR_DEPTH_MAX 64  /* nesting of calls, brackets and signs: the parser is recursive */
 #define EXPR_NODES_MAX 1000 /* operators, calls and names of one line; people write a few dozen */
 #define EXPR_LINE_MAX 4000 /* bytes: a scenario's lines have at most half of that */

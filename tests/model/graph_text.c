@@ -83,7 +83,7 @@ static const struct {
     {"y = 1e999", 4, "a number that is too large"},
     {"y = .", 4, "'.' here; expected a number, a name, or '('"},
     {"y[a,b,c,d,e,f,g,h,i,j,k,l,m] = x", 26, "more than 12 dimensions"},
-    {"y = f(a,b,c,d,e,f,g,h,i)", 22, "more than 8 arguments"},
+    {"y = f(a,b,c,d,e,f,g,h,i,j)", 24, "more than 9 arguments"},
 };
 
 static void test_unparsed(void)
@@ -222,6 +222,8 @@ static const struct {
     {"    - y = slice(x, d, g, 1, stride=3)\n", "b s g ", GRAPH_WINDOW, 1},
     {"    - y = windows(x, s, f, h, stride=2, dilation=2, low=3, fill=1)\n", "b f h d ", GRAPH_TAPS,
      1},
+    {"    - y = windows(x, s, f, h, stride=2, dilation=2, low=3, high=29, fill=1)\n", "b f h d ",
+     GRAPH_TAPS, 1},
     {"    - y = windows(x, s, s, h, low=1, high=2)\n", "b s h d ", GRAPH_TAPS, 1},
     {"    - y = windows_add(q, s, h, f)\n", "b f k ", GRAPH_TAPS_SUM, 1},
     {"    - y = windows_add(q, h, k, f, stride=2)\n", "b s f ", GRAPH_TAPS_SUM, 1},

@@ -13,6 +13,13 @@ from .torch_graph import Call, handles
 TURNED = (0, 2, 1, 3)
 
 
+class Scores:
+    """The logarithms of the sums of scores, which only the op's own gradient reads."""
+
+    def __repr__(self) -> str:
+        return "sums of scores of an attention kernel"
+
+
 @handles("_scaled_dot_product_flash_attention_for_cpu")
 def _attention(c: Call) -> List[Any]:
     """The result; the op stores the inputs of its gradient."""
@@ -20,7 +27,7 @@ def _attention(c: Call) -> List[Any]:
         raise Gap("an attention kernel with dropout or a mask; scaled_dot_product_attention with a mask is supported")
     q, k, v = (c.program.transpose(c.array(x), TURNED) for x in (c.query, c.key, c.value))
     scale = 1 / math.sqrt(q.shape[-1]) if c.scale is None else float(c.scale)
-    return [c.program.transpose(c.program.attention(q, k, v, scale, bool(c.is_causal)), TURNED), None]
+    return [c.program.transpose(c.program.attention(q, k, v, scale, bool(c.is_causal)), TURNED), Scores()]
 
 
 @handles("_scaled_dot_product_flash_attention_for_cpu_backward")

@@ -101,6 +101,8 @@ def _index(c: Call) -> Array:
 @handles("index_put", "_unsafe_index_put")
 def _index_put(c: Call) -> Array:
     p, x = c.program, c.array(c.self)
+    if (made := _put_by_mask(c, x)) is not None:
+        return made
     axes, ids = _joined(c, c.indices, x.shape)
     order = _order(axes, ids.rank, x.rank)
     rest = [a for a in range(x.rank) if a not in axes]
@@ -119,16 +121,55 @@ def _index_put(c: Call) -> Array:
     return added if is_zero(x) else mapped(c, "add", x, added)
 
 
+def _put_by_mask(c: Call, x: Array) -> Optional[Array]:
+    """x with the same values wherever a mask is set; None without a mask, or with a value for each place."""
+    masks = [(a, c.array(i)) for a, i in enumerate(c.indices) if i is not None]
+    value = c.array(c.arguments.values, c.dtype)
+    if len(masks) != 1 or masks[0][1].dtype != "bool" or c.accumulate:
+        return None
+    (axis, mask), p = masks[0], c.program
+    rest = x.rank - axis - mask.rank  # axes of x behind those of the mask
+    if axis > 0 or value.rank > rest + 1 or (value.rank > rest and value.shape[0] != 1):
+        return None
+    value = p.reshape(value, value.shape[1:]) if value.rank > rest else value
+    return p.select(p.broadcast(mask, x.shape, list(range(mask.rank))), c.reader.spread(value, x.shape), x)
+
+
+def _distinct(ids: Array, axis: int) -> bool:
+    """Whether no row of ids along an axis is known to have one twice: known ids, and places in an order."""
+    value = known(ids)
+    if value is not None and value.size == math.prod(ids.shape):
+        rows = np.sort(value.reshape(ids.shape), axis=axis)
+        return bool((np.diff(rows, axis=axis) != 0).all())
+    at: Optional[int] = axis
+    while ids.op == "view" or (ids.op == "along" and ids.attrs["fn"] == "slice"):
+        at = ids.attrs["source"][at] if ids.op == "view" else at
+        ids = ids.inputs[0]
+        if at is None:
+            return False
+    return ids.op == "along" and ids.attrs["fn"] in ("topk", "argsort") and ids.attrs["axis"] == at
+
+
+def _one_each(c: Call, added: Array, hits: Array) -> Array:
+    """Sums of elements for one place divided by their number: PyTorch leaves open which of them wins, unless they are equal."""
+    p = c.program
+    times = p.map("max", hits, p.number(1.0, hits.dtype))
+    if c.dtype == "bool":
+        return p.compare("greater", added, p.number(0, added.dtype))
+    return p.map("div", added, p.convert(times, c.dtype), dtype=c.dtype)
+
+
 def _set(c: Call, put: Callable[[Array], Array], x: Array, rows: Array, ids: Array) -> Array:
-    """x with elements replaced. Of two elements for one place either may win, as in PyTorch."""
+    """x with elements replaced."""
     p, value = c.program, uniform(rows)
-    there = p.compare("greater", put(p.broadcast(p.number(1.0, "float32"), rows.shape, [])), p.number(0.0, "float32"))
+    hits = put(p.broadcast(p.number(1.0, "float32"), rows.shape, []))
+    there = p.compare("greater", hits, p.number(0.0, "float32"))
     if value is not None:
         return p.select(there, p.number(value if is_float(c.dtype) else int(value), c.dtype), x)
     places = known(ids)
     if places is not None and len(np.unique(places)) < places.size:
         raise Gap("several elements set at one place")
-    return p.select(there, put(rows), x)
+    return p.select(there, put(rows) if places is not None else _one_each(c, put(rows), hits), x)
 
 
 def is_zero(x: Array) -> bool:
@@ -199,7 +240,7 @@ def _added(c: Call, src: Array, ids: Array, axis: int) -> Array:
 
 @handles("scatter", "scatter_add")
 def _scatter(c: Call) -> Array:
-    """Added, or set: of two elements for one place either may win, as in PyTorch."""
+    """Added, or set."""
     p, x, ids = c.program, c.array(c.self), c.array(c.index)
     axis = c.dim % x.rank
     if getattr(c.arguments, "reduce", None) is not None:
@@ -209,13 +250,15 @@ def _scatter(c: Call) -> Array:
         value = p.broadcast(value, ids.shape, [])
     for a in range(ids.rank):
         value = p.slice(value, a, 0, ids.shape[a])
-    if c.name == "scatter_add" or (is_zero(x) and hasattr(c.arguments, "src")) or (is_zero(x) and ids.shape[axis] == 1):
+    apart = ids.shape[axis] == 1 or _distinct(ids, axis)
+    if c.name == "scatter_add" or (is_zero(x) and apart):
         added = _added(c, value, ids, axis)
         return added if is_zero(x) else mapped(c, "add", x, added)
     hits = _added(c, p.broadcast(p.number(1.0, "float32"), ids.shape, []), ids, axis)
     there = p.compare("greater", hits, p.number(0.0, "float32"))
     if hasattr(c.arguments, "src"):
-        return p.select(there, _added(c, value, ids, axis), x)
+        added = _added(c, value, ids, axis)
+        return p.select(there, added if apart else _one_each(c, added, hits), x)
     return p.select(there, c.array(c.value, c.dtype), x)
 
 
