@@ -269,6 +269,10 @@ SMOOTH: Dict[str, Case] = {
         + torch.erfinv(x / 4), [X],
     ),
     "of two numbers": (lambda x, y: torch.hypot(x, y) + torch.fmax(x, y) + torch.fmin(x, 2 * y) + torch.copysign(x, y), [X, Y]),
+    "set on a diagonal": (lambda x, y: torch.diagonal_scatter(x, y[:, 0], 1) + torch.diagonal_scatter(x, y[0, :3], -1, 0, 1), [X, Y]),
+    "loss of known variances": (
+        lambda x, y: F.gaussian_nll_loss(x, y, y.square()) + F.gaussian_nll_loss(x, y, (x[:, 0] / 9).square(), full=True, reduction="sum"), [X, Y],
+    ),
     "shrunk": (lambda x: F.hardshrink(x) + F.softshrink(x), [X]),
     "the first of equal ones in windows": (lambda x: F.adaptive_max_pool2d(x, (3, 4)) + F.adaptive_max_pool2d(x, (3, 2))[..., :1], [torch.ones(2, 2, 6, 5)]),
     "largest so far": (lambda x: x.cummax(1).values + x.cummin(0).values, [distinct(4, 6)]),
@@ -363,6 +367,11 @@ DISCRETE: Dict[str, Case] = {
     "steps between numbers": (
         lambda x: [torch.linspace(x[0, 0], 3, 7), torch.linspace(4.3, 1, 50, dtype=torch.int32), torch.linspace(0, x[1, 1].int(), 9, dtype=torch.int64), torch.linspace(x[0, 0], 3, 1)],
         [20 * X],
+    ),
+    "rounding to decimals": (lambda x: [x.round(decimals=2), (x * 1000).round(decimals=-2)], [X]),
+    "orders of minors that are not positive": (
+        lambda x: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(x[1], upper=True).info],
+        [torch.stack([torch.diag(torch.tensor(d)) for d in ([1.0, 2.0, 3.0], [1.0, 4.0, -1.0], [-1.0, 2.0, 3.0])])],
     ),
     "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
     "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
@@ -514,7 +523,9 @@ class Operations(unittest.TestCase):
             "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),
             "'cond' is not supported": (lambda x: torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,)), [X]),
             "an array of 13 dimensions, of 12 at most": (lambda x: x.repeat(512, 1).reshape([2] * 10 + [2, 2, 3]).permute(12, *range(12)).exp(), [X]),
-            "aten._linalg_check_errors": (lambda x: torch.linalg.inv(x[:, :4]), [X]),
+            f"{value}, which is not known": (lambda x: x.take(ids[0]) + x.take(x[0, 0].long()), [X]),
+            f"{value}, which is": (lambda x: x.tensor_split(x[0, :2].long()), [X]),
+            "a factor or inverse whose matrix is looked at": (lambda x: torch.linalg.inv(x[:, :4]), [X]),
         }
         for wanted, (fn, args) in cases.items():
             with self.subTest(wanted):

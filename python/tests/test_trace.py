@@ -175,11 +175,17 @@ class Executed(unittest.TestCase):
             np.testing.assert_array_equal(ran.outputs[0], (np.arange(8.0).reshape(2, 4) - 3) / -0.0)
         np.testing.assert_allclose(ran.outputs[1], np.logaddexp.accumulate(np.arange(8.0).reshape(2, 4) - 3, 1), rtol=1e-5)
 
+    def test_tiny_numbers_are_verified(self) -> None:
+        """The square of their roundings is 0 in float64."""
+        p, values = Program("tiny"), np.random.RandomState(1).randn(40, 6) * 1e-187
+        x = p.leaf("x", values.shape, "float64", values, ("a",))
+        self.assertTrue(traced(p, {"a": 2}, p.reduce("sum", x, [0])).run().verify.ok)
+
     def test_derived_functions(self) -> None:
         """In float32, far from 0 on both sides and close to it."""
         numbers = np.array([-30, -15, -1e-4, 15, 89, -1e30, np.inf, 0], np.float32)
         small = np.array([-0.999999, -0.9, -1e-4, 0.999999, 0], np.float32)
-        for name, values in {"sinh": numbers, "asinh": numbers, "atanh": small}.items():
+        for name, values in {"sinh": numbers, "asinh": numbers, "atanh": small, "cbrt": numbers}.items():
             with self.subTest(name), np.errstate(over="ignore"):
                 p = Program(name)
                 ran = traced(p, {"a": 1}, ELEMENTWISE[name](p, p.leaf("x", values.shape, "float32", values))).run()

@@ -30,7 +30,7 @@ static const struct {
     double largest, least;
 } ranges[SHD_NDTYPES] = {
     [SHD_F32] = {FLT_MAX, FLT_MIN},
-    [SHD_F64] = {DBL_MAX, DBL_MIN},
+    [SHD_F64] = {DBL_MAX, 0x1p-511}, /* the variance of a smaller loss would be 0 */
     [SHD_BF16] = {0x1.fep127, FLT_MIN},
     [SHD_F16] = {65504, 0x1p-25}, /* rounded by integer arithmetic, with subnormals: half of the
                                      least */

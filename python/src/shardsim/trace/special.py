@@ -102,6 +102,7 @@ def in_float32(table: Dict[str, Callable[["Program", Array], Array]]) -> Dict[st
 #: Functions of each element.
 ELEMENTWISE = in_float32({
     "sinh": _odd(_sinh), "cosh": _cosh, "asinh": _odd(_asinh), "acosh": _acosh, "atanh": _odd(_atanh), "erf_inv": erf_inv,
+    "cbrt": _odd(lambda p, x: p.map("pow", x, p.number(1 / 3, x.dtype))),
     "asin": lambda p, x: p.map("atan2", x, _root(p, x)), "acos": lambda p, x: p.map("atan2", _root(p, x), x),
     "atan": lambda p, x: p.map("atan2", x, p.number(1.0, x.dtype)),
 })  # fmt: skip

@@ -15,12 +15,21 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ..errors import InputError
 from .torch_functions import INNER
 
+#: The fault of a program that asks for a value.
+ASKED_SENTENCE = (
+    "what is computed depends on a tensor's value, which is not known while tracing (if, while, item, a size);"
+    " keep it in tensors, for example by torch.where"
+)
+
 #: PyTorch's sentences about its tracer, and the fault of the program behind each.
 MEANT: Tuple[Tuple[str, str], ...] = (
     ("mutating a non-functional tensor",
      "a tensor is changed in place that is no argument, and of no module or optimizer that the function names; pass it as an argument"),
     (r"[.]numpy\(\) is not supported|Can't call numpy\(\)|resolve_conj|cannot be converted to a NumPy",
      "a tensor is converted to numpy, which would need its values; compute it with functions of torch"),
+    ("_linalg_check_errors",
+     "a factor or inverse whose matrix is looked at (inv, solve, lu); Cholesky factors and triangular systems are supported"),
+    ("Cannot cast FakeTensor|data is not allocated yet", ASKED_SENTENCE),
     ("does not require grad and does not have a grad_fn",
      "the backward pass starts from a tensor that depends on no parameter that requires a gradient; call requires_grad_() on one"),
 )  # fmt: skip
@@ -48,10 +57,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return text
     if isinstance(error, ASKED):
-        return (
-            "what is computed depends on a tensor's value, which is not known while tracing (if, while, item, a size);"
-            " keep it in tensors, for example by torch.where"
-        )
+        return ASKED_SENTENCE
     meant = next((sentence for pattern, sentence in MEANT if re.search(pattern, text)), None)
     if meant is not None:
         return meant

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Union
@@ -195,6 +196,17 @@ def cholesky(input: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky_ex(input, upper=upper)[0]
 
 
+def gaussian_nll_loss(
+    input: torch.Tensor, target: torch.Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> torch.Tensor:
+    """Without a look at the variances, of which none may be below 0."""
+    var = var if isinstance(var, torch.Tensor) else torch.full_like(input, var)
+    var = var.unsqueeze(-1) if var.dim() == input.dim() - 1 else var
+    var = var + (var.clamp(min=eps) - var).detach()  # whose gradient a bound does not stop
+    loss = 0.5 * (var.log() + (input - target).square() / var + (math.log(2 * math.pi) if full else 0.0))
+    return {"none": loss.clone, "mean": loss.mean, "sum": loss.sum}[reduction]()
+
+
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "scaled_dot_product_attention": scaled_dot_product_attention,
@@ -203,6 +215,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "pad": pad,
     "bilinear": bilinear,
     "cdist": cdist,
+    "gaussian_nll_loss": gaussian_nll_loss,
     "cholesky": cholesky,
     "linalg_cholesky": cholesky,
     "_weight_norm": weight_norm,

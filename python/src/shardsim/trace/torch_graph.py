@@ -84,7 +84,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
     **dict.fromkeys(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
                     ("ceil_mode", "dilation", "kernel_size", "padding", "self", "stride")),  # those of the windows that places are of
     **dict.fromkeys(("convolution", "convolution_backward"), ("bias_sizes", "output_padding")),
-    **dict.fromkeys(("split", "unsafe_split"), ("split_size",)), **dict.fromkeys(("squeeze", "unsqueeze"), ("dim",)),
+    **dict.fromkeys(("split", "unsafe_split"), ("split_size",)), **dict.fromkeys(("squeeze", "unsqueeze"), ("dim",)), "transpose": ("dim0", "dim1"),
     **dict.fromkeys(("full_like", "ones_like", "zeros_like", "empty_like", "new_full", "new_ones", "new_zeros", "new_empty",
                      "new_empty_strided", "empty_strided"), ("self", "size", "stride")),
     **dict.fromkeys(("view", "_unsafe_view", "reshape", "view_copy", "_reshape_alias", "expand", "full", "ones", "zeros", "empty"),

@@ -337,14 +337,28 @@ def _diagonal(c: Call) -> Array:
     return p.pick(moved, c.reader.spread(ids, c.shape), x.rank - 1)
 
 
-@handles("diagonal_backward")
-def _diagonal_backward(c: Call) -> Array:
-    p, grad = c.program, c.array(c.grad_output)
-    first, second, start, ids = _diagonal_ids(c, c.shape, grad.shape[-1])
-    made = p.pick_add(grad, c.reader.spread(ids, grad.shape), grad.rank, c.shape[second])
-    made = p.pad(made, made.rank - 2, start, c.shape[first] - start - grad.shape[-1])
+def _on_diagonal(c: Call, x: Array) -> Array:
+    """Zeros with x on the diagonal."""
+    p = c.program
+    first, second, start, ids = _diagonal_ids(c, c.shape, x.shape[-1])
+    made = p.pick_add(x, c.reader.spread(ids, x.shape), x.rank, c.shape[second])
+    made = p.pad(made, made.rank - 2, start, c.shape[first] - start - x.shape[-1])
     order = [a for a in range(made.rank) if a not in (first, second)] + [first, second]
     return p.transpose(made, list(np.argsort(order)))
+
+
+@handles("diagonal_backward")
+def _diagonal_backward(c: Call) -> Array:
+    return _on_diagonal(c, c.array(c.grad_output))
+
+
+@handles("diagonal_scatter")
+def _diagonal_scatter(c: Call) -> Array:
+    """Replace the elements of a diagonal."""
+    p, x, axes = c.program, c.array(c.self), [d % len(c.shape) for d in (c.dim1, c.dim2)]
+    there = torch.zeros([c.shape[a] for a in axes], dtype=torch.bool)
+    there.diagonal(c.offset).fill_(True)
+    return p.select(p.broadcast(c.array(there), x.shape, axes), _on_diagonal(c, c.array(c.src, c.dtype)), x)
 
 
 # ---- by places in the storage

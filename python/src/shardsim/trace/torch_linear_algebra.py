@@ -15,11 +15,16 @@ from .torch_ops import widened
 
 @handles("linalg_cholesky_ex")
 def _cholesky(c: Call) -> Tuple[Array, Any]:
-    """The factor, and an info of 0: a matrix that is not positive definite has NaN as its factor."""
-    x = c.array(c.self)
-    made = cholesky(c.program, turned(c.program, x) if c.upper else x)
-    info = torch.zeros(c.values[1].shape, dtype=torch.int32)
-    return turned(c.program, made) if c.upper else made, info
+    """The factor, and as info the order of the first leading minor that is not positive, from whose column on the factor is NaN."""
+    p, x = c.program, c.array(c.self)
+    made = cholesky(p, turned(p, x) if c.upper else x)
+    n = made.shape[-1]
+    none = p.compare("not_equal", made, made)  # also the columns behind
+    last = p.reshape(p.slice(none, made.rank - 2, n - 1, 1), [*made.shape[:-2], n])
+    count = p.reduce("sum", p.convert(last, "int32"), [last.rank - 1])
+    failed = p.compare("greater", count, p.number(0, "int32"))
+    zero, order = p.number(0, "int32"), p.map("sub", p.number(n + 1, "int32"), count)
+    return turned(p, made) if c.upper else made, p.select(failed, order, zero)
 
 
 @handles("linalg_solve_triangular")

@@ -206,9 +206,12 @@ def _trunc(c: Call) -> Array:
 
 @handles("round")
 def _round(c: Call) -> Array:
-    if getattr(c.arguments, "decimals", 0):
-        raise Gap("rounding to decimals; round(x * 10**n) / 10**n is supported")
-    return mapped(c, "round", c.self)
+    decimals = int(getattr(c.arguments, "decimals", 0))
+    power = 10.0 ** abs(decimals)
+    there, back = ("mul", "div") if decimals > 0 else ("div", "mul")
+    x = mapped(c, there, c.self, power) if decimals else c.self
+    x = mapped(c, "round", x)
+    return mapped(c, back, x, power) if decimals else x
 
 
 @handles("reciprocal")
