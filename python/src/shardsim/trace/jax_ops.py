@@ -161,9 +161,13 @@ def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("round")
 def _round(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    if eqn.params["rounding_method"].name != "TO_NEAREST_EVEN":
-        raise Gap("rounding of halves away from zero; jnp.round (half to even) is supported")
-    return reader.program.map("round", reader.lift(values[0]))
+    x, p = reader.lift(values[0]), reader.program
+    if eqn.params["rounding_method"].name == "TO_NEAREST_EVEN":
+        return p.map("round", x)
+    size = p.map("abs", x)  # halves are rounded away from 0
+    whole = p.map("floor", size)
+    up = p.compare("less_equal", p.number(0.5, x.dtype), p.map("sub", size, whole))
+    return p.map("mul", p.map("sign", x), p.select(up, p.map("add", whole, p.number(1.0, x.dtype)), whole))
 
 
 @handles("clamp")
@@ -177,9 +181,11 @@ def _clamp(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 def _select(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     which, *cases = operands(reader, eqn, values)
     p = reader.program
-    if len(cases) != 2 or which.dtype != "bool":
-        raise Gap("a choice among more than two cases")
-    return p.select(spread(reader, which, cases[0]), cases[1], cases[0])
+    which, made = spread(reader, which, cases[0]), cases[0]
+    for k, case in enumerate(cases[1:], 1):
+        chosen = which if which.dtype == "bool" else p.compare("equal", which, p.number(k, which.dtype))
+        made = p.select(chosen, case, made)
+    return made
 
 
 @handles("convert_element_type")
@@ -272,13 +278,16 @@ def between(p: Program, x: Array, axis: int, count: int, value: float) -> Array:
 @handles("pad")
 def _pad(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, p = reader.lift(values[0]), reader.program
-    if isinstance(values[1], Array) or np.asarray(values[1]).ndim:
-        raise Gap("padding with a computed value")
-    value = float(np.asarray(values[1]))
+    computed = isinstance(values[1], Array)
+    value = 0.0 if computed else float(np.asarray(values[1]))
+    inside = p.materialise(p.broadcast(p.number(1, "int32"), x.shape, [])) if computed else x
     for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
-        x = between(p, x, axis, interior, value)
-        x = p.pad(x, axis, low, high, value)
-    return x
+        x, inside = (between(p, y, axis, interior, value) for y in (x, inside))
+        x, inside = (p.pad(y, axis, low, high, value) for y in (x, inside))
+    if not computed:
+        return x
+    there = p.compare("greater", inside, p.number(0, "int32"))
+    return p.select(there, x, p.broadcast(reader.lift(values[1]), x.shape, []))
 
 
 @handles("concatenate")
