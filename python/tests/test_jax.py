@@ -71,6 +71,10 @@ CASES: Dict[str, Case] = {
     "two indexed axes": (lambda x, i: x[i, :, i], [B, np.array([1, 2], np.int32)]),
     "largest at ids": (lambda x, i: jax.ops.segment_max(x, i, 3), [T, ints(3, 8)]),
     "whole numbers set": (lambda x, i: jnp.asarray(x).at[i].set(7) + jnp.asarray(x).at[i].add(-2), [ints(9, 6), AT]),
+    "windows of one element, and their smallest, flowing back": (
+        lambda x: [jax.grad(lambda x: jnp.sum(jnp.sin(lax.reduce_window(x, -fill, fn, window, (1, 1), "VALID"))))(x)
+                   for fn, fill, window in ((lax.max, np.inf, (1, 1)), (lax.min, -np.inf, (2, 2)))], [X],
+    ),
     "among three": (lambda x, i: lax.select_n(jnp.asarray(i), x, 2 * x, -x), [X, ints(3, *X.shape)]),
     "halves away from zero": (lambda x: [lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.cbrt(x)], [np.arange(-9, 9, dtype=np.float32) / 4]),
     "padded with a computed value": (lambda x: [lax.pad(x, jnp.sum(x), [(1, 0, 1), (-1, 2, 0)]), lax.pad(x, x[0, 0], [(0, 0, 0), (0, 0, 0)])], [X]),

@@ -80,12 +80,15 @@ def _pool(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("select_and_scatter_add")
 def _pool_back(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    """The gradient of a maximum over windows goes to the first tap with the maximum."""
+    """The gradient of a maximum or minimum over windows goes to the first tap that has it."""
     source, x = operands(reader, eqn, values)
     p, params = reader.program, eqn.params
-    if params["select_prim"].name != "ge":
-        raise Gap("select_and_scatter_add by a function other than the maximum")
-    taken, taps = _pooled(p, x, params, -math.inf)
+    if params["select_prim"].name not in ("ge", "le"):
+        raise Gap("select_and_scatter_add by a function other than the maximum and the minimum")
+    fn, fill = ("max", -math.inf) if params["select_prim"].name == "ge" else ("min", math.inf)
+    taken, taps = _pooled(p, x, params, fill)
+    if not taps:  # windows of one element each
+        return source
     others = [a for a in range(taken.rank) if a not in taps]
     wide = taken.shape
 
@@ -102,8 +105,8 @@ def _pool_back(reader: Reader, eqn: Any, values: List[Value]) -> Array:
             number = p.map("add", p.map("mul", number, p.number(float(wide[t]), "float32")), here)
     assert number is not None
     number = p.convert(number, taken.dtype)
-    largest = p.compare("equal", taken, spread(p.reduce("max", taken, taps)))
-    first = p.reduce("min", p.select(largest, number, p.number(float(count), taken.dtype)), taps)
+    found = p.compare("equal", taken, spread(p.reduce(fn, taken, taps)))
+    first = p.reduce("min", p.select(found, number, p.number(float(count), taken.dtype)), taps)
     chosen = p.compare("equal", number, spread(first))
     grad = p.select(chosen, spread(source), p.number(0.0, source.dtype))
     for t, d in reversed([(t, d) for t, d in zip(taps, _windowed(params))]):
