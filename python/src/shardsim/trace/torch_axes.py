@@ -10,7 +10,7 @@ import torch
 
 from .arrays import Array, Gap, Program, is_float
 from .torch_graph import Call, handles
-from .torch_ops import mapped, truncated, widened
+from .torch_ops import mapped, widened
 
 # ---- arrangement
 
@@ -79,18 +79,18 @@ def _arange(c: Call) -> Array:
 
 @handles("linspace")
 def _linspace(c: Call) -> Array:
-    """From both ends to the middle, as PyTorch rounds; whole numbers are cut in float64."""
-    p, n = c.program, int(c.steps)
-    kind = c.dtype if is_float(c.dtype) else "float64"
-    first, last = (p.reshape(p.convert(c.array(v, c.dtype), kind), (1,)) for v in (c.start, c.end))
+    """From both ends to the middle, as PyTorch rounds; known numbers are worked out by PyTorch."""
+    p, n, kind = c.program, int(c.steps), c.dtype
+    if not is_float(kind):
+        raise Gap("steps of whole numbers between computed ends; steps of fractions are supported")
+    first, last = (p.reshape(c.array(v, kind), (1,)) for v in (c.start, c.end))
     if n == 1:
-        return p.convert(first, c.dtype)
-    step = p.map("mul", p.map("sub", last, first), p.number(1 / (n - 1), kind))
+        return first
+    step = p.map("div", p.map("sub", last, first), p.number(n - 1.0, kind))
     place = p.iota(n, kind)
     up = p.map("add", first, p.map("mul", step, place))
     down = p.map("sub", last, p.map("mul", step, p.map("sub", p.number(n - 1.0, kind), place)))
-    made = p.select(p.compare("less", place, p.number(float(n // 2), kind)), up, down)
-    return made if kind == c.dtype else p.convert(truncated(p, made), c.dtype)
+    return p.select(p.compare("less", place, p.number(float(n // 2), kind)), up, down)
 
 
 @handles("select")
