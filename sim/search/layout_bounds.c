@@ -21,10 +21,18 @@ static double mean_bytes(const struct subject *subject, const struct layout *lay
     return bytes / layout->value[SPACE_PP];
 }
 
-/* The argument: each rank holds its parameters and optimizer state all the time.  When rank 0
- * begins its first backward phase, it also holds the activations saved by all forward phases
- * before; when a rank has ended its last backward phase, it also holds the sums of all its
- * gradients.  A program that gathers or copies holds more; none holds less. */
+/* Activations in a backward phase of a stage with `layers` layers, of so many microbatches. */
+static double saved_bytes(const struct piece *piece, double microbatches, double layers)
+{
+    return microbatches * layers * piece->parts[PIECE_LAYER].saved_bytes +
+           (layers > 0 ? piece->working_bytes : 0);
+}
+
+/* The argument: each rank holds its parameters and optimizer state all the time.  In the first
+ * backward phase of rank 0, while the last of the stage's layers works, it also holds the
+ * activations saved by all forward phases before; when a rank has ended its last backward phase, it
+ * also holds the sums of all its gradients, and without a pipeline in the backward phases of the
+ * later microbatches, too.  A program that gathers or copies holds more; none holds less. */
 double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers)
 {
@@ -45,13 +53,12 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
 
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
-            saved = layers ? (double)ahead * (double)stages_least(&cut) *
-                                 layers->parts[PIECE_LAYER].saved_bytes
-                           : 0;
+            saved = layers ? saved_bytes(layers, (double)ahead, (double)stages_least(&cut)) : 0;
         }
         if (rank == cut.pp - 1)
             there += replicas->parts[PIECE_BACK].state_bytes;
-        most = larger(most, there + larger(saved, later));
+        most = larger(most, there + (cut.pp == 1 && cut.microbatches > 1 ? saved + later
+                                                                         : larger(saved, later)));
     }
     return most * (1 + h->fragmentation) + h->reserved_bytes;
 }

@@ -36,7 +36,8 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 struct stage {
     double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
     double waits_s, late_s, last_s, sums_s;
-    bool sent; /* the backward phase has sent its message */
+    double most_bytes; /* of activations, at any time of a backward phase */
+    bool sent;         /* the backward phase has sent its message */
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], sent_s[EVENTS_STREAMS_MAX];
     double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX], summed_s[EVENTS_STREAMS_MAX];
 };
@@ -345,7 +346,12 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
                                  ? (enum program_part)p->ops[buffer->last_op].part
                                  : PROGRAM_UPDATE;
 
-    if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
+    /* What is made before the first microbatch, such as gathered parameters, stays to the end. */
+    if (!buffer->argument && from->part == PROGRAM_START && buffer->last_op == p->nops &&
+        buffer->over == PROGRAM_NONE && program_buffer_on_device(buffer) > 0)
+        r->stages[from->stage].state_bytes += op_seconds_bytes(&r->seconds, b);
+    else if (buffer->argument &&
+             (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
         r->stages[stage].state_bytes += op_seconds_bytes(&r->seconds, b);
     else if (buffer->use == PROGRAM_GRADIENTS && program_is_backward(from->part) &&
              from->accumulates && last == PROGRAM_UPDATE)
@@ -353,6 +359,38 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
              program_is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)program_buffer_on_device(buffer);
+}
+
+static bool is_activation(const struct program_buffer *b)
+{
+    return b->use == PROGRAM_ACTIVATIONS && !b->argument && b->over == PROGRAM_NONE;
+}
+
+/* Walk through the backward phases of a piece of layers, with what each finds of its microbatch,
+ * makes and frees. */
+static void find_most(struct reader *r)
+{
+    const struct program *p = r->program;
+    double live[ATTEMPT_STAGES];
+    uint32_t dead[PROGRAM_DEAD_MAX];
+
+    for (int s = 0; s < ATTEMPT_STAGES; s++)
+        live[s] = r->stages[s].saved_bytes;
+    for (uint32_t i = p->first_op; i < p->nops; i++) {
+        const struct program_op *op = &p->ops[i];
+        struct stage *stage = &r->stages[op->stage];
+
+        if (op->part != PROGRAM_BACKWARD)
+            continue;
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            if (is_activation(&p->buffers[op->outputs[k]]) &&
+                p->buffers[op->outputs[k]].first_op == i)
+                live[op->stage] += (double)program_buffer_on_device(&p->buffers[op->outputs[k]]);
+        stage->most_bytes = fmax(stage->most_bytes, live[op->stage] + (double)op->workspace_bytes);
+        for (uint32_t d = program_dead_buffers(p, i, dead); d-- > 0;)
+            if (is_activation(&p->buffers[dead[d]]))
+                live[op->stage] -= (double)program_buffer_on_device(&p->buffers[dead[d]]);
+    }
 }
 
 static double above(double whole, double part)
@@ -398,6 +436,7 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     out->parts[PIECE_STAGE].late_s = stages[1].late_s - out->parts[PIECE_LAYER].late_s;
     out->parts[PIECE_STAGE].last_s = stages[1].last_s - out->parts[PIECE_LAYER].last_s;
     out->parts[PIECE_STAGE].sums_s = stages[1].sums_s - out->parts[PIECE_LAYER].sums_s;
+    out->working_bytes = above(stages[1].most_bytes, out->parts[PIECE_LAYER].saved_bytes);
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
@@ -409,6 +448,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     struct stage layers;
 
     set_part(out, PIECE_LAYER, three, two);
+    out->working_bytes = above(two->most_bytes, 2 * out->parts[PIECE_LAYER].saved_bytes);
     layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
                             .waits_s = 2 * out->parts[PIECE_LAYER].waits_s,
@@ -462,6 +502,7 @@ void piece_lower(struct piece *least, const struct piece *piece)
     }
     for (int way = 0; way < HOP_NWAYS; way++)
         lower_hop(&least->hops[way], &piece->hops[way]);
+    least->working_bytes = fmin(least->working_bytes, piece->working_bytes);
     lower_all(least->update_message_s, piece->update_message_s, HARDWARE_TIERS_MAX);
 }
 
@@ -535,6 +576,8 @@ static int read_source(struct reader *out, const struct subject *subject,
     end_row(out, false);
     for (uint32_t b = 0; b < program->nbuffers; b++)
         add_buffer(out, b, source->stages[b]);
+    if (out->dp < 0)
+        find_most(out);
     if (staged && out->dp < 0)
         status = hops_read(out->hops, &out->seconds, out->slower, err);
     if (staged && out->dp >= 0)

@@ -183,7 +183,8 @@ static void hold(struct held *held, const struct stages *s, const struct timetab
         return;
     }
     if (a->kind != TIMETABLE_BACKWARD_WEIGHT) {
-        held->most = larger(held->most, held->saved + held->sums);
+        held->most =
+            larger(held->most, held->saved + held->sums + (n > 0 ? s->layers->working_bytes : 0));
         held->saved -= saved;
     }
     if (a->kind != TIMETABLE_BACKWARD_INPUT && !held->summed[a->stage]) {
