@@ -69,8 +69,8 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
  * through all its stages.  Waits are those of a stage with the most layers, which waits least. */
 struct load {
     double own_s, back_s; /* back_s: of own_s, backward phases */
-    double start_s;    /* gathers before the rank does anything else */
-    double gathered_s; /* bound on the step by the gathers at its start */
+    double start_s;       /* gathers before the rank does anything else */
+    double gathered_s;    /* bound on the step by the gathers at its start */
     struct pair first, all;
     int64_t layers;
 };
@@ -142,7 +142,8 @@ static double stream_seconds(const struct stages *s, int64_t layers)
     return (double)layers * most;
 }
 
-/* Without a pipeline gradients that are combined once a step follow the last forward phase. */
+/* Without a pipeline gradients that are combined once a step follow the last forward phase, and in
+ * each stream the updated parameters follow them. */
 static double summed_seconds(const struct stages *s, const struct load *load)
 {
     const struct piece *r = s->replicas;
@@ -152,7 +153,8 @@ static double summed_seconds(const struct stages *s, const struct load *load)
         return 0;
     for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
         most = larger(most, (double)load->layers * r->parts[PIECE_LAYER].summed_s[k] +
-                                r->parts[PIECE_FRONT].summed_s[k]);
+                                r->parts[PIECE_FRONT].summed_s[k] +
+                                stages_renewed(s, load->layers, true, k));
     return (double)s->cut.microbatches * load->own_s - load->back_s + most;
 }
 
@@ -194,7 +196,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
     struct pair ahead = {0, 0, 0, 0};
     struct stages s;
     int64_t most = 0, least;
-    double seconds = 0, way = 0, late;
+    double seconds = 0, summed = 0, way = 0, late;
 
     stages_of(&s, subject, layout, replicas, layers);
     if (s.cut.back || s.cut.together)
@@ -210,7 +212,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
                          larger(larger(ahead.forward, 0) + (double)s.cut.microbatches * load.own_s,
                                 load.gathered_s) +
                              (splits ? 0 : larger(ahead.backward - late, 0)));
-        seconds = larger(seconds, summed_seconds(&s, &load));
+        summed = larger(summed, summed_seconds(&s, &load));
         ahead.forward += load.first.forward - late;
         ahead.backward += load.first.backward - late;
         way += load.all.forward + (splits ? 0 : load.all.backward);
@@ -219,5 +221,6 @@ double bound_time(const struct subject *subject, const struct layout *layout,
     }
     seconds = larger(seconds, way - (double)s.cut.stages * late);
     seconds += stages_update(&s, least, !splits);
+    seconds = larger(seconds, summed);
     return larger(seconds, stream_seconds(&s, most)) * (1 - BOUND_ROUNDED);
 }

@@ -42,17 +42,30 @@ struct stage {
     double once_s[EVENTS_STREAMS_MAX], start_s[EVENTS_STREAMS_MAX], summed_s[EVENTS_STREAMS_MAX];
 };
 
+/* A phase of a piece of layers, from its start on: when its last computation ends, when transfers
+ * end that block the next one, and when those of each stream end.  Gradients are rounded and added
+ * up behind the computation that makes them, in the layout's other piece: so a turn ends there, and
+ * transfers of earlier turns delay nothing. */
+struct clock {
+    enum program_part part;
+    uint32_t stage, turn;
+    double core_s, blocked_s, streams_s[EVENTS_STREAMS_MAX];
+};
+
 struct reader {
     const struct program *program;
     const struct hardware_software *software;
     struct op_seconds seconds;
-    const bool *fixed;      /* of the source */
-    const uint32_t *reader; /* of the source */
-    double slower;          /* slowdown of the slowest node */
-    int dp, shard;          /* axes of replicas; -1: none; a piece of layers has no dp */
+    const bool *fixed;         /* of the source */
+    const uint32_t *reader;    /* of the source */
+    const bool *covered;       /* of the source */
+    struct piece_ready *ready; /* of the source */
+    double slower;             /* slowdown of the slowest node */
+    int dp, shard;             /* axes of replicas; -1: none; a piece of layers has no dp */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
     double update_message_s[HARDWARE_TIERS_MAX];
+    bool computes_first;
     /* Transfers that computations wait for, with no computation between them, by stream: transfers
      * that count in this piece, and transfers that count in the layout's other piece.  All streams
      * run in parallel. */
@@ -61,6 +74,7 @@ struct reader {
         enum program_part part;
         uint32_t stage;
     } row;
+    struct clock clock;
 };
 
 static bool computes(const struct program_op *op)
@@ -73,6 +87,27 @@ static bool is_gradient(const struct program *program, const struct program_op *
     return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
 }
 
+static bool transfers(const struct program_op *op)
+{
+    return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
+}
+
+/* Whether a transfer may run beside the computations around it: gradients if the software combines
+ * them so, repeated gathers, and experts' rows beside the other microbatch of a pair. */
+static bool is_hidden(const struct reader *r, const struct program_op *op)
+{
+    if (is_gradient(r->program, op))
+        return r->software->overlaps_gradients;
+    return (program_gathers_again(r->program, op) && r->software->overlaps_regathers) ||
+           (op->kind == PROGRAM_ROWS && r->software->overlaps_pairs);
+}
+
+/* Whether all computations after a transfer that is not hidden wait for it. */
+static bool blocks(const struct reader *r, const struct program_op *op)
+{
+    return is_gradient(r->program, op) || r->software->waits_for_collectives;
+}
+
 /* Whether the device is idle during a transfer.  Computations run in the program's order.  If the
  * computation before the transfer writes its input, and the computation after it reads its output,
  * nothing can be computed meanwhile; nor with software that waits for each collective. */
@@ -80,21 +115,13 @@ static bool stops(const struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
 
-    if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
+    if (!transfers(op) || is_hidden(r, op))
         return false;
-    /* Sums of gradients stop the device unless the software overlaps them. */
-    if (is_gradient(r->program, op))
-        return !r->software->overlaps_gradients;
-    if (program_gathers_again(r->program, op) && r->software->overlaps_regathers)
-        return false;
-    if (op->kind == PROGRAM_ROWS && r->software->overlaps_pairs)
-        return false; /* perhaps beside the other microbatch of a pair */
-    if (r->software->waits_for_collectives)
-        return true;
-    return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
-           computes(op + 1) && op[-1].part == op->part && op[1].part == op->part &&
-           op[-1].stage == op->stage && op[1].stage == op->stage && program_reads(op, op - 1) &&
-           program_reads(op + 1, op);
+    return blocks(r, op) ||
+           (i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
+            computes(op + 1) && op[-1].part == op->part && op[1].part == op->part &&
+            op[-1].stage == op->stage && op[1].stage == op->stage && program_reads(op, op - 1) &&
+            program_reads(op + 1, op));
 }
 
 static bool runs_over(const struct program_op *op, int axis)
@@ -132,14 +159,24 @@ static bool is_small(const struct reader *r, const struct program_op *op)
     return bytes < UPDATE_BYTES_LEAST;
 }
 
-static bool transfers(const struct program_op *op)
+/* Whether a transfer moves what the update has computed. */
+static bool is_of_update(const struct program *program, const struct program_op *op)
 {
-    return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &program->buffers[op->inputs[k]];
+        const struct program_op *maker = &program->ops[b->first_op];
+
+        if (!b->argument && maker->part == PROGRAM_UPDATE &&
+            (computes(maker) || is_of_update(program, maker)))
+            return true;
+    }
+    return false;
 }
 
 /* Add an op that runs once a step.  In the update, computations run one after the other, and so do
  * the transfers of each stream, perhaps in parallel to computations; but if the software sums
- * gradients during the backward phase, these sums may be over when that phase ends. */
+ * gradients during the backward phase, these sums may be over when that phase ends, and only what
+ * the update has computed is moved later. */
 static void add_once(struct reader *r, uint32_t i, double seconds)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -159,7 +196,9 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
     stage->start_s[stream] += op->part == PROGRAM_START ? seconds : 0;
     if (op->part == PROGRAM_UPDATE && is_gradient(r->program, op))
         stage->summed_s[stream] += seconds;
-    if (op->part == PROGRAM_UPDATE && !r->software->overlaps_gradients)
+    if (op->part == PROGRAM_UPDATE &&
+        (!r->software->overlaps_gradients ||
+         (!is_gradient(r->program, op) && is_of_update(r->program, op))))
         stage->update_s[PIECE_STREAMS + stream] += seconds;
 }
 
@@ -213,6 +252,101 @@ static void add_wait(struct reader *r, uint32_t i, double seconds, bool counts)
     r->row.stage = op->stage;
     r->row.part = (enum program_part)op->part;
     *(counts ? &r->row.own_s[stream] : &r->row.others_s[stream]) += seconds;
+}
+
+/* Let the computations of the phase wait. */
+static void wait_until(struct reader *r, double until_s, bool last)
+{
+    struct clock *clock = &r->clock;
+    struct stage *stage = &r->stages[clock->stage];
+    double seconds = until_s - clock->core_s;
+
+    if (!(seconds > 0))
+        return;
+    clock->core_s = until_s;
+    stage->waits_s += seconds;
+    if (stage->sent && clock->part == PROGRAM_BACKWARD)
+        stage->late_s += seconds;
+    if (last)
+        stage->last_s = fmax(stage->last_s, seconds);
+    *seconds_of_part(stage, clock->part) += seconds;
+}
+
+static void begin_turn(struct clock *clock)
+{
+    clock->turn++;
+    memset(clock->streams_s, 0, sizeof clock->streams_s);
+}
+
+/* Come to an op's phase, from another if that is over. */
+static void come_to(struct reader *r, enum program_part part, uint32_t stage)
+{
+    struct clock *clock = &r->clock;
+
+    if (clock->turn > 0 && clock->part == part && clock->stage == stage)
+        return;
+    if (clock->turn > 0)
+        wait_until(r, clock->blocked_s, true);
+    begin_turn(clock);
+    clock->part = part;
+    clock->stage = stage;
+    clock->core_s = clock->blocked_s = 0;
+}
+
+/* When the operands of an op that this turn makes are there; 0: it makes none. */
+static double operands_s(const struct reader *r, const struct program_op *op)
+{
+    double seconds = 0;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (r->ready[op->inputs[k]].turn == r->clock.turn)
+            seconds = fmax(seconds, r->ready[op->inputs[k]].seconds);
+    return seconds;
+}
+
+static void set_ready(struct reader *r, const struct program_op *op, double seconds)
+{
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        r->ready[op->outputs[k]] = (struct piece_ready){r->clock.turn, seconds};
+}
+
+static bool makes_gradients(const struct program *program, const struct program_op *op)
+{
+    bool makes = op->accumulates;
+
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        makes |= program->buffers[op->outputs[k]].use == PROGRAM_GRADIENTS;
+    return makes;
+}
+
+/* The argument: computations run in the program's order, each once its operands are there;
+ * transfers of a stream run in that order, too, each once its operands are there or, if it blocks,
+ * after the computation in front of it.  What is not known delays nothing. */
+static void time_computation(struct reader *r, const struct program_op *op, double seconds)
+{
+    struct clock *clock = &r->clock;
+
+    wait_until(r, fmax(clock->blocked_s, operands_s(r, op)), false);
+    clock->core_s += seconds;
+    if (makes_gradients(r->program, op))
+        begin_turn(clock);
+    else
+        set_ready(r, op, clock->core_s);
+}
+
+static void time_transfer(struct reader *r, uint32_t i, double seconds)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct clock *clock = &r->clock;
+    double *line = &clock->streams_s[op_seconds_stream(&r->seconds, i)];
+    double from_s = blocks(r, op) ? clock->core_s : operands_s(r, op);
+
+    if (is_hidden(r, op) || !(from_s > 0))
+        return;
+    *line = fmax(*line, from_s) + seconds;
+    if (blocks(r, op))
+        clock->blocked_s = fmax(clock->blocked_s, *line);
+    set_ready(r, op, *line);
 }
 
 /* Whether an op makes the same in each microbatch, such as codes of rounded weights. */
@@ -282,6 +416,37 @@ static double seconds_of(const struct reader *r, uint32_t i)
     return op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
 }
 
+static void add_of_replicas(struct reader *r, uint32_t i, double seconds, bool counts)
+{
+    const struct program_op *op = &r->program->ops[i];
+
+    if (!computes(op)) {
+        if (stops(r, i))
+            add_wait(r, i, seconds, counts);
+        return;
+    }
+    if (r->covered[i])
+        memset(r->row.own_s, 0, sizeof r->row.own_s);
+    end_row(r, r->row.stage == op->stage && r->row.part == op->part);
+    r->stages[op->stage].sums_s += is_on_gradients(r->program, op) ? seconds : 0;
+}
+
+static void add_of_layers(struct reader *r, uint32_t i, double seconds, bool counts)
+{
+    const struct program_op *op = &r->program->ops[i];
+    struct stage *stage = &r->stages[op->stage];
+
+    come_to(r, (enum program_part)op->part, op->stage);
+    if (!computes(op)) {
+        if (counts)
+            time_transfer(r, i, seconds);
+        return;
+    }
+    time_computation(r, op, seconds);
+    stage->sums_s += op->accumulates || is_on_gradients(r->program, op) ? seconds : 0;
+    *seconds_of_part(stage, (enum program_part)op->part) += seconds;
+}
+
 static void add_op(struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -314,18 +479,53 @@ static void add_op(struct reader *r, uint32_t i)
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
     if (counts && is_within_phase(r, i))
         stage->sent_s[op_seconds_stream(&r->seconds, i)] += seconds;
-    if (!computes(op)) {
-        if (stops(r, i))
-            add_wait(r, i, seconds, counts);
-        return;
+    if (r->dp >= 0)
+        add_of_replicas(r, i, seconds, counts);
+    else
+        add_of_layers(r, i, seconds, counts);
+}
+
+/* Whether transfers that a piece of layers counts may delay a computation beside others: then it is
+ * not known what transfers between replicas, of which its own piece does not know the computations,
+ * delay it more. */
+static void cover(bool *covered, const struct program *p, uint32_t from, uint32_t to)
+{
+    bool any = false;
+
+    for (uint32_t i = from + 1; i < to; i++) {
+        if (makes_gradients(p, &p->ops[i]))
+            return;
+        any |= computes(&p->ops[i]);
     }
-    end_row(r, r->row.stage == op->stage && r->row.part == op->part);
-    if (r->dp >= 0) {
-        stage->sums_s += is_on_gradients(r->program, op) ? seconds : 0;
-        return;
+    for (uint32_t i = from + 1; i <= to && any; i++)
+        covered[i] = true;
+}
+
+static bool is_in_phase(const struct program *p, uint32_t i, const struct program_op *op)
+{
+    return i != PROGRAM_NONE && p->ops[i].part == op->part && p->ops[i].stage == op->stage;
+}
+
+/* From the last computation of the phase that a transfer follows to the first that reads it. */
+static void find_covered(bool *covered, uint32_t *last, const struct program *p,
+                         const uint32_t *readers)
+{
+    for (uint32_t b = 0; b < p->nbuffers; b++)
+        last[b] = PROGRAM_NONE;
+    for (uint32_t i = p->first_op; i < p->nops; i++) {
+        const struct program_op *op = &p->ops[i];
+        uint32_t from = PROGRAM_NONE,
+                 to = op->noutputs > 0 ? readers[op->outputs[0]] : PROGRAM_NONE;
+
+        for (uint32_t k = 0; k < op->ninputs && transfers(op); k++)
+            if (is_in_phase(p, last[op->inputs[k]], op) &&
+                (from == PROGRAM_NONE || last[op->inputs[k]] > from))
+                from = last[op->inputs[k]];
+        for (uint32_t k = 0; k < op->noutputs; k++)
+            last[op->outputs[k]] = computes(op) ? i : from;
+        if (from != PROGRAM_NONE && is_in_phase(p, to, op) && !is_gradient(p, op))
+            cover(covered, p, from, to);
     }
-    stage->sums_s += op->accumulates || is_on_gradients(r->program, op) ? seconds : 0;
-    *seconds_of_part(stage, (enum program_part)op->part) += seconds;
 }
 
 /* The stage of each array that exists before the step: the stage of the array's first reader. */
@@ -502,6 +702,7 @@ void piece_lower(struct piece *least, const struct piece *piece)
     }
     for (int way = 0; way < HOP_NWAYS; way++)
         lower_hop(&least->hops[way], &piece->hops[way]);
+    least->computes_first |= piece->computes_first;
     least->working_bytes = fmin(least->working_bytes, piece->working_bytes);
     lower_all(least->update_message_s, piece->update_message_s, HARDWARE_TIERS_MAX);
 }
@@ -520,6 +721,8 @@ void piece_source_fini(struct piece_source *source)
     free(source->stages);
     free(source->reader);
     free(source->fixed);
+    free(source->covered);
+    free(source->ready);
     op_seconds_fini(&source->seconds);
     variant_fini(&source->attempt);
 }
@@ -542,10 +745,14 @@ int piece_source_init(struct piece_source *out, const struct subject *subject,
     out->stages = malloc(((size_t)program->nbuffers + 1) * sizeof *out->stages);
     out->reader = malloc(((size_t)program->nbuffers + 1) * sizeof *out->reader);
     out->fixed = calloc((size_t)program->nbuffers + 1, sizeof *out->fixed);
-    if (!out->stages || !out->reader || !out->fixed)
+    out->covered = calloc((size_t)program->nops + 1, sizeof *out->covered);
+    out->ready = calloc((size_t)program->nbuffers + 1, sizeof *out->ready);
+    if (!out->stages || !out->reader || !out->fixed || !out->covered || !out->ready)
         return shd_error_set(err, SHD_ENOMEM, "no memory to read a piece");
-    find_stages(out->stages, program);
     find_readers(out->reader, program);
+    if (of->kind == ATTEMPT_REPLICAS && !out->seconds.hardware->software.waits_for_collectives)
+        find_covered(out->covered, out->stages, program, out->reader);
+    find_stages(out->stages, program);
     find_fixed(out->fixed, program);
     return SHD_OK;
 }
@@ -564,16 +771,22 @@ static int read_source(struct reader *out, const struct subject *subject,
                            .seconds = source->seconds,
                            .fixed = source->fixed,
                            .reader = source->reader,
+                           .covered = source->covered,
+                           .ready = source->ready,
                            .slower = hardware_slowest(hardware, nodes_of(subject)),
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};
+    memset(out->ready, 0, program->nbuffers * sizeof *out->ready);
     op_seconds_lay(&out->seconds, mesh);
     for (uint32_t i = program->first_op, end; i < program->nops; i = end) {
+        out->computes_first |= computes(&program->ops[i]) && program->ops[i].part == PROGRAM_START;
         end = add_chain(out, i);
         if (end == i)
             add_op(out, end++);
     }
     end_row(out, false);
+    if (out->dp < 0)
+        wait_until(out, out->clock.blocked_s, true);
     for (uint32_t b = 0; b < program->nbuffers; b++)
         add_buffer(out, b, source->stages[b]);
     if (out->dp < 0)
@@ -603,6 +816,7 @@ int piece_read(struct piece *out, const struct subject *subject,
     if (status != SHD_OK)
         return status;
     out->of_layers = of->kind == ATTEMPT_LAYERS;
+    out->computes_first = first.computes_first;
     if (!staged) {
         set_unstaged(out, &first.stages[0], &three.stages[0]);
         return SHD_OK;

@@ -27,6 +27,8 @@ struct piece {
     bool failed; /* the layout has no program; `why` is the reason */
     char why[160];
     bool of_layers; /* ATTEMPT_LAYERS; false: ATTEMPT_REPLICAS */
+    bool computes_first; /* something is computed before the first microbatch: what gathers then is
+                            not busy from the step's start on */
     struct {
         double forward_s, backward_s; /* of a microbatch */
         double waits_s;               /* of both phases: transfers that computations wait for */
@@ -71,6 +73,12 @@ struct piece_of {
     bool staged; /* the layout has a pipeline */
 };
 
+/* When an array is there, from the start of the phase that makes it on; `turn`: 0 before. */
+struct piece_ready {
+    uint32_t turn;
+    double seconds;
+};
+
 /* A program of pieces, with the times of its ops. */
 struct piece_source {
     struct variant attempt;
@@ -78,6 +86,8 @@ struct piece_source {
     uint32_t *stages; /* [buffer] for arrays that exist before the step */
     uint32_t *reader; /* [buffer] first computation that reads the buffer; PROGRAM_NONE */
     bool *fixed;      /* [buffer] equal in all microbatches: computed from parameters alone */
+    bool *covered;    /* [op] of a piece of replicas: what delays it may count in that of layers */
+    struct piece_ready *ready; /* [buffer] */
     bool built;
 };
 

@@ -241,6 +241,18 @@ double stages_start(const struct stages *s, int64_t layers, bool front, enum sta
     return s->subject->hardware->software.waits_for_collectives ? sum : 0;
 }
 
+double stages_arrival(const struct stages *s, int64_t from, int64_t rank)
+{
+    const struct hardware *h = s->subject->hardware;
+    const struct piece *r = s->replicas;
+    int tier = hardware_tier_between(h, from * s->stride, rank * s->stride);
+
+    if (h->tiers[0].torus || from == rank || r->computes_first)
+        return 0;
+    return (double)stages_layers(&s->cut, rank) * r->parts[PIECE_LAYER].start_s[tier] +
+           (rank == 0 ? r->parts[PIECE_FRONT].start_s[tier] : 0);
+}
+
 /* Messages run in the stream of their tier; on a torus they run in others and are left out. */
 static double message_seconds(const struct stages *s, int k)
 {
@@ -264,4 +276,14 @@ double stages_update(const struct stages *s, int64_t layers, bool front)
         most = line > most ? line : most;
     }
     return most;
+}
+
+double stages_renewed(const struct stages *s, int64_t layers, bool front, int stream)
+{
+    const struct piece *r = s->replicas;
+
+    if (!s->subject->hardware->software.overlaps_gradients)
+        return 0;
+    return (double)layers * r->parts[PIECE_LAYER].update_s[PIECE_STREAMS + stream] +
+           (front ? r->parts[PIECE_FRONT].update_s[PIECE_STREAMS + stream] : 0);
 }

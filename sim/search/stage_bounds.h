@@ -72,6 +72,10 @@ double stages_sent(const struct stages *s, int64_t layers, bool front, bool back
 enum stages_start { STAGES_GATHERED, STAGES_WAITED };
 double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what);
 
+/* When a rank has gathered what it gathers before the first microbatch over the links of a message
+ * from another rank: the message arrives over them later, however early it is sent. */
+double stages_arrival(const struct stages *s, int64_t from, int64_t rank);
+
 void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
                const struct piece *replicas, const struct piece *layers);
 
@@ -99,5 +103,9 @@ struct phases stages_phases(const struct stages *stages, int64_t stage);
 /* Time of the update of a rank with `layers` layers after its last backward phase: the longest of
  * its lines, each of which is serial.  `front`: with what precedes the layers. */
 double stages_update(const struct stages *stages, int64_t layers, bool front);
+
+/* Of it, how long a stream moves updated parameters, after the gradients that it has combined
+ * beside computation; 0 if gradients are combined in the update. */
+double stages_renewed(const struct stages *stages, int64_t layers, bool front, int stream);
 
 #endif /* SEARCH_STAGE_BOUNDS_H */

@@ -18,6 +18,7 @@ struct walk {
     double *forward, *back; /* [stage][microbatch] when its message was sent; negative: not yet */
     double *ends;           /* [rank] when its last action ended */
     double *lines;          /* [rank][stream] when its gradients are combined */
+    double begun_s;         /* when all ranks can receive messages */
     uint32_t *ndone;        /* [stage] backward phases */
     size_t *next;           /* [rank] its next action */
 };
@@ -28,17 +29,27 @@ static double *at(double *sent, const struct walk *w, const struct timetable_act
     return &sent[(size_t)stage * w->timetable->nmicrobatches + a->microbatch];
 }
 
-/* When the message for an action was sent; negative: not yet; 0: the action needs no message. */
-static double sent_to(const struct walk *w, const struct timetable_action *a)
-{
-    if (a->kind == TIMETABLE_FORWARD)
-        return a->stage == 0 ? 0 : *at(w->forward, w, a, (int64_t)a->stage - 1);
-    return a->stage + 1 == w->timetable->nstages ? 0 : *at(w->back, w, a, (int64_t)a->stage + 1);
-}
-
 static double larger(double a, double b)
 {
     return a > b ? a : b;
+}
+
+/* When the message for an action is on its way; negative: not yet; 0: the action needs no message.
+ */
+static double sent_to(const struct walk *w, const struct timetable_action *a)
+{
+    bool forward = a->kind == TIMETABLE_FORWARD;
+    int64_t from = forward ? (int64_t)a->stage - 1 : (int64_t)a->stage + 1;
+    const struct cut *cut = &w->stages->cut;
+    double sent;
+
+    if (from < 0 || from == (int64_t)w->timetable->nstages)
+        return 0;
+    sent = *at(forward ? w->forward : w->back, w, a, from);
+    if (sent < 0 || sent >= w->begun_s)
+        return sent;
+    return larger(sent,
+                  stages_arrival(w->stages, stages_rank(cut, from), stages_rank(cut, a->stage)));
 }
 
 /* Gradients that are combined once a step follow the last backward phase of their stage, one after
@@ -101,17 +112,21 @@ static void walk_all(struct walk *w)
     }
 }
 
-/* Each rank begins its update after its last action. */
+/* Each rank begins its update after its last action; a stream then moves what was updated, after
+ * the gradients. */
 static double step_seconds(const struct walk *w)
 {
     double seconds = 0;
 
-    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
-        seconds = larger(
-            seconds, w->ends[rank] +
-                         stages_update(w->stages, stages_layers(&w->stages->cut, rank), rank == 0));
-    for (size_t i = 0; i < (size_t)w->timetable->nranks * EVENTS_STREAMS_MAX; i++)
-        seconds = larger(seconds, w->lines[i]);
+    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++) {
+        int64_t layers = stages_layers(&w->stages->cut, rank);
+        const double *lines = &w->lines[(size_t)rank * EVENTS_STREAMS_MAX];
+
+        seconds = larger(seconds, w->ends[rank] + stages_update(w->stages, layers, rank == 0));
+        for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
+            seconds = larger(seconds, larger(lines[k], w->ends[rank]) +
+                                          stages_renewed(w->stages, layers, rank == 0, k));
+    }
     return seconds;
 }
 
@@ -133,9 +148,13 @@ static bool allocate(struct walk *w)
     for (uint32_t stage = 0; stage < w->timetable->nstages; stage++)
         w->phases[stage] = stages_phases(w->stages, stage);
     memcpy(w->next, w->timetable->first, w->timetable->nranks * sizeof *w->next);
-    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
-        w->ends[rank] =
-            stages_start(w->stages, stages_layers(&w->stages->cut, rank), rank == 0, STAGES_WAITED);
+    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++) {
+        int64_t layers = stages_layers(&w->stages->cut, rank);
+
+        w->ends[rank] = stages_start(w->stages, layers, rank == 0, STAGES_WAITED);
+        w->begun_s =
+            larger(w->begun_s, stages_start(w->stages, layers, rank == 0, STAGES_GATHERED));
+    }
     return true;
 }
 

@@ -897,7 +897,7 @@ static const struct near {
      {"order=pp-dp-cp-tp", "recompute=none", "zero=1..3", "microbatch=1", "tp=1..2", "pp=1..2",
       "cp=2", "sp=yes", "!fold=none"},
      9,
-     0.3},
+     0.42},
 };
 
 static void test_near(const struct near *near)
