@@ -3,17 +3,21 @@
 
     search_speed.py --program ./shardsim [--before ./shardsim] [--plans N] [--seconds N] [--only NAME] [--output FILE.md]
 
-Seconds are of the processor, user's and system's, as other work on the machine does not count there; --seconds limits the
-time of each search by the clock.  Standard library only.
+Seconds are of the processor, user's and system's, as other work on the machine does not count there: a search is interrupted
+when it has taken --seconds of them, and reports the best so far.  When it has a first layout, and its best, is told by its
+lines of progress, one a second.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scenarios", "models")
 QUESTIONS = {
@@ -23,44 +27,79 @@ QUESTIONS = {
     "llama3-405b, 16,384 H100": ["llama3-405b.yaml", "--strategy", "8k"],
     "mixtral-8x7b, 1,024 H100": ["mixtral-8x7b.yaml"],
     "deepseek-v3, 2,048 H800": ["deepseek-v3.yaml", "--set", "hardware=h800-sxm"],
+    "qwen3-235b, 64 H100": ["qwen3-235b-a22b", "--hardware", "h100-sxm", "--devices", "64"],
+    "qwen3-30b, 131,072 tokens, 64 H100": ["qwen3-30b-a3b", "--hardware", "h100-sxm", "--devices", "64", "--seq", "131072"],
 }
-HEAD = ["question", "program", "layouts", "plans", "processor", "peak memory", "best", "the best of all is at most shorter by"]
+HEAD = ["question", "program", "layouts", "plans", "processor", "first layout", "the best", "peak memory", "best",
+        "the best of all is at most shorter by"]
 
 
-def search(program, question, a):
-    command = [program, "search", os.path.join(MODELS, question[0]), *question[1:], "--threads", "1", "--quiet", "--json",
-               "--plans", str(a.plans), "--seconds", str(a.seconds)]
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        user, system = f.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def watch(process, lines, seconds):
+    """Interrupt a search that has taken its seconds; tell when it has had a first layout, and its best."""
+    first = last = best = None
+    stopped = False
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        spent = processor_seconds(process.pid)
+        for told in re.findall(r"best ([0-9.]+ \w+)", lines.read()):
+            first = first or spent
+            last = spent if told != best else last
+            best = told
+        if spent > seconds and not stopped:
+            process.send_signal(signal.SIGINT)
+            stopped = True
+        time.sleep(0.1)
+    return first, last
+
+
+def search(program, question, a, folder):
+    scenario = os.path.join(MODELS, question[0])
+    options = question[1:]
+    if not scenario.endswith(".yaml"):  # a model's name and its options for init
+        scenario = os.path.join(folder, question[0] + ".yaml")
+        subprocess.run([program, "init", *question, "--force", "--output", scenario], check=True, capture_output=True)
+        options = []
+    command = [program, "search", scenario, *options, "--threads", "1", "--json"]
+    command += ["--plans", str(a.plans)] if a.plans else []
+    with tempfile.TemporaryFile("w+") as out, open(os.path.join(folder, "progress"), "w+", encoding="utf-8") as progress:
+        process = subprocess.Popen(command, stdout=out, stderr=progress)
+        with open(progress.name, encoding="utf-8") as lines:
+            times = watch(process, lines, a.seconds)
         _, _, usage = os.wait4(process.pid, 0)
         out.seek(0)
         found = json.load(out)
-    return found, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return found, usage.ru_utime + usage.ru_stime, times, usage.ru_maxrss / 1024
 
 
-def row(name, label, found, seconds, megabytes):
+def row(name, label, found, seconds, times, megabytes):
     best = found["best"][0]["step_seconds"] if found["best"] else None
     proven = found.get("proven_seconds")
     left = "0, exact" if found["exact"] else f"{100 * max(0, 1 - proven / best):.1f} %" if best and proven else "not known"
     return [name, label, f"{found['layouts']:,}", str(found["plans"]) + (", out of time" if found.get("cut_short") else ""),
-            f"{seconds:.0f} s", f"{megabytes:,.0f} MB", f"{best:.3f} s" if best else "none", left]
+            f"{seconds:.0f} s", *(f"{t:.0f} s" if t else "not told" for t in times), f"{megabytes:,.0f} MB", f"{best:.3f} s" if best else "none", left]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     parser.add_argument("--before")
-    parser.add_argument("--plans", type=int, default=8)
-    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--plans", type=int, default=0, help="most plans of a search (default: no limit)")
+    parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--only", default="")
     parser.add_argument("--output")
     a = parser.parse_args()
     rows = [HEAD, ["---"] * len(HEAD)]
-    for name, question in QUESTIONS.items():
-        for label, program in (("before", a.before), ("now", a.program)):
-            if program and a.only in name:
-                rows.append(row(name, label, *search(program, question, a)))
-                print(*rows[-1], sep="; ", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, question in QUESTIONS.items():
+            for label, program in (("before", a.before), ("now", a.program)):
+                if program and a.only in name:
+                    rows.append(row(name, label, *search(program, question, a, folder)))
+                    print(*rows[-1], sep="; ", file=sys.stderr, flush=True)
     text = "".join("| " + " | ".join(r) + " |\n" for r in rows)
     if a.output:
         with open(a.output, "w", encoding="utf-8") as f:
