@@ -196,11 +196,20 @@ static void set_ready(struct events *r, const struct rank *rank, uint32_t i)
 
 /* ---- streams of transfers ---- */
 
-/* First busy interval that ends after a time; nbusy: none. */
+/* First busy interval that ends after a time; nbusy: none.  Most times are near the end. */
 static uint32_t first_after(const struct stream *s, int64_t ns)
 {
     uint32_t from = 0, to = s->nbusy;
 
+    for (uint32_t by = 1; to > 0; by *= 2) {
+        uint32_t before = to > by ? to - by : 0;
+
+        if (s->busy[before].end_ns <= ns) {
+            from = before + 1;
+            break;
+        }
+        to = before;
+    }
     while (from < to) {
         uint32_t middle = from + (to - from) / 2;
 
