@@ -216,9 +216,9 @@ static uint32_t met_weight(const struct follow *f, uint32_t value, unsigned maps
         const struct graph_node *n = &p->graph->nodes[reader];
 
         for (uint32_t k = 0; n->op == GRAPH_MAP && k < n->ninputs && met == GRAPH_NONE; k++) {
-            uint32_t source = known_source(p, n->inputs[k]);
+            uint32_t source = f->weight[n->inputs[k]] ? known_source(p, n->inputs[k]) : value;
 
-            if (f->weight[n->inputs[k]] && same_dims(of, &p->graph->nodes[source]) &&
+            if (source != value && same_dims(of, &p->graph->nodes[source]) &&
                 p->nodes[source].home != PLACEMENT_UNKNOWN)
                 met = source;
         }
@@ -234,7 +234,7 @@ static uint32_t gradient_of(const struct follow *f, uint32_t node, uint32_t valu
 {
     const struct graph_node *n = &f->p->graph->nodes[value];
 
-    if (n->gradient_of != GRAPH_NONE || f->weight[node] || batch_has(&f->batch, n))
+    if (n->gradient_of != GRAPH_NONE || n->rank == 0 || f->weight[node] || batch_has(&f->batch, n))
         return n->gradient_of;
     return met_weight(f, value, MEETS_WITHIN);
 }
