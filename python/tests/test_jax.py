@@ -88,6 +88,11 @@ CASES: Dict[str, Case] = {
         lambda x, y: jax.grad(lambda x: jnp.sum(jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(x @ x.T + 2 * jnp.eye(5)), True), y)))(x),
         [T[:5], normal(5, 2)],
     ),
+    "LU and QR factors, systems, determinants": (
+        lambda x, y: jax.grad(lambda x: jnp.sum(jnp.sin(jnp.linalg.solve(x[::-1], y))) + jnp.linalg.det(x) + jnp.sum(jnp.linalg.qr(x[:, :3])[0])
+                              + jnp.sum(jax.scipy.linalg.lu(x)[1]) + jnp.sum(jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(x), y, trans=1)))(x),
+        [T[:5, :5] + 3 * np.eye(5, dtype=np.float32)[::-1], normal(5, 2)],
+    ),
     "gamma": (lambda x: [jax.scipy.special.gammaln(x), jax.scipy.special.digamma(x), jax.scipy.special.polygamma(1, x)], [3 * T + 0.3]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
     "flags cleared": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(False), [T, TWICE]),

@@ -132,6 +132,8 @@ def masks_of_heads(x: Any) -> Any:
     return [(x[:, None] + spread).softmax(-1), torch.ones(6, 4).t().reshape(2, 2, 6)[0] + x[:2], torch.eye(4).expand(2, 4, 4).as_strided((2, 2), (1, 1), 3)]
 
 
+SQUARE = normal(2, 5, 5) + 3 * torch.eye(5).flip(0)
+
 #: Functions of floating-point arrays, which have gradients.
 SMOOTH: Dict[str, Case] = {
     "gamma": (lambda x: x.mul(4).lgamma() + (x * 9).square().digamma(), [X]),
@@ -142,6 +144,16 @@ SMOOTH: Dict[str, Case] = {
     "triangular systems": (
         lambda a, b: torch.linalg.solve_triangular(a, b, upper=True).sum() + torch.linalg.solve_triangular(a[0], b.mT, upper=False, left=False).sum()
         + torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True).sum(), [normal(2, 5, 5) + 3 * torch.eye(5), normal(2, 5, 3)],
+    ),
+    "systems of equations": (
+        lambda a, b: torch.linalg.solve(a, b).sin().sum() + torch.linalg.solve(a, b.mT, left=False).sin().sum()
+        + torch.linalg.solve(a[0], b[0, :, 0]).sum() + (torch.linalg.inv(a) * torch.inverse(a.mT)).sum(), [SQUARE, normal(2, 5, 3)],
+    ),
+    "determinants": (lambda a: torch.linalg.det(a).sum() + torch.slogdet(a)[1].sum() + torch.slogdet(a)[0].sum() + torch.det(a[0]), [SQUARE]),
+    "LU and QR factors": (
+        lambda a: torch.cat([x.flatten() for x in (*torch.linalg.lu(a[..., :3]), *torch.linalg.lu(a[..., :3, :]), *torch.linalg.qr(a[..., :3]),
+                                                   *torch.linalg.qr(a, mode="complete"))]),
+        [SQUARE],
     ),
     "arithmetic": (lambda x, y: (x + 2 * y - 1) / (y * y + 1) - (3 - x) ** 3, [X, Y]),
     "alpha": (lambda x, y: torch.add(x, y, alpha=2) + torch.sub(x, y, alpha=3) + torch.rsub(x, y, alpha=2), [X, Y]),
@@ -526,7 +538,7 @@ class Operations(unittest.TestCase):
             "an array of 13 dimensions, of 12 at most": (lambda x: x.repeat(512, 1).reshape([2] * 10 + [2, 2, 3]).permute(12, *range(12)).exp(), [X]),
             f"{value}, which is not known": (lambda x: x.take(ids[0]) + x.take(x[0, 0].long()), [X]),
             f"{value}, which is": (lambda x: x.tensor_split(x[0, :2].long()), [X]),
-            "a factor or inverse whose matrix is looked at": (lambda x: torch.linalg.inv(x[:, :4]), [X]),
+            "a factor whose matrix is looked at": (lambda x: torch.linalg.ldl_factor(x[:, :4])[0], [X]),
         }
         for wanted, (fn, args) in cases.items():
             with self.subTest(wanted):

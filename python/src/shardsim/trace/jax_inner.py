@@ -43,6 +43,15 @@ def _call(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     return reader.read(inner, (), values)
 
 
+@goes_into("custom_linear_solve")
+def _linear_solve(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    """A system whose solution JAX itself differentiates: only what solves it is read."""
+    counts, inner = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
+    before = counts.matvec + counts.vecmat
+    right = values[before + counts.solve + counts.transpose_solve :]
+    return reader.read(inner.jaxpr, inner.consts, [*values[before : before + counts.solve], *right])
+
+
 @goes_into("call_hi_primitive")
 def _high(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     """An operation of JAX that is made of others: searchsorted, since 0.12."""
@@ -58,7 +67,9 @@ def _high(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 @goes_into("cond")
 def _cond(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     which, operands = values[0], values[1:]
-    branches = eqn.params["branches"]
+    branches, platforms = eqn.params["branches"], eqn.params.get("branches_platforms")
+    if platforms is not None:  # what each kind of device does: that of no other kind is taken
+        which = next((k for k, names in enumerate(platforms) if names is None or "cpu" in names), 0)
     if not isinstance(which, Array):
         branch = branches[min(max(int(which), 0), len(branches) - 1)]
         return reader.read(branch.jaxpr, branch.consts, operands)

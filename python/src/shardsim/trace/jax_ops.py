@@ -12,7 +12,7 @@ import numpy as np
 from .arrays import Array, Gap, Program, is_float, uniform
 from .gamma import GAMMA
 from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
-from .linear_algebra import cholesky, solve_triangular, turned
+from .linear_algebra import cholesky, householder, householder_product, lu, order_of, qr, solve_triangular, turned
 from .special import ELEMENTWISE
 from .whole import shifted_down
 
@@ -137,6 +137,36 @@ def _gamma(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 @handles("cholesky")
 def _cholesky(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     return cholesky(reader.program, reader.lift(values[0]))
+
+
+@handles("lu")
+def _lu(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
+    p, x = reader.program, reader.lift(values[0])
+    made, swaps = lu(p, x)
+    swaps = p.reshape(swaps, [*x.shape[:-2], swaps.shape[-1 if swaps.rank < x.rank else -2]])
+    return [made, swaps, order_of(p, swaps, x.shape[-2])]
+
+
+@handles("lu_pivots_to_permutation")
+def _lu_pivots(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return order_of(reader.program, reader.lift(values[0]), eqn.params["permutation_size"])
+
+
+@handles("geqrf")
+def _geqrf(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
+    return list(householder(reader.program, reader.lift(values[0])))
+
+
+@handles("householder_product")
+def _householder_product(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return householder_product(reader.program, reader.lift(values[0]), reader.lift(values[1]))
+
+
+@handles("qr")
+def _qr(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
+    if eqn.params.get("pivoting"):
+        raise Gap("a QR factor with pivoting")
+    return list(qr(reader.program, reader.lift(values[0]), eqn.params["full_matrices"]))
 
 
 @handles("triangular_solve")

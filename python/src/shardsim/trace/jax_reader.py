@@ -39,7 +39,7 @@ PLACEMENT = ("accuracy", "out_sharding", "sharding")
 NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "broadcast_in_dim": ("shape",), "conv_general_dilated": ("preferred_element_type",),
     "convert_element_type": ("new_dtype", "weak_type"), "device_put": ("copy_semantics", "devices", "srcs"),
-    "dot_general": ("preferred_element_type",), "expand_dims": ("dimensions",), "name": ("name",),
+    "dot_general": ("preferred_element_type",), "qr": ("use_magma",), "expand_dims": ("dimensions",), "name": ("name",),
     "ragged_dot_general": ("preferred_element_type",), "random_bits": ("bit_width",), "random_wrap": ("impl",),
     "reshape": ("new_sizes",), "reshard": ("concrete_mesh", "dst_sharding"), "scan": ("ft_out", "linear", "unroll"), "sort": ("is_stable",),
     "sharding_constraint": ("context_mesh", "layout"), "shard_map": ("check_vma", "debug_info"), "squeeze": ("dimensions",),

@@ -28,7 +28,7 @@ MEANT: Tuple[Tuple[str, str], ...] = (
     (r"[.]numpy\(\) is not supported|Can't call numpy\(\)|resolve_conj|cannot be converted to a NumPy",
      "a tensor is converted to numpy, which would need its values; compute it with functions of torch"),
     ("_linalg_check_errors",
-     "a factor or inverse whose matrix is looked at (inv, solve, lu); Cholesky factors and triangular systems are supported"),
+     "a factor whose matrix is looked at; factors by Cholesky, LU and QR, and what is solved with them, are supported"),
     ("Cannot cast FakeTensor|data is not allocated yet", ASKED_SENTENCE),
     ("does not require grad and does not have a grad_fn",
      "the backward pass starts from a tensor that depends on no parameter that requires a gradient; call requires_grad_() on one"),

@@ -8,7 +8,7 @@ import functools
 import math
 import os
 import sys
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.fx.traceback
@@ -196,6 +196,42 @@ def cholesky(input: torch.Tensor, upper: bool = False) -> torch.Tensor:
     return torch.linalg.cholesky_ex(input, upper=upper)[0]
 
 
+def solve(A: torch.Tensor, B: torch.Tensor, *, left: bool = True) -> torch.Tensor:
+    """Without a look at the values: numbers that are not finite of a singular matrix."""
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A)
+    vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and B.shape == A.shape[:-1])
+    made = torch.linalg.lu_solve(factors, pivots, B.unsqueeze(-1) if vector else B, left=left)
+    return made.squeeze(-1) if vector else made
+
+
+def inverse(A: torch.Tensor) -> torch.Tensor:
+    return solve(A, torch.eye(A.shape[-1], dtype=A.dtype).expand_as(A))
+
+
+def slogdet(A: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """By the diagonal of U and the number of swaps."""
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A)
+    diagonal = factors.diagonal(dim1=-2, dim2=-1)
+    odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
+    return diagonal.sign().prod(-1) * (1 - 2 * odd), diagonal.abs().log().sum(-1)
+
+
+def det(A: torch.Tensor) -> torch.Tensor:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A)
+    odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
+    return factors.diagonal(dim1=-2, dim2=-1).prod(-1) * (1 - 2 * odd)
+
+
+def lu_factor(A: torch.Tensor, *, pivot: bool = True) -> Tuple[torch.Tensor, torch.Tensor]:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(A, pivot=pivot)
+    return factors, pivots
+
+
+def lu(A: torch.Tensor, *, pivot: bool = True) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    left, lower, upper = torch.lu_unpack(*lu_factor(A, pivot=pivot))
+    return left, lower, upper
+
+
 def gaussian_nll_loss(
     input: torch.Tensor, target: torch.Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -218,6 +254,13 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "gaussian_nll_loss": gaussian_nll_loss,
     "cholesky": cholesky,
     "linalg_cholesky": cholesky,
+    "linalg_solve": solve,
+    **dict.fromkeys(("inverse", "linalg_inv"), inverse),
+    **dict.fromkeys(("slogdet", "linalg_slogdet"), slogdet),
+    "logdet": lambda A: torch.where((made := slogdet(A))[0] < 0, torch.nan, made[1]),
+    **dict.fromkeys(("det", "linalg_det"), det),
+    "linalg_lu_factor": lu_factor,
+    "linalg_lu": lu,
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},

@@ -77,7 +77,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
         ("dropout_p", "is_causal", "key", "logsumexp", "out", "query", "scale", "value"),  # those of the op whose result it has
     "_grouped_mm": ("out_dtype",), "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
     "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
-    **dict.fromkeys(("kthvalue", "median"), ("keepdim",)), "linalg_cholesky_ex": ("check_errors",), "diagonal_backward": ("input_sizes",), "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
+    **dict.fromkeys(("kthvalue", "median"), ("keepdim",)), **dict.fromkeys(("linalg_cholesky_ex", "linalg_lu_factor_ex"), ("check_errors",)), "lu_unpack": ("unpack_data", "unpack_pivots"), "diagonal_backward": ("input_sizes",), "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
     "unsafe_chunk": ("chunks",), "_unsafe_index_put": ("unsafe",), "index_put": ("unsafe",),
     **dict.fromkeys(("avg_pool2d_backward", "avg_pool3d_backward"), ("self",)),
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), ("ceil_mode",)),

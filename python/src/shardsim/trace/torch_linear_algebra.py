@@ -1,4 +1,4 @@
-"""Operations of ATen on matrices: Cholesky factors and triangular systems."""
+"""Operations of ATen on matrices: factors and systems of equations."""
 
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
@@ -7,8 +7,8 @@ from typing import Any, Tuple
 
 import torch
 
-from .arrays import Array
-from .linear_algebra import cholesky, solve_triangular, turned
+from .arrays import Array, Gap
+from .linear_algebra import cholesky, householder, householder_product, lu, lu_solve, order_of, qr, solve_triangular, turned, upper_of
 from .torch_graph import Call, handles
 from .torch_ops import widened
 
@@ -44,6 +44,81 @@ def _cholesky_solve(c: Call) -> Array:
     lower = turned(p, factor) if c.upper else factor
     b = c.reader.spread(widened(p, b, len(c.shape)), c.shape)
     return solve_triangular(p, turned(p, lower), solve_triangular(p, lower, b, False), True)
+
+
+@handles("linalg_lu_factor_ex")
+def _lu_factor(c: Call) -> Tuple[Array, Array, Any]:
+    """L and U, swaps counted from 1, and the order of the first pivot that is 0."""
+    if not c.pivot:
+        raise Gap("an LU factor without pivoting, which PyTorch computes on GPUs alone")
+    p, x = c.program, c.array(c.A)
+    made, swaps = lu(p, x)
+    n = swaps.shape[-1]
+    none = p.compare("equal", _diagonal(c, made), p.number(0.0, made.dtype))
+    at = p.convert(p.reduce("argmax", p.convert(none, "int32"), [none.rank - 1]), "int32")
+    one, zero = p.number(1, "int32"), p.number(0, "int32")
+    info = p.select(p.compare("greater", p.reduce("sum", p.convert(none, "int32"), [none.rank - 1]), zero), p.map("add", at, one), zero)
+    return made, p.map("add", p.reshape(swaps, [*x.shape[:-2], n]), one), info
+
+
+@handles("lu_unpack")
+def _lu_unpack(c: Call) -> Tuple[Any, Any, Any]:
+    """P, L and U."""
+    p, x = c.program, c.array(c.LU_data)
+    rows, columns = x.shape[-2:]
+    k, batch = min(rows, columns), x.shape[:-2]
+    order = order_of(p, _swaps(c, c.LU_pivots), rows)
+    across = p.view(order, [*range(len(batch)), None, len(batch)], [*batch, rows, rows])
+    numbers = p.broadcast(p.iota(rows, "int32"), [*batch, rows, rows], [len(batch)])
+    ones = c.array(torch.eye(rows, k), x.dtype)
+    left = p.slice(x, x.rank - 1, 0, k)
+    lower = turned(p, upper_of(p, turned(p, left)))
+    lower = p.map("add", p.map("sub", lower, _on_diagonal(c, lower)), c.reader.spread(widened(p, ones, x.rank), left.shape))
+    return p.convert(p.compare("equal", numbers, across), x.dtype), lower, upper_of(p, p.slice(x, x.rank - 2, 0, k))
+
+
+@handles("linalg_lu_solve")
+def _lu_solve(c: Call) -> Array:
+    """The other side by transposes: x a = b is a' x' = b'."""
+    p, factors, b = c.program, _batched(c, c.LU), _batched(c, c.B)
+    swaps = _swaps(c, c.pivots)
+    order = order_of(p, c.reader.spread(widened(p, swaps, b.rank - 1), [*c.shape[:-2], swaps.shape[-1]]), factors.shape[-1])
+    if c.left:
+        return lu_solve(p, factors, order, b, c.adjoint)
+    return turned(p, lu_solve(p, factors, order, turned(p, b), not c.adjoint))
+
+
+@handles("geqrf")
+def _geqrf(c: Call) -> Tuple[Array, Array]:
+    return householder(c.program, c.array(c.self))
+
+
+@handles("linalg_householder_product")
+def _householder_product(c: Call) -> Array:
+    return householder_product(c.program, c.array(c.input), c.array(c.tau))
+
+
+@handles("linalg_qr")
+def _qr(c: Call) -> Tuple[Any, Array]:
+    q, r = qr(c.program, c.array(c.A), c.mode == "complete")
+    return q if c.mode != "r" else c.array(torch.empty(0), r.dtype), r
+
+
+def _swaps(c: Call, pivots: Any) -> Array:
+    """Swaps counted from 0."""
+    return c.program.map("sub", c.program.convert(c.array(pivots), "int32"), c.program.number(1, "int32"))
+
+
+def _on_diagonal(c: Call, x: Array) -> Array:
+    """Zeros besides the diagonal."""
+    p = c.program
+    down, along = (p.broadcast(p.iota(x.shape[a], "int32"), x.shape, [a]) for a in (x.rank - 2, x.rank - 1))
+    return p.select(p.compare("equal", down, along), x, p.number(0.0, x.dtype))
+
+
+def _diagonal(c: Call, x: Array) -> Array:
+    n = min(x.shape[-2:])
+    return c.program.slice(c.program.reduce("sum", _on_diagonal(c, x), [x.rank - 2]), x.rank - 2, 0, n)
 
 
 def _batched(c: Call, value: Any) -> Array:
