@@ -14,7 +14,7 @@
 #include "kern/nest.h"
 
 #define TOKENS 64    /* tokens in one task */
-#define CLASSES 1024 /* classes summed at a time, on the stack */
+#define CLASSES 4096 /* classes summed at a time, on the stack */
 
 struct pick_run {
     const struct kern_pick *pick;

@@ -202,13 +202,13 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
     return a->rank == b->rank;
 }
 
-/* The weight of a value's dimensions that it meets in an elementwise function, after at most `maps`
- * others: in a traced step a gradient meets an optimizer's state, or the parameter.  GRAPH_NONE:
- * none. */
-static uint32_t met_weight(const struct follow *f, uint32_t value, unsigned maps)
+/* A sharded array of the dimensions of `of`, the same for the whole batch, that a value made of it
+ * meets in an elementwise function, after at most `maps` others: in a traced step a gradient meets
+ * an optimizer's state, or the parameter.  GRAPH_NONE: none. */
+static uint32_t met_array(const struct follow *f, const struct graph_node *of, uint32_t value,
+                          unsigned maps)
 {
     const struct placement *p = f->p;
-    const struct graph_node *of = &p->graph->nodes[value];
     uint32_t met = GRAPH_NONE;
 
     for (uint32_t r = 0; r < p->nodes[value].nreaders && met == GRAPH_NONE; r++) {
@@ -216,14 +216,15 @@ static uint32_t met_weight(const struct follow *f, uint32_t value, unsigned maps
         const struct graph_node *n = &p->graph->nodes[reader];
 
         for (uint32_t k = 0; n->op == GRAPH_MAP && k < n->ninputs && met == GRAPH_NONE; k++) {
-            uint32_t source = f->weight[n->inputs[k]] ? known_source(p, n->inputs[k]) : value;
+            uint32_t source = f->batch.varies[n->inputs[k]] ? value : known_source(p, n->inputs[k]);
 
             if (source != value && same_dims(of, &p->graph->nodes[source]) &&
-                p->nodes[source].home != PLACEMENT_UNKNOWN)
+                p->nodes[source].home != PLACEMENT_UNKNOWN &&
+                shd_sharding_axes(price_sharding(p->price, p->nodes[source].home)))
                 met = source;
         }
         if (met == GRAPH_NONE && maps > 0 && (n->op == GRAPH_MAP || placement_is_alias(p, reader)))
-            met = met_weight(f, reader, maps - 1);
+            met = met_array(f, of, reader, maps - 1);
     }
     return met;
 }
@@ -234,9 +235,10 @@ static uint32_t gradient_of(const struct follow *f, uint32_t node, uint32_t valu
 {
     const struct graph_node *n = &f->p->graph->nodes[value];
 
-    if (n->gradient_of != GRAPH_NONE || n->rank == 0 || f->weight[node] || batch_has(&f->batch, n))
+    if (n->gradient_of != GRAPH_NONE || n->phase == GRAPH_OPTIMIZER || n->rank == 0 ||
+        f->weight[node] || batch_has(&f->batch, n))
         return n->gradient_of;
-    return met_weight(f, value, MEETS_WITHIN);
+    return met_array(f, n, value, MEETS_WITHIN);
 }
 
 /* Whether a known array has an axis along another dimension than `dim`. */
@@ -261,8 +263,9 @@ static bool weight_takes(const struct follow *f, uint32_t node, uint8_t axis, ui
     const struct graph_node *n = &f->p->graph->nodes[node];
     bool taken = n->op == GRAPH_EINSUM && has_elsewhere(f, gradient_of(f, node, node), axis, dim);
 
-    for (uint32_t k = 0; k < n->ninputs && !taken; k++)
-        taken = f->weight[n->inputs[k]] && has_elsewhere(f, n->inputs[k], axis, dim);
+    for (uint32_t k = 0; n->op == GRAPH_EINSUM && k < n->ninputs && !taken; k++)
+        taken = f->weight[n->inputs[k]] && !(gathered_axes(f, node, n->inputs[k]) >> axis & 1) &&
+                has_elsewhere(f, n->inputs[k], axis, dim);
     return taken;
 }
 
@@ -292,7 +295,8 @@ static bool gathers_smaller(const struct follow *f, uint32_t node, uint8_t axis,
     const struct graph *g = f->p->graph;
     const struct graph_node *n = &g->nodes[node];
 
-    return n->ninputs == 1 && graph_elements(g, n) > graph_elements(g, &g->nodes[n->inputs[0]]) &&
+    return n->ninputs == 1 && !f->batch.dims[dim] &&
+           graph_elements(g, n) > graph_elements(g, &g->nodes[n->inputs[0]]) &&
            gathered_later(f, node, axis, dim, GATHERED_WITHIN);
 }
 

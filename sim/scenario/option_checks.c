@@ -46,6 +46,12 @@ static bool has_experts(const struct scenario *s)
     return s->model.moe.experts > 0;
 }
 
+/* Whether gates multiply what experts make, not what they take. */
+static bool has_gates(const struct scenario *s)
+{
+    return has_experts(s) && !s->model.moe.gates_input;
+}
+
 static bool has_cache(const struct scenario *s)
 {
     return scenario_serves(s);
@@ -98,7 +104,7 @@ static const struct dependent {
     {"decode", NULL, NULL, "step", has_cache, "step: [prefill] or [decode]"},
     {"decode", "block", "decode", "cache", has_blocks, "decode.cache: int4 or mxfp4"},
     {"decode", "accepted", "decode", "draft", has_draft, "decode.draft, at least 1"},
-    {"fused", "gates", "moe", "experts", has_experts, "moe.experts, at least 1"},
+    {"fused", "gates", "moe", "experts", has_gates, "moe.experts, with moe.gates_input false"},
     {"fused", "loss_chunks", NULL, "step", has_update, "step: [forward, backward, update]"},
     {"fused", "loss_again", "fused", "loss_chunks", has_chunks, "fused.loss_chunks, at least 2"},
     {"offload", "prefetch", "offload", "parameters", has_offload,

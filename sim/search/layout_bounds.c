@@ -24,8 +24,9 @@ static double mean_bytes(const struct subject *subject, const struct layout *lay
 /* Activations in a backward phase of a stage with `layers` layers, of so many microbatches. */
 static double saved_bytes(const struct piece *piece, double microbatches, double layers)
 {
-    return microbatches * layers * piece->parts[PIECE_LAYER].saved_bytes +
-           (layers > 0 ? piece->working_bytes : 0);
+    double saved = layers * piece->parts[PIECE_LAYER].saved_bytes + piece->less_bytes;
+
+    return layers > 0 ? microbatches * (saved > 0 ? saved : 0) + piece->working_bytes : 0;
 }
 
 /* The argument: each rank holds its parameters and optimizer state all the time.  In the first

@@ -546,9 +546,11 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
                                  ? (enum program_part)p->ops[buffer->last_op].part
                                  : PROGRAM_UPDATE;
 
-    /* What is made before the first microbatch, such as gathered parameters, stays to the end. */
+    /* What is made before the first microbatch, such as gathered parameters, stays to the end.  A
+     * transfer without a partner on the layout's mesh makes nothing. */
     if (!buffer->argument && from->part == PROGRAM_START && buffer->last_op == p->nops &&
-        buffer->over == PROGRAM_NONE && program_buffer_on_device(buffer) > 0)
+        buffer->over == PROGRAM_NONE && program_buffer_on_device(buffer) > 0 &&
+        (!transfers(from) || op_seconds_of(&r->seconds, buffer->first_op, 0) > 0))
         r->stages[from->stage].state_bytes += op_seconds_bytes(&r->seconds, b);
     else if (buffer->argument &&
              (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
@@ -622,6 +624,16 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     }
 }
 
+/* Lower what stages save less than their layers, and what they work on besides, to those of a stage
+ * of some layers: the first layer needs no gradient of its input if nothing before it learns. */
+static void least_kept(struct piece *out, const struct stage *stage, double layers)
+{
+    double saved = layers * out->parts[PIECE_LAYER].saved_bytes;
+
+    out->less_bytes = fmin(out->less_bytes, stage->saved_bytes - saved);
+    out->working_bytes = fmin(out->working_bytes, above(stage->most_bytes, saved));
+}
+
 /* A layer is the difference between the stage of two layers and the stage of one.  What a stage has
  * besides its layers may be negative: where layers meet, ops are fused or transfers are waited for,
  * but not where stages meet.  The ends are what the outer stages have more than a stage of one
@@ -629,6 +641,8 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
 static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
 {
     set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
+    out->less_bytes = 0;
+    out->working_bytes = INFINITY;
     out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
     out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
     out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
@@ -636,7 +650,8 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     out->parts[PIECE_STAGE].late_s = stages[1].late_s - out->parts[PIECE_LAYER].late_s;
     out->parts[PIECE_STAGE].last_s = stages[1].last_s - out->parts[PIECE_LAYER].last_s;
     out->parts[PIECE_STAGE].sums_s = stages[1].sums_s - out->parts[PIECE_LAYER].sums_s;
-    out->working_bytes = above(stages[1].most_bytes, out->parts[PIECE_LAYER].saved_bytes);
+    for (int s = 0; s < ATTEMPT_STAGES; s++) /* the stage of two layers has one more */
+        least_kept(out, &stages[s], s == 2 ? 2 : 1);
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
@@ -648,7 +663,9 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     struct stage layers;
 
     set_part(out, PIECE_LAYER, three, two);
-    out->working_bytes = above(two->most_bytes, 2 * out->parts[PIECE_LAYER].saved_bytes);
+    out->less_bytes = 0;
+    out->working_bytes = INFINITY;
+    least_kept(out, two, 2);
     layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
                             .waits_s = 2 * out->parts[PIECE_LAYER].waits_s,
@@ -704,6 +721,7 @@ void piece_lower(struct piece *least, const struct piece *piece)
         lower_hop(&least->hops[way], &piece->hops[way]);
     least->computes_first |= piece->computes_first;
     least->working_bytes = fmin(least->working_bytes, piece->working_bytes);
+    least->less_bytes = fmin(least->less_bytes, piece->less_bytes);
     lower_all(least->update_message_s, piece->update_message_s, HARDWARE_TIERS_MAX);
 }
 

@@ -49,6 +49,7 @@ struct piece {
         double once_s[EVENTS_STREAMS_MAX];    /* once a step: transfers of its start and update */
         double start_s[EVENTS_STREAMS_MAX]; /* of once_s: gathers at the start of the step */
     } parts[PIECE_NPARTS];
+    double less_bytes;    /* of a microbatch: what a stage saves less than its layers; at most 0 */
     double working_bytes; /* activations in the backward phase of a stage at their most, besides those
                              that its layers keep */
     /* With a pipeline: `hops` of a piece of layers, `update_message_s` of a piece of replicas. */

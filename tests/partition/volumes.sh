@@ -360,4 +360,28 @@ holds "what flows back, the gradient's sum over the batch, and the image" <<PY
 back, gradient, image = 4 * 8 * 4, 6 * 8 * 4, 4 * 10 * 12 * 4
 assert r["received_bytes"]["by_axis"] == {"tp": back + image, "dp": 2 * gradient}, r["received_bytes"]
 PY
+
+# FSDP gathers the weight, not the images that are padded for it; nor does a scale, which follows the data.
+cat >"$tmp/padded.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 2}
+graph:
+  dims: {a: 64, h: 10, k: 12, t: 3, e: 12, d: 14}
+  inputs: {x: {dims: [a, h, e]}}
+  params: {kernel: {dims: [e, d]}, scale: {dims: [e]}}
+  ops:
+    - padded[a, k, e] = pad(x, h, k, 1)
+    - y[a, k, d] = einsum(padded, kernel)
+    - windows[a, h, t, e] = windows(x, h, h, t, low=1, high=1)
+    - scaled[a, h, t, e] = windows * scale
+  outputs: [y, scaled]
+step: [forward]
+params: [[kernel, [dp]], [scale, [tp]]]
+constraints: [["^x$", [dp, tp]]]
+YAML
+shardsim plan --json "$tmp/padded.yaml"
+holds "the weight, the scale and the halos alone" <<PY
+kernel, scale, halos = 12 * 14 * 4, 12 * 4, 64 * 12 * 4
+assert r["received_bytes"]["total"] <= 2 * (kernel + scale) + 4 * halos, r["received_bytes"]
+PY
 done_testing

@@ -476,11 +476,11 @@ static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
 static bool is_above(const struct search *s, size_t i, const struct plan *plan)
 {
     const struct modelled_figures *f = &plan->figures;
-    bool timed = s->all || plan->state == VARIANT_FITS;
 
     for (size_t k = 0; k < s->nitems; k++) {
         const struct search_item *item = &s->items[k];
         size_t n = item->nmembers > 0 ? item->nmembers : 1;
+        bool timed = s->all || plan->state == VARIANT_FITS;
 
         if (item->number <= i && i < item->number + n &&
             ((timed && item->bound_s > f->step_s) || item->bound_bytes > f->memory_bytes))
@@ -916,7 +916,7 @@ static void test_near(const struct near *near)
 
         if (a.plans[i].state != VARIANT_FITS)
             continue;
-        nabove += part > 1;
+        nabove += part > 1 || bytes > 1;
         least = part < least ? part : least;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
     }
@@ -976,10 +976,11 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
              "version: 1\nname: random\nhardware: %s\nmesh: {dp: 1}\n"
              "model: {kind: %s, d_model: %d, d_ff: %d, layers: %d, heads: 8, kv_heads: 4,\n"
              "        vocab: 512, dtype: bfloat16%s}\n%sbatch: {size: %d, seq: %d}\n"
-             "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
+             "step: [forward, backward, update]\noptimizer: {kind: adamw}\n%s"
              "params: [['.*', []]]\naxes: {batch: dp}\n",
              PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), PICK(types), experts,
-             8 << draw(2), 64 << draw(5));
+             8 << draw(2), 64 << draw(5),
+             draw(6) == 0 ? "lora: {rank: 8, targets: [(down|o)/kernel]}\n" : "");
     ranges[0] = PICK(tps);
     ranges[1] = PICK(cps);
     ranges[2] = PICK(pps);
