@@ -338,6 +338,23 @@ DISCRETE: Dict[str, Case] = {
                       torch.zeros(9).long().scatter(0, i.flip(0), v.long()), torch.zeros(9).bool().scatter(0, i.flip(0), v > 3)],
         [torch.tensor([2.5, 2.5, 5.5, 2.5]), torch.tensor([3, 1, 3, 3])],
     ),
+    "equal elements at one place of views": (
+        lambda x, v, i: [
+            torch.zeros(2, 2).scatter(1, torch.tensor([[0, 1], [0, 1]]).t(), v), torch.zeros(2, 2).scatter(1, i.t(), v),
+            torch.zeros(4, 6).scatter(1, x.topk(3, 1).indices[:, :1].expand(4, 3), torch.ones(4, 3) * x[0, 0]),
+            torch.zeros(4, 6).scatter(1, x.topk(3, 1).indices.flip(0)[:, 1:], torch.ones(4, 2) * x[0, 0]),
+            torch.zeros(5).index_put((torch.tensor([1, 3])[:, None].expand(2, 2),), v), torch.zeros(5).index_put((i[0, :, None].expand(2, 2),), v)],
+        [distinct(4, 6), torch.full((2, 2), 5.0), torch.tensor([[0, 1], [0, 1]])],
+    ),
+    "equal elements at one known place": (
+        lambda v: [torch.ones(9).index_put((torch.tensor([3, 1, 3, 3]),), v), put_twice(v), torch.zeros(4, 9).index_put((torch.arange(4), torch.arange(4)), v)],
+        [torch.tensor([2.5, 2.5, 2.5, 2.5])],
+    ),
+    "equal elements at one place, as large as they may be": (
+        lambda i, *v: [y.double() if x.is_floating_point() else y for x in v for y in (torch.zeros(5, dtype=x.dtype).index_put((i,), x), torch.ones(5, dtype=x.dtype).scatter(0, i, x))],
+        [torch.tensor([3, 1, 3, 3, 3, 3, 3, 3]), torch.full((8,), 60000.0).half(), torch.full((8,), 257 / 256).bfloat16(),
+         torch.full((8,), 2**31 - 1).int(), torch.full((8,), -(2**50) - 1), torch.full((8,), 255).to(torch.uint8)],
+    ),
     "set by a mask": (
         lambda x, m: [x.index_put((m,), torch.tensor(7.0)), x.index_put((m[:, 0],), x[0]), x.index_put((m,), torch.ones(1)), x.masked_fill(m, 2.0)], [X, Y > 0],
     ),
@@ -400,6 +417,12 @@ DISCRETE: Dict[str, Case] = {
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
     "large constants": (lambda x: [torch.ones(600, 600).tril() @ x, torch.arange(600)[:, None] * torch.arange(600)[None]], [normal(600, 2)]),
 }  # fmt: skip
+
+
+def put_twice(v: Any) -> Any:
+    made = torch.zeros(9)
+    made[torch.tensor([1, 1])] = v[:2]
+    return made
 
 
 def set_parts(x: Any, y: Any) -> Any:
@@ -500,6 +523,16 @@ class Operations(unittest.TestCase):
         """Slices keep the array's sharding; places in the storage would be gathered."""
         traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
         self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
+
+    def test_values_of_arguments_do_not_decide_the_program(self) -> None:
+        fns: List[Callable[..., Any]] = [
+            lambda x, i: x.new_zeros(4, 6).scatter(1, i, x), lambda x, i: x.new_ones(4, 6).scatter(1, i, x),
+            lambda x, i: x.new_zeros(4, 6).index_put((i[:, 0],), x), lambda x, i: x[i[:, 0]],
+        ]  # fmt: skip
+        for fn in fns:
+            ids = [torch.arange(6).repeat(4, 1), torch.zeros(4, 6).long(), torch.arange(4)[:, None].repeat(1, 6), torch.empty(4, 6, device="meta").long()]
+            found = {str(from_torch(fn, X, i, mesh={"a": 2}).scenario()["graph"]) for i in ids[:3]}
+            self.assertEqual(found, {str(from_torch(fn, X.to("meta"), ids[3], mesh={"a": 2}).scenario()["graph"])})
 
     def test_places_in_the_storage_of_a_large_array(self) -> None:
         """What a view costs depends on its own size; elements before or behind the array are refused."""

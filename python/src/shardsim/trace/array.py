@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, Optional, Tuple
 
+import numpy as np
+
 from ..errors import InputError
 from .dims import Axis
 
@@ -47,6 +49,37 @@ def uniform(x: Array) -> Optional[float]:
     while x.op in ("view", "reshape"):
         x = x.inputs[0]
     return float(x.attrs["value"]) if x.op == "number" else None
+
+
+#: Elements of a known array whose axes are merged, at most: it may have been broadcast.
+MERGED_MOST = 1 << 24
+
+
+def known(x: Array) -> Optional[np.ndarray]:
+    """The elements of a constant, as views arrange them; None if they depend on an input.
+
+    The values of an argument are an example: the program must not depend on them.  A broadcast axis has stride 0.
+    """
+    if x.op == "number" or (x.op == "leaf" and x.attrs.get("constant")):
+        return np.asarray(x.attrs["value"])
+    if x.op == "iota":
+        return np.arange(x.shape[0])
+    if x.op not in ("view", "reshape"):
+        return None
+    value = known(x.inputs[0])
+    if value is None:
+        return None
+    if x.op == "reshape":
+        return value.reshape(x.shape) if value.size <= MERGED_MOST else None
+    kept = [at for at in x.attrs["source"] if at is not None]
+    value = value.squeeze(tuple(a for a in range(value.ndim) if a not in kept)).transpose(np.argsort(np.argsort(kept)))
+    sizes = [1 if at is None else x.inputs[0].shape[at] for at in x.attrs["source"]]
+    return np.broadcast_to(value.reshape(sizes), x.shape)
+
+
+def unrepeated(value: np.ndarray) -> np.ndarray:
+    """An array with one element along each axis that it is broadcast over."""
+    return value[tuple(slice(0, 1 if step == 0 else None) for step in value.strides)]
 
 
 def carrier_of(dtype: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from .array import known
 from .arrays import Array, Gap, Program, is_float, uniform
 from .jax_reader import Reader, Value, handles, operands
 from .ranges import Ranges, given, inside
@@ -324,7 +325,7 @@ def _columns(p: Program, ids: Array) -> List[Array]:
 
 def _counts_along(ids: Array, size: int) -> Optional[int]:
     """The axis along which constant ids are 0, 1, 2, ... up to `size`, equal along the rest."""
-    value = _known(ids)
+    value = known(ids)
     if value is None or size == 1:
         return None
     for axis in range(ids.rank):
@@ -337,32 +338,11 @@ def _counts_along(ids: Array, size: int) -> Optional[int]:
 
 def _turned(ids: Array, size: int) -> Optional[int]:
     """The shift if the ids are all rows, rotated."""
-    value = _known(ids)
+    value = known(ids)
     if value is None or value.shape != (size,) or not 0 <= value[0] < size:
         return None
     by = int(-value[0] % size)
     return by if (value == (np.arange(size) - by) % size).all() else None
-
-
-def _known(x: Array) -> Optional[np.ndarray]:
-    """The value of an array if it is known while tracing."""
-    if x.op == "leaf" and x.attrs.get("constant"):
-        return np.asarray(x.attrs["value"])
-    if x.op == "number":
-        return np.asarray(x.attrs["value"])
-    if x.op == "iota":
-        return np.arange(x.shape[0])
-    if x.op not in ("view", "reshape"):
-        return None
-    value = _known(x.inputs[0])
-    if value is None:
-        return None
-    if x.op == "reshape":
-        return value.reshape(x.shape)
-    kept = [at for at in x.attrs["source"] if at is not None]
-    value = value.squeeze(tuple(a for a in range(value.ndim) if a not in kept)).transpose(np.argsort(np.argsort(kept)))
-    sizes = [1 if at is None else x.inputs[0].shape[at] for at in x.attrs["source"]]
-    return np.broadcast_to(value.reshape(sizes), x.shape)
 
 
 @handles("dynamic_slice")

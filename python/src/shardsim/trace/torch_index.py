@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
 
+from . import whole
+from .array import known, unrepeated
 from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
 from .torch_ops import arguments_first, mapped, ranked, whole_floor
@@ -43,18 +46,10 @@ def _counted(ids: Any, n: int) -> Any:
 def _from_end(p: Program, ids: Array, n: int) -> Array:
     """Ids that may be negative count from the end."""
     value = known(ids)
-    if value is not None and value.size and value.min() >= 0:
+    if value is not None and value.size and unrepeated(value).min() >= 0:
         return ids
     negative = p.compare("less", ids, p.number(0, ids.dtype))
     return p.select(negative, p.map("add", ids, p.number(n, ids.dtype)), ids)
-
-
-def known(x: Array) -> "Optional[np.ndarray]":
-    """The elements of an input array, rearranged, or of a number."""
-    while x.op in ("view", "reshape"):
-        x = x.inputs[0]
-    value = x.attrs.get("value") if x.op in ("leaf", "number") else None
-    return None if value is None else np.asarray(value)
 
 
 def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List[int], Array]:
@@ -136,27 +131,32 @@ def _put_by_mask(c: Call, x: Array) -> Optional[Array]:
 
 
 def _distinct(ids: Array, axis: int) -> bool:
-    """Whether no row of ids along an axis is known to have one twice: known ids, and places in an order."""
+    """Whether no row of ids along an axis is known to have one twice: constants, and places in an order."""
     value = known(ids)
-    if value is not None and value.size == math.prod(ids.shape):
-        rows = np.sort(value.reshape(ids.shape), axis=axis)
-        return bool((np.diff(rows, axis=axis) != 0).all())
-    at: Optional[int] = axis
+    if value is not None:
+        rows = unrepeated(value)
+        return rows.shape[axis] == value.shape[axis] and bool((np.diff(np.sort(rows, axis), axis=axis) != 0).all())
+    at = axis
     while ids.op == "view" or (ids.op == "along" and ids.attrs["fn"] == "slice"):
-        at = ids.attrs["source"][at] if ids.op == "view" else at
-        ids = ids.inputs[0]
-        if at is None:
-            return False
-    return ids.op == "along" and ids.attrs["fn"] in ("topk", "argsort") and ids.attrs["axis"] == at
+        source = ids.attrs["source"][at] if ids.op == "view" else at
+        if source is None or (ids.op == "view" and ids.inputs[0].shape[source] != ids.shape[at]):
+            return False  # broadcast along the axis
+        at, ids = source, ids.inputs[0]
+    return ids.op == "along" and ids.attrs["fn"] == "topk" and ids.attrs["axis"] == at
 
 
-def _one_each(c: Call, added: Array, hits: Array) -> Array:
-    """Sums of elements for one place divided by their number: PyTorch leaves open which of them wins, unless they are equal."""
+def _one_each(c: Call, put: Callable[[Array], Array], rows: Array, hits: Array) -> Array:
+    """The mean of the elements for one place, which is the element if they are equal: PyTorch leaves open which of others wins.
+
+    Their sum is float64, so that it neither overflows nor is rounded.
+    """
     p = c.program
-    times = p.map("max", hits, p.number(1.0, hits.dtype))
-    if c.dtype == "bool":
-        return p.compare("greater", added, p.number(0, added.dtype))
-    return p.map("div", added, p.convert(times, c.dtype), dtype=c.dtype)
+    times = p.map("max", p.convert(hits, "float64"), p.number(1.0, "float64"))
+    mean = p.map("div", put(p.convert(rows, "float64")), times)
+    if is_float(c.dtype) or c.dtype == "bool":
+        return p.convert(mean, c.dtype)
+    low, high = whole.span(p, rows)
+    return whole.wrapped(p, p.map("round", mean), c.dtype, (min(low, 0.0), max(high, 0.0)))
 
 
 def _set(c: Call, put: Callable[[Array], Array], x: Array, rows: Array, ids: Array) -> Array:
@@ -167,9 +167,8 @@ def _set(c: Call, put: Callable[[Array], Array], x: Array, rows: Array, ids: Arr
     if value is not None:
         return p.select(there, p.number(value if is_float(c.dtype) else int(value), c.dtype), x)
     places = known(ids)
-    if places is not None and len(np.unique(places)) < places.size:
-        raise Gap("several elements set at one place")
-    return p.select(there, put(rows) if places is not None else _one_each(c, put(rows), hits), x)
+    apart = places is not None and len(np.unique(unrepeated(places))) == places.size
+    return p.select(there, put(rows) if apart else _one_each(c, put, rows, hits), x)
 
 
 def is_zero(x: Array) -> bool:
@@ -257,8 +256,8 @@ def _scatter(c: Call) -> Array:
     hits = _added(c, p.broadcast(p.number(1.0, "float32"), ids.shape, []), ids, axis)
     there = p.compare("greater", hits, p.number(0.0, "float32"))
     if hasattr(c.arguments, "src"):
-        added = _added(c, value, ids, axis)
-        return p.select(there, added if apart else _one_each(c, added, hits), x)
+        put = partial(_added, c, ids=ids, axis=axis)
+        return p.select(there, put(value) if apart else _one_each(c, put, value, hits), x)
     return p.select(there, c.array(c.value, c.dtype), x)
 
 
