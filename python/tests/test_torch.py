@@ -402,6 +402,10 @@ DISCRETE: Dict[str, Case] = {
         lambda x: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(x[1], upper=True).info],
         [torch.stack([torch.diag(torch.tensor(d)) for d in ([1.0, 2.0, 3.0], [1.0, 4.0, -1.0], [-1.0, 2.0, 3.0])])],
     ),
+    "orders of minors that are zero": (
+        lambda x, y: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(y).info],
+        [torch.stack([torch.diag(torch.tensor([1.0, 1.0, 0.0])), torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 3]]), torch.eye(3)]), torch.zeros(1, 1)],
+    ),
     "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
     "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
     "lengths of any size": (

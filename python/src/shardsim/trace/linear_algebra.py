@@ -6,6 +6,7 @@ An array's last two axes are its matrices; other axes are batches.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Optional, Tuple
 
 from .array import Array, Gap
@@ -28,7 +29,8 @@ def cholesky(p: Program, x: Array) -> Array:
 def _cholesky(p: Program, x: Array) -> Array:
     n = x.shape[-1]
     if n == 1:
-        return p.map("sqrt", x)
+        positive = p.compare("greater", x, p.number(0.0, x.dtype))
+        return p.select(positive, p.map("sqrt", x), p.number(math.nan, x.dtype))
     half = n // 2
     first = _cholesky(p, _block(p, x, 0, half, 0, half))
     below = turned(p, _lower(p, first, turned(p, _block(p, x, half, n, 0, half)), False))
