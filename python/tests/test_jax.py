@@ -75,6 +75,10 @@ CASES: Dict[str, Case] = {
         lambda x: [jax.grad(lambda x: jnp.sum(jnp.sin(lax.reduce_window(x, -fill, fn, window, (1, 1), "VALID"))))(x)
                    for fn, fill, window in ((lax.max, np.inf, (1, 1)), (lax.min, -np.inf, (2, 2)))], [X],
     ),
+    "the largest of many taps in 16 bits, flowing back": (
+        lambda x: jax.grad(lambda x: jnp.sum(lax.reduce_window(x.astype(jnp.bfloat16), -np.inf, lax.max, (40, 40), (1, 1), "VALID").astype(x.dtype)))(x),
+        [np.where(np.arange(1640).reshape(40, 41) == 1634, 1, 0).astype(np.float32)],
+    ),
     "among three": (lambda x, i: lax.select_n(jnp.asarray(i), x, 2 * x, -x), [X, ints(3, *X.shape)]),
     "halves away from zero": (lambda x: [lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.cbrt(x)], [np.arange(-9, 9, dtype=np.float32) / 4]),
     "padded with a computed value": (lambda x: [lax.pad(x, jnp.sum(x), [(1, 0, 1), (-1, 2, 0)]), lax.pad(x, x[0, 0], [(0, 0, 0), (0, 0, 0)])], [X]),

@@ -104,9 +104,8 @@ def _pool_back(reader: Reader, eqn: Any, values: List[Value]) -> Array:
         else:
             number = p.map("add", p.map("mul", number, p.number(float(wide[t]), "float32")), here)
     assert number is not None
-    number = p.convert(number, taken.dtype)
     found = p.compare("equal", taken, spread(p.reduce(fn, taken, taps)))
-    first = p.reduce("min", p.select(found, number, p.number(float(count), taken.dtype)), taps)
+    first = p.reduce("min", p.select(found, number, p.number(float(count), "float32")), taps)
     chosen = p.compare("equal", number, spread(first))
     grad = p.select(chosen, spread(source), p.number(0.0, source.dtype))
     for t, d in reversed([(t, d) for t, d in zip(taps, _windowed(params))]):
