@@ -489,6 +489,11 @@ class Operations(unittest.TestCase):
                 (got,) = evaluate(from_torch(fn, x, mesh={"a": 1})._arrays, {})
                 np.testing.assert_allclose(got, fn(x).double().numpy(), rtol=digits, atol=digits)
 
+    def test_steps_of_16_bits_are_computed_in_float32(self) -> None:
+        for kind, digits in ((torch.bfloat16, 2**-8), (torch.float16, 2**-11)):
+            (got,) = evaluate(from_torch(lambda x: torch.linspace(x[0], x[1], 3001, dtype=x.dtype), torch.tensor([0.0, 3.0]).to(kind), mesh={"a": 1})._arrays, {})
+            np.testing.assert_allclose(got, np.linspace(0, 3, 3001), rtol=1.001 * digits)
+
     def test_weights_of_windows_have_the_precision_of_the_array(self) -> None:
         x = normal(2, 3, 8).double()
         pools: List[Callable[..., Any]] = [lambda x: F.adaptive_avg_pool1d(x, 5), lambda x: F.interpolate(x, size=13, mode="linear")]

@@ -80,17 +80,18 @@ def _arange(c: Call) -> Array:
 @handles("linspace")
 def _linspace(c: Call) -> Array:
     """From both ends to the middle, as PyTorch rounds; known numbers are worked out by PyTorch."""
-    p, n, kind = c.program, int(c.steps), c.dtype
-    if not is_float(kind):
+    p, n = c.program, int(c.steps)
+    if not is_float(c.dtype):
         raise Gap("steps of whole numbers between computed ends; steps of fractions are supported")
+    kind = "float64" if c.dtype == "float64" else "float32"  # 16 bits lack numbers of steps
     first, last = (p.reshape(c.array(v, kind), (1,)) for v in (c.start, c.end))
     if n == 1:
-        return first
+        return p.convert(first, c.dtype)
     step = p.map("div", p.map("sub", last, first), p.number(n - 1.0, kind))
     place = p.iota(n, kind)
     up = p.map("add", first, p.map("mul", step, place))
     down = p.map("sub", last, p.map("mul", step, p.map("sub", p.number(n - 1.0, kind), place)))
-    return p.select(p.compare("less", place, p.number(float(n // 2), kind)), up, down)
+    return p.convert(p.select(p.compare("less", place, p.number(float(n // 2), kind)), up, down), c.dtype)
 
 
 @handles("select")
