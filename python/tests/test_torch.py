@@ -402,6 +402,10 @@ DISCRETE: Dict[str, Case] = {
         lambda x: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(x[1], upper=True).info],
         [torch.stack([torch.diag(torch.tensor(d)) for d in ([1.0, 2.0, 3.0], [1.0, 4.0, -1.0], [-1.0, 2.0, 3.0])])],
     ),
+    "loss of infinite variances": (
+        lambda x, v: [F.gaussian_nll_loss(x, 2 * x, v, reduction="none"), F.gaussian_nll_loss(x, x, v[:, :1], reduction="none")],
+        [normal(2, 3), torch.tensor([[torch.inf, 0.0, 1.0], [2.0, torch.nan, torch.inf]])],
+    ),
     "orders of minors that are zero": (
         lambda x, y: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(y).info],
         [torch.stack([torch.diag(torch.tensor([1.0, 1.0, 0.0])), torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 3]]), torch.eye(3)]), torch.zeros(1, 1)],
@@ -566,6 +570,9 @@ class Operations(unittest.TestCase):
             "a tensor is changed in place that is no argument": (lambda x: around.add_(x.sum(0)) * 1, [X]),
             "PyTorch does not trace this: .* same reduction dim": (lambda x: x @ x, [X]),
             "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
+            "IndexError: Dimension out of range (expected to be in range of [-2, 1], but got 5)": (lambda x: x.sum(5), [X]),
+            "ValueError: var is of incorrect size": (lambda x: F.gaussian_nll_loss(x, x, torch.tensor(2.0)), [X]),
+            "ValueError: median is not valid": (lambda x: F.gaussian_nll_loss(x, x, x, reduction="median"), [X]),
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
             "PyTorch does not trace 'native_batch_norm_helper' of these arguments": (
                 lambda x: torch.native_batch_norm(x[:1, :1], None, None, torch.ones(1), torch.ones(1), True, 0.5, 1e-5)[0], [X]),

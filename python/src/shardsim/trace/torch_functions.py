@@ -237,8 +237,13 @@ def gaussian_nll_loss(
 ) -> torch.Tensor:
     """Without a look at the variances, of which none may be below 0."""
     var = var if isinstance(var, torch.Tensor) else torch.full_like(input, var)
-    var = var.unsqueeze(-1) if var.dim() == input.dim() - 1 else var
-    var = var + (var.clamp(min=eps) - var).detach()  # whose gradient a bound does not stop
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    elif var.shape != input.shape and (var.dim() != input.dim() or sum(m for n, m in zip(input.shape, var.shape) if n != m) != 1):
+        raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = var + torch.where(var < eps, eps - var, 0.0).detach()  # whose gradient a bound does not stop
     loss = 0.5 * (var.log() + (input - target).square() / var + (math.log(2 * math.pi) if full else 0.0))
     return {"none": loss.clone, "mean": loss.mean, "sum": loss.sum}[reduction]()
 
