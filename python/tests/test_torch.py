@@ -358,6 +358,10 @@ DISCRETE: Dict[str, Case] = {
     "set by a mask": (
         lambda x, m: [x.index_put((m,), torch.tensor(7.0)), x.index_put((m[:, 0],), x[0]), x.index_put((m,), torch.ones(1)), x.masked_fill(m, 2.0)], [X, Y > 0],
     ),
+    "set by a mask of later axes": (
+        lambda x, m: [put_behind(x, m, v) for v in (x[0, 0, 0], x[:, 0, :1], x[0, 0, :1], 7)] + [put_behind(x, m[0], v) for v in (x[0, 0, 0], x[:, :, :1])]
+        + [put_between(x, m[:, 0], v) for v in (x[0, 0, 0], x[0, 0], x[:, :1], x[:, :1, :1])], [normal(2, 3, 4), normal(3, 4) > 0],
+    ),
     "reduced at ids": (
         lambda x, i: [torch.zeros(3, 6).scatter_reduce(0, i[:, None].expand_as(x), x, r, include_self=s) for r in ("sum", "mean", "amax")
                       for s in (True, False)], [normal(8, 6), ints(3, 8)],
@@ -425,6 +429,18 @@ DISCRETE: Dict[str, Case] = {
     "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
     "large constants": (lambda x: [torch.ones(600, 600).tril() @ x, torch.arange(600)[:, None] * torch.arange(600)[None]], [normal(600, 2)]),
 }  # fmt: skip
+
+
+def put_behind(x: Any, mask: Any, v: Any) -> Any:
+    made = x.clone()
+    made[..., mask] = v
+    return made
+
+
+def put_between(x: Any, mask: Any, v: Any) -> Any:
+    made = x.clone()
+    made[:, mask] = v
+    return made
 
 
 def put_twice(v: Any) -> Any:

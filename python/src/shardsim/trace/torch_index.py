@@ -117,17 +117,22 @@ def _index_put(c: Call) -> Array:
 
 
 def _put_by_mask(c: Call, x: Array) -> Optional[Array]:
-    """x with the same values wherever a mask is set; None without a mask, or with a value for each place."""
+    """x with the same values wherever a mask is set; None without a mask, or with a value for each place.
+
+    The value's axes are x's from the last one on, with one axis, of size 1, in place of the mask's.
+    """
     masks = [(a, c.array(i)) for a, i in enumerate(c.indices) if i is not None]
     value = c.array(c.arguments.values, c.dtype)
     if len(masks) != 1 or masks[0][1].dtype != "bool" or c.accumulate:
         return None
     (axis, mask), p = masks[0], c.program
     rest = x.rank - axis - mask.rank  # axes of x behind those of the mask
-    if axis > 0 or value.rank > rest + 1 or (value.rank > rest and value.shape[0] != 1):
-        return None
-    value = p.reshape(value, value.shape[1:]) if value.rank > rest else value
-    return p.select(p.broadcast(mask, x.shape, list(range(mask.rank))), c.reader.spread(value, x.shape), x)
+    before = value.rank - rest - 1  # axes of the value in front of the one that counts places
+    if before >= 0:
+        if value.shape[before] != 1:
+            return None
+        value = p.reshape(value, [*value.shape[:before], *[1] * mask.rank, *value.shape[before + 1 :]])
+    return p.select(p.broadcast(mask, x.shape, [axis + a for a in range(mask.rank)]), c.reader.spread(value, x.shape), x)
 
 
 def _distinct(ids: Array, axis: int) -> bool:
