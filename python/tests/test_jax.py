@@ -80,6 +80,7 @@ CASES: Dict[str, Case] = {
         [np.where(np.arange(1640).reshape(40, 41) == 1634, 1, 0).astype(np.float32)],
     ),
     "among three": (lambda x, i: lax.select_n(jnp.asarray(i), x, 2 * x, -x), [X, ints(3, *X.shape)]),
+    "beyond three": (lambda x, i: lax.select_n(jnp.asarray(i), x, 2 * x, -x), [X, ints(8, *X.shape) - 3]),
     "halves away from zero": (lambda x: [lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.cbrt(x)], [np.arange(-9, 9, dtype=np.float32) / 4]),
     "padded with a computed value": (lambda x: [lax.pad(x, jnp.sum(x), [(1, 0, 1), (-1, 2, 0)]), lax.pad(x, x[0, 0], [(0, 0, 0), (0, 0, 0)])], [X]),
     "moved on": (lambda x: jnp.roll(x, 2, 1) + jnp.roll(x, -1, 1) + x[np.array([2, 3, 0, 1])], [X]),
@@ -311,6 +312,11 @@ class Operations(unittest.TestCase):
                 traced = from_jax(fn, *args, mesh={"a": 2, "b": 1})
                 for got, want in zip(evaluate(traced._arrays, {}), jax.tree.leaves(whole(*args)), strict=True):
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_padding_makes_one_op_an_axis(self) -> None:
+        with mock.patch.object(Program, "along", autospec=True, side_effect=Program.along) as made:
+            from_jax(lambda x: lax.pad(x, 2.0, [(1, 0, 0), (0, 2, 0)]), X, mesh={"a": 1})
+        self.assertEqual([call.args[1] for call in made.call_args_list], ["pad", "pad"])
 
     def test_ranges(self) -> None:
         """No value of a program is outside its inferred range."""

@@ -209,11 +209,12 @@ def _clamp(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("select_n")
 def _select(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """Beyond the cases the nearest one, as XLA chooses."""
     which, *cases = operands(reader, eqn, values)
     p = reader.program
     which, made = spread(reader, which, cases[0]), cases[0]
     for k, case in enumerate(cases[1:], 1):
-        chosen = which if which.dtype == "bool" else p.compare("equal", which, p.number(k, which.dtype))
+        chosen = which if which.dtype == "bool" else p.compare("greater_equal", which, p.number(k, which.dtype))
         made = p.select(chosen, case, made)
     return made
 
@@ -308,16 +309,17 @@ def between(p: Program, x: Array, axis: int, count: int, value: float) -> Array:
 @handles("pad")
 def _pad(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, p = reader.lift(values[0]), reader.program
-    computed = isinstance(values[1], Array)
-    value = 0.0 if computed else float(np.asarray(values[1]))
-    inside = p.materialise(p.broadcast(p.number(1, "int32"), x.shape, [])) if computed else x
-    for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
-        x, inside = (between(p, y, axis, interior, value) for y in (x, inside))
-        x, inside = (p.pad(y, axis, low, high, value) for y in (x, inside))
-    if not computed:
-        return x
-    there = p.compare("greater", inside, p.number(0, "int32"))
-    return p.select(there, x, p.broadcast(reader.lift(values[1]), x.shape, []))
+
+    def padded(y: Array, value: float) -> Array:
+        for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
+            y = p.pad(between(p, y, axis, interior, value), axis, low, high, value)
+        return y
+
+    if not isinstance(values[1], Array):
+        return padded(x, float(np.asarray(values[1])))
+    there = p.compare("greater", padded(p.materialise(p.broadcast(p.number(1, "int32"), x.shape, [])), 0.0), p.number(0, "int32"))
+    made = padded(x, 0.0)
+    return p.select(there, made, p.broadcast(reader.lift(values[1]), made.shape, []))
 
 
 @handles("concatenate")
