@@ -401,7 +401,7 @@ DISCRETE: Dict[str, Case] = {
         lambda x: [torch.linspace(x[0, 0], 3, 7), torch.linspace(4.3, 1, 50, dtype=torch.int32), torch.linspace(x[0, 0], 3, 1)],
         [20 * X],
     ),
-    "rounding to decimals": (lambda x: [x.round(decimals=2), (x * 1000).round(decimals=-2)], [X]),
+    "rounding to decimals": (lambda x: [x.round(decimals=2), (x * 1000).round(decimals=-2), x.round(decimals=400), x.round(decimals=-400)], [X]),
     "orders of minors that are not positive": (
         lambda x: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(x[1], upper=True).info],
         [torch.stack([torch.diag(torch.tensor(d)) for d in ([1.0, 2.0, 3.0], [1.0, 4.0, -1.0], [-1.0, 2.0, 3.0])])],
@@ -504,7 +504,7 @@ class Operations(unittest.TestCase):
 
     def test_functions_of_16_bits_are_computed_in_float32(self) -> None:
         for kind, digits in ((torch.bfloat16, 2**-7), (torch.float16, 2**-9)):
-            for fn in (torch.lgamma, torch.digamma, torch.asinh, torch.erfinv):
+            for fn in (torch.lgamma, torch.digamma, torch.asinh, torch.erfinv, partial(torch.round, decimals=5)):
                 x = torch.linspace(0.3, 0.99, 40).to(kind)
                 (got,) = evaluate(from_torch(fn, x, mesh={"a": 1})._arrays, {})
                 np.testing.assert_allclose(got, fn(x).double().numpy(), rtol=digits, atol=digits)
@@ -526,6 +526,11 @@ class Operations(unittest.TestCase):
         for convolve in (lambda x, w: F.conv1d(x, w).sum(), lambda x, w: F.conv_transpose1d(x, w.transpose(0, 1)).sum()):
             with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: gradient[.]x is an array without elements, of \[0, 2, 5\]"):
                 from_torch(convolve, x, weight, mesh={"a": 1}, grad=True)
+
+    def test_a_diagonal_is_compared_by_places(self) -> None:
+        """Without a mask of all elements as a constant."""
+        traced = from_torch(lambda x, y: torch.diagonal_scatter(x, y[0, :3], -1, 0, 1), X, Y, mesh={"a": 2})
+        self.assertNotIn("constant", {key for a in needed_by(traced._arrays).values() for key in a.attrs})
 
     def test_what_pytorch_does_not_trace_has_its_line(self) -> None:
         with self.assertRaisesRegex(InputError, r"test_torch[.]py:\d+: PyTorch does not trace this: lshift"):

@@ -359,10 +359,16 @@ def _diagonal_backward(c: Call) -> Array:
 @handles("diagonal_scatter")
 def _diagonal_scatter(c: Call) -> Array:
     """Replace the elements of a diagonal."""
-    p, x, axes = c.program, c.array(c.self), [d % len(c.shape) for d in (c.dim1, c.dim2)]
-    there = torch.zeros([c.shape[a] for a in axes], dtype=torch.bool)
-    there.diagonal(c.offset).fill_(True)
-    return p.select(p.broadcast(c.array(there), x.shape, axes), _on_diagonal(c, c.array(c.src, c.dtype)), x)
+    p, x = c.program, c.array(c.self)
+    row, column = (_places_along(p, x, axis % x.rank) for axis in (c.dim1, c.dim2))
+    there = p.compare("equal", p.map("add", row, p.number(c.offset, "int32")), column)
+    return p.select(there, _on_diagonal(c, c.array(c.src, c.dtype)), x)
+
+
+def _places_along(p: Program, x: Array, axis: int) -> Array:
+    """0, 1, 2, ... along an axis of x; other axes have size 1."""
+    places = p.iota(x.shape[axis], "int32")
+    return p.view(places, [0 if a == axis else None for a in range(x.rank)], [n if a == axis else 1 for a, n in enumerate(x.shape)])
 
 
 # ---- by places in the storage

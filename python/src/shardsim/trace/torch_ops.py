@@ -206,12 +206,16 @@ def _trunc(c: Call) -> Array:
 
 @handles("round")
 def _round(c: Call) -> Array:
+    """To decimals, 16 bits as float32: numbers times a power that float32 lacks, which is infinite, are NaN, as in PyTorch."""
     decimals = int(getattr(c.arguments, "decimals", 0))
-    power = 10.0 ** abs(decimals)
+    if not decimals:
+        return mapped(c, "round", c.self)
+    kind = "float64" if c.dtype == "float64" else "float32"
+    digits = math.floor(math.log10(torch.finfo(getattr(torch, kind)).max))
+    power = 10.0 ** abs(decimals) if abs(decimals) <= digits else math.inf
     there, back = ("mul", "div") if decimals > 0 else ("div", "mul")
-    x = mapped(c, there, c.self, power) if decimals else c.self
-    x = mapped(c, "round", x)
-    return mapped(c, back, x, power) if decimals else x
+    scaled = mapped(c, there, c.program.convert(c.array(c.self), kind), power, dtype=kind)
+    return c.program.convert(mapped(c, back, mapped(c, "round", scaled, dtype=kind), power, dtype=kind), c.dtype)
 
 
 @handles("reciprocal")
