@@ -558,7 +558,7 @@ class Operations(unittest.TestCase):
         traced = from_torch(lambda x, y: written_parts(x * 2, y).square().sum(), X, Y, mesh={"a": 2}, grad=True)
         self.assertFalse({"embed", "embed_add"} & {a.op for a in needed_by(traced._arrays).values()})
 
-    def test_values_of_arguments_do_not_decide_the_program(self) -> None:
+    def test_example_ids_are_not_taken_for_known(self) -> None:
         fns: List[Callable[..., Any]] = [
             lambda x, i: x.new_zeros(4, 6).scatter(1, i, x), lambda x, i: x.new_ones(4, 6).scatter(1, i, x),
             lambda x, i: x.new_zeros(4, 6).index_put((i[:, 0],), x), lambda x, i: x[i[:, 0]],

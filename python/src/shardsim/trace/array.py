@@ -58,7 +58,7 @@ MERGED_MOST = 1 << 24
 def known(x: Array) -> Optional[np.ndarray]:
     """The elements of a constant, as views arrange them; None if they depend on an input.
 
-    The values of an argument are an example: the program must not depend on them.  A broadcast axis has stride 0.
+    An argument's values are an example, and not known here.  A broadcast axis has stride 0.
     """
     if x.op == "number" or (x.op == "leaf" and x.attrs.get("constant")):
         return np.asarray(x.attrs["value"])
