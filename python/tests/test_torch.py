@@ -343,6 +343,9 @@ DISCRETE: Dict[str, Case] = {
             torch.zeros(2, 2).scatter(1, torch.tensor([[0, 1], [0, 1]]).t(), v), torch.zeros(2, 2).scatter(1, i.t(), v),
             torch.zeros(4, 6).scatter(1, x.topk(3, 1).indices[:, :1].expand(4, 3), torch.ones(4, 3) * x[0, 0]),
             torch.zeros(4, 6).scatter(1, x.topk(3, 1).indices.flip(0)[:, 1:], torch.ones(4, 2) * x[0, 0]),
+            torch.zeros(6, 3).scatter(0, x.topk(3, 1).indices[:3, 0].expand(3, 3), torch.ones(3, 3) * x[0, 0]),
+            torch.zeros(2, 6).scatter(1, x.topk(2, 0).indices, torch.ones(2, 6) * x[0, 0]),
+            torch.zeros(2, 6).scatter(1, torch.tensor([[1], [2]]).expand(2, 3), torch.ones(2, 3) * x[0, 0]),
             torch.zeros(5).index_put((torch.tensor([1, 3])[:, None].expand(2, 2),), v), torch.zeros(5).index_put((i[0, :, None].expand(2, 2),), v)],
         [distinct(4, 6), torch.full((2, 2), 5.0), torch.tensor([[0, 1], [0, 1]])],
     ),
@@ -593,6 +596,7 @@ class Operations(unittest.TestCase):
             "IndexError: index 7 is out of bounds": (lambda x: x[7], [X]),
             "IndexError: Dimension out of range (expected to be in range of [-2, 1], but got 5)": (lambda x: x.sum(5), [X]),
             "ValueError: var is of incorrect size": (lambda x: F.gaussian_nll_loss(x, x, torch.tensor(2.0)), [X]),
+            "var is of incorrect size": (lambda x: F.gaussian_nll_loss(x, x, x[0, :1]), [X]),
             "ValueError: median is not valid": (lambda x: F.gaussian_nll_loss(x, x, x, reduction="median"), [X]),
             "the program fails while it is traced: KeyError: 'a'": (lambda x: {"b": 1}["a"] * x, [X]),
             "PyTorch does not trace 'native_batch_norm_helper' of these arguments": (

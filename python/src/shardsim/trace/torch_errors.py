@@ -47,7 +47,7 @@ def told(error: Exception, otherwise: str) -> InputError:
     frames = [f for f in raised if not f.filename.startswith(INNER)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else otherwise
     own = isinstance(error, (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError))
-    refused = not isinstance(error, AssertionError) and (raised[-1].line or "").startswith("raise ")  # the arguments, in PyTorch's words
+    refused = bool(raised) and (raised[-1].line or "").startswith("raise ")  # the arguments, in PyTorch's words
     inside = next((f.name for f in reversed(raised) if own and not refused and f.filename.startswith(DECOMPOSED)), "")
     sentence = _sentence(error) if not inside else f"PyTorch does not trace '{inside}' of these arguments; write it with other functions"
     return InputError(f"{place}: {sentence}" if place else sentence)
