@@ -5,13 +5,14 @@
 
 Seconds are of the processor, user's and system's, as other work on the machine does not count there: a search is interrupted
 when it has taken --seconds of them, and reports the best so far.  When it has a first layout, and its best, is told by its
-lines of progress, one a second.  Standard library only.
+progress, which a terminal is shown ten times a second: a search writes to a pseudo-terminal.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -40,18 +41,26 @@ def processor_seconds(pid):
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def watch(process, lines, seconds):
+def written(terminal):
+    """What a search has written to a terminal since it was last read."""
+    try:
+        return os.read(terminal, 1 << 16).decode(errors="replace")
+    except OSError:  # nothing is there yet, or the search has ended
+        return ""
+
+
+def watch(process, terminal, seconds):
     """Interrupt a search that has taken its seconds; tell when it has had a first layout, and its best."""
     first = last = best = None
     stopped = False
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         spent = processor_seconds(process.pid)
-        for told in re.findall(r"best ([0-9.]+ \w+)", lines.read()):
+        for told in re.findall(r"best ([0-9.]+ \w+)", written(terminal)):
             first = first or spent
             last = spent if told != best else last
             best = told
         if spent > seconds and not stopped:
-            process.send_signal(signal.SIGINT)
+            os.kill(process.pid, signal.SIGINT)  # send_signal would reap it, and wait4 then have no usage
             stopped = True
         time.sleep(0.1)
     return first, last
@@ -66,11 +75,14 @@ def search(program, question, a, folder):
         options = []
     command = [program, "search", scenario, *options, "--threads", "1", "--json"]
     command += ["--plans", str(a.plans)] if a.plans else []
-    with tempfile.TemporaryFile("w+") as out, open(os.path.join(folder, "progress"), "w+", encoding="utf-8") as progress:
-        process = subprocess.Popen(command, stdout=out, stderr=progress)
-        with open(progress.name, encoding="utf-8") as lines:
-            times = watch(process, lines, a.seconds)
+    terminal, shown = pty.openpty()
+    os.set_blocking(terminal, False)
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=shown)
+        os.close(shown)
+        times = watch(process, terminal, a.seconds)
         _, _, usage = os.wait4(process.pid, 0)
+        os.close(terminal)
         out.seek(0)
         found = json.load(out)
     return found, usage.ru_utime + usage.ru_stime, times, usage.ru_maxrss / 1024
@@ -80,7 +92,7 @@ def row(name, label, found, seconds, times, megabytes):
     best = found["best"][0]["step_seconds"] if found["best"] else None
     proven = found.get("proven_seconds")
     left = "0, exact" if found["exact"] else f"{100 * max(0, 1 - proven / best):.1f} %" if best and proven else "not known"
-    return [name, label, f"{found['layouts']:,}", str(found["plans"]) + (", out of time" if found.get("cut_short") else ""),
+    return [name, label, f"{found['layouts']:,}", str(found["plans"]) + (f", {found['cut_short']}" if found.get("cut_short") else ""),
             f"{seconds:.0f} s", *(f"{t:.0f} s" if t else "not told" for t in times), f"{megabytes:,.0f} MB", f"{best:.3f} s" if best else "none", left]
 
 
