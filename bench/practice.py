@@ -3,10 +3,11 @@
 
 usage: bench/practice.py PROGRAM TABLE [--rows WORD] [--show]
 
-TABLE is a CSV with the columns id, model, hardware, devices, config, measured (docs/validation.md).  A dense
-model is asked as `plan.train_step`, adapters and experts as `scenario.plan`.  For each row: the error of the
-step's time in %, the claimed error, whether the step fits and the memory of the fullest device in GiB; then
-for each kind the mean error, the rows that fit, and the claims that held.  Standard library only.
+TABLE is a CSV with the columns id, source, model, hardware, devices, config, measured (docs/validation.md).
+A dense model is asked as `plan.train_step`, adapters and experts as `scenario.plan`, these with gradients in
+the model's type if the source has the word Megatron-Bridge.  For each row: the error of the step's time in %,
+the claimed error, whether the step fits and the memory of the fullest device in GiB; then for each kind the
+mean error, the rows that fit, and the claims that held.  Standard library only.
 """
 import argparse
 import collections
