@@ -126,7 +126,7 @@ static void place_data(struct program *program, const struct readers *readers)
 static bool may_wait(const struct offload *o, uint32_t buffer)
 {
     const struct program_buffer *b = &o->program->buffers[buffer];
-    bool waits = b->offloads && !b->argument && b->use == PROGRAM_ACTIVATIONS &&
+    bool waits = b->offloads && !b->inside && !b->argument && b->use == PROGRAM_ACTIVATIONS &&
                  o->ops[b->first_op].part == PROGRAM_FORWARD;
 
     for (uint32_t r = o->made[b->first_op]; waits && r != PROGRAM_NONE; r = o->another[r])
