@@ -927,7 +927,7 @@ static const struct {
     {"rows of no experts", LLAMA "}\nmoe: {by_node: true}\n",
      "5:16: error: moe.by_node has no effect; expected moe.experts, at least 1"},
     {"gates of no experts", LLAMA "}\nfused: {gates: true}\n",
-     "5:16: error: fused.gates has no effect; expected moe.experts, at least 1"},
+     "5:16: error: fused.gates has no effect; expected moe.experts, with moe.gates_input false"},
     {"scales of no recipe", HEAD "products: {amax: all}\n",
      "5:18: error: products.amax has no effect; expected products.recipe"},
     {"quantized weights that are trained", HEAD "products: {weights: int4}\n",
