@@ -14,7 +14,8 @@
  *   5. an axis that is only asked of the result.
  *
  * A traced step does not say what is a gradient: a value without a batch counts as the gradient of
- * a weight of its dimensions that it meets in elementwise functions, an optimizer's state as well.
+ * a sharded array of its dimensions, the same for the whole batch, that it meets in elementwise
+ * functions: a parameter, or an optimizer's state.
  * An op that makes a larger array of one, all of whose readers gather an axis, brings no such axis:
  * the smaller array is gathered.
  *

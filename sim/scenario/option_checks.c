@@ -46,10 +46,9 @@ static bool has_experts(const struct scenario *s)
     return s->model.moe.experts > 0;
 }
 
-/* Whether gates multiply what experts make, not what they take. */
 static bool has_gates(const struct scenario *s)
 {
-    return has_experts(s) && !s->model.moe.gates_input;
+    return scenario_gates_results(&s->model);
 }
 
 static bool has_cache(const struct scenario *s)

@@ -184,6 +184,11 @@ bool scenario_is_gated(enum scenario_activation activation)
            activation == SCENARIO_GEGLU_EXACT || activation == SCENARIO_SWIGLU_CLAMPED;
 }
 
+bool scenario_gates_results(const struct scenario_model *model)
+{
+    return model->moe.experts > 0 && !model->moe.gates_input;
+}
+
 bool scenario_has_values(const struct scenario_values *values)
 {
     return values->all || values->npatterns > 0;

@@ -576,6 +576,9 @@ const char *scenario_activation_name(enum scenario_activation activation);
 
 /* Whether an mlp with the activation has a gate kernel. */
 bool scenario_is_gated(enum scenario_activation activation);
+
+/* Whether the model has experts whose results its gates multiply, and not their inputs. */
+bool scenario_gates_results(const struct scenario_model *model);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
 
 /* "megatron", "fsdp2", ...; "cluster": that of the cluster's file. */

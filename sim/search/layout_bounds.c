@@ -24,9 +24,7 @@ static double mean_bytes(const struct subject *subject, const struct layout *lay
 /* Activations in a backward phase of a stage with `layers` layers, of so many microbatches. */
 static double saved_bytes(const struct piece *piece, double microbatches, double layers)
 {
-    double saved = layers * piece->parts[PIECE_LAYER].saved_bytes + piece->less_bytes;
-
-    return layers > 0 ? microbatches * (saved > 0 ? saved : 0) + piece->working_bytes : 0;
+    return layers > 0 ? microbatches * stages_saved(piece, layers) + piece->working_bytes : 0;
 }
 
 /* The argument: each rank holds its parameters and optimizer state all the time.  In the first

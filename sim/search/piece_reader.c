@@ -641,8 +641,6 @@ static void least_kept(struct piece *out, const struct stage *stage, double laye
 static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
 {
     set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
-    out->less_bytes = 0;
-    out->working_bytes = INFINITY;
     out->parts[PIECE_STAGE].forward_s = stages[1].forward_s - out->parts[PIECE_LAYER].forward_s;
     out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
     out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
@@ -663,8 +661,6 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     struct stage layers;
 
     set_part(out, PIECE_LAYER, three, two);
-    out->less_bytes = 0;
-    out->working_bytes = INFINITY;
     least_kept(out, two, 2);
     layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
@@ -835,6 +831,8 @@ int piece_read(struct piece *out, const struct subject *subject,
         return status;
     out->of_layers = of->kind == ATTEMPT_LAYERS;
     out->computes_first = first.computes_first;
+    out->less_bytes = 0;
+    out->working_bytes = INFINITY;
     if (!staged) {
         set_unstaged(out, &first.stages[0], &three.stages[0]);
         return SHD_OK;

@@ -278,6 +278,13 @@ double stages_update(const struct stages *s, int64_t layers, bool front)
     return most;
 }
 
+double stages_saved(const struct piece *piece, double layers)
+{
+    double bytes = layers * piece->parts[PIECE_LAYER].saved_bytes + piece->less_bytes;
+
+    return layers > 0 && bytes > 0 ? bytes : 0;
+}
+
 double stages_renewed(const struct stages *s, int64_t layers, bool front, int stream)
 {
     const struct piece *r = s->replicas;

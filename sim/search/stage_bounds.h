@@ -61,6 +61,9 @@ struct stages {
 struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
                         bool back);
 
+/* Activations that a stage of some layers keeps of a microbatch, by a piece of layers. */
+double stages_saved(const struct piece *piece, double layers);
+
 /* Seconds to reduce a microbatch's gradients between replicas, of `layers` layers and of what
  * precedes or follows all.  A backward phase takes no less: it makes, awaits and accumulates these
  * gradients before the next phase begins. */

@@ -195,10 +195,7 @@ static double layers_in(const struct stages *s, uint32_t stage)
 
 static void hold(struct held *held, const struct stages *s, const struct timetable_action *a)
 {
-    double n = layers_in(s, a->stage), saved;
-
-    saved = n * s->layers->parts[PIECE_LAYER].saved_bytes + s->layers->less_bytes;
-    saved = larger(saved, 0);
+    double n = layers_in(s, a->stage), saved = stages_saved(s->layers, n);
 
     if (a->kind == TIMETABLE_FORWARD) {
         held->saved += saved;

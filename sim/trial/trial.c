@@ -330,7 +330,7 @@ static int resolve(struct trial *t, const struct hardware_software *software, st
         s->types.gradients = s->types.reduce = SCENARIO_TYPE_COMPUTE;
     fuse(&s->fused.loss, software->fuses_loss);
     fuse(&s->fused.activation, software->fuses_activation);
-    if (s->model.moe.experts > 0 && !s->model.moe.gates_input)
+    if (scenario_gates_results(&s->model))
         fuse(&s->fused.gates, software->fuses_gates);
     if (s->fused.loss_chunks > 1 && s->fused.loss_again == SCENARIO_AS_CLUSTER &&
         software->chunks_again)

@@ -143,7 +143,6 @@ def _cholesky(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 def _lu(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
     p, x = reader.program, reader.lift(values[0])
     made, swaps = lu(p, x)
-    swaps = p.reshape(swaps, [*x.shape[:-2], swaps.shape[-1 if swaps.rank < x.rank else -2]])
     return [made, swaps, order_of(p, swaps, x.shape[-2])]
 
 

@@ -59,7 +59,7 @@ def _lower(p: Program, a: Array, b: Array, unit: bool) -> Array:
 
 
 def lu(p: Program, x: Array) -> Tuple[Array, Array]:
-    """U and below it L without its diagonal of ones, and for each column the number of the row that its row is swapped with.
+    """U and below it L without its diagonal of ones, and for each column the number of the row that its row is swapped with, along a last axis.
 
     The row is that of the largest element at or below the diagonal; a column of zeros is left as it is.
     """
@@ -109,7 +109,7 @@ def householder(p: Program, x: Array) -> Tuple[Array, Array]:
     for k in range(min(rows, columns)):
         first, below = _block(p, x, k, k + 1, k, k + 1), _block(p, x, min(k + 1, rows - 1), rows, k, k + 1)
         if k + 1 == rows:
-            taus.append(p.map("mul", first, p.number(0.0, x.dtype)))
+            taus.append(_filled(p, first, 0.0))
             break
         zero, one = (p.number(n, x.dtype) for n in (0.0, 1.0))
         rest = _sum(p, p.map("mul", below, below))
@@ -119,20 +119,20 @@ def householder(p: Program, x: Array) -> Tuple[Array, Array]:
         tau = p.select(none, zero, p.map("div", p.map("sub", beta, first), p.select(none, one, beta)))
         divisor = p.select(none, one, p.map("sub", first, beta))
         taus.append(tau)
-        v = p.concat([p.map("add", p.map("mul", first, zero), one), p.map("div", below, _spread(p, divisor, below.shape))], x.rank - 2)
-        made = p.concat([beta, p.slice(v, v.rank - 2, 1, rows - k - 1)], x.rank - 2)
-        right = _reflected(p, _block(p, x, k, rows, k + 1, columns), v, tau) if k + 1 < columns else None
-        x = _with_column(p, x, k, made, right)
+        rest = p.map("div", below, _spread(p, divisor, below.shape))
+        right = None
+        if k + 1 < columns:
+            v = p.concat([_filled(p, first, 1.0), rest], x.rank - 2)
+            right = _reflected(p, _block(p, x, k, rows, k + 1, columns), v, tau)
+        x = _with_column(p, x, k, p.concat([beta, rest], x.rank - 2), right)
     return x, p.reshape(p.concat(taus, x.rank - 2), [*x.shape[:-2], len(taus)])
 
 
 def householder_product(p: Program, x: Array, taus: Array) -> Array:
     """The first columns, as many as x has, of the product of its reflections."""
-    rows, columns, count = *x.shape[-2:], taus.shape[-1]
-    below = p.compare("greater", _numbers(p, x.shape, -2), _numbers(p, x.shape, -1))
+    rows, vectors = x.shape[-2], lower_of(p, x)
     made = p.convert(p.compare("equal", _numbers(p, x.shape, -2), _numbers(p, x.shape, -1)), x.dtype)
-    vectors = p.map("add", p.select(below, x, p.number(0.0, x.dtype)), made)
-    for k in reversed(range(count)):
+    for k in reversed(range(taus.shape[-1])):
         tau = p.reshape(p.slice(taus, taus.rank - 1, k, 1), [*taus.shape[:-1], 1, 1])
         made = _reflected(p, made, _block(p, vectors, 0, rows, k, k + 1), tau)
     return made
@@ -151,6 +151,13 @@ def upper_of(p: Program, x: Array) -> Array:
     """Zeros below the diagonal."""
     below = p.compare("greater", _numbers(p, x.shape, -2), _numbers(p, x.shape, -1))
     return p.select(below, p.number(0.0, x.dtype), x)
+
+
+def lower_of(p: Program, x: Array) -> Array:
+    """Ones along the diagonal, and zeros above it."""
+    row, column = _numbers(p, x.shape, -2), _numbers(p, x.shape, -1)
+    rest = p.convert(p.compare("equal", row, column), x.dtype)
+    return p.select(p.compare("greater", row, column), x, rest)
 
 
 def taken(p: Program, x: Array, order: Array) -> Array:
@@ -183,6 +190,11 @@ def _swapped(p: Program, row: Array, k: int, rows: int) -> Array:
 
 def _spread(p: Program, x: Array, shape: "Sequence[int]") -> Array:
     return p.view(x, [a if x.shape[a] == n else None for a, n in enumerate(shape)], shape)
+
+
+def _filled(p: Program, x: Array, value: float) -> Array:
+    """A number in place of each element."""
+    return p.materialise(p.broadcast(p.number(value, x.dtype), x.shape, []))
 
 
 def _sum(p: Program, x: Array) -> Array:
@@ -219,4 +231,4 @@ def _product(p: Program, a: Array, b: Array) -> Array:
     return p.einsum(a, b, batch + "xy", batch + "yz", batch + "xz", a.dtype)
 
 
-__all__ = ["cholesky", "householder", "householder_product", "lu", "lu_solve", "order_of", "qr", "solve_triangular", "taken", "turned", "upper_of"]
+__all__ = ["cholesky", "householder", "householder_product", "lower_of", "lu", "lu_solve", "order_of", "qr", "solve_triangular", "taken", "turned", "upper_of"]

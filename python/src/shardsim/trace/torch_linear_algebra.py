@@ -8,7 +8,7 @@ from typing import Any, Tuple
 import torch
 
 from .arrays import Array, Gap
-from .linear_algebra import cholesky, householder, householder_product, lu, lu_solve, order_of, qr, solve_triangular, turned, upper_of
+from .linear_algebra import cholesky, householder, householder_product, lower_of, lu, lu_solve, order_of, qr, solve_triangular, turned, upper_of
 from .torch_graph import Call, handles
 from .torch_ops import widened
 
@@ -51,14 +51,13 @@ def _lu_factor(c: Call) -> Tuple[Array, Array, Any]:
     """L and U, swaps counted from 1, and the order of the first pivot that is 0."""
     if not c.pivot:
         raise Gap("an LU factor without pivoting, which PyTorch computes on GPUs alone")
-    p, x = c.program, c.array(c.A)
-    made, swaps = lu(p, x)
-    n = swaps.shape[-1]
+    p = c.program
+    made, swaps = lu(p, c.array(c.A))
     none = p.compare("equal", _diagonal(c, made), p.number(0.0, made.dtype))
     at = p.convert(p.reduce("argmax", p.convert(none, "int32"), [none.rank - 1]), "int32")
     one, zero = p.number(1, "int32"), p.number(0, "int32")
     info = p.select(p.compare("greater", p.reduce("sum", p.convert(none, "int32"), [none.rank - 1]), zero), p.map("add", at, one), zero)
-    return made, p.map("add", p.reshape(swaps, [*x.shape[:-2], n]), one), info
+    return made, p.map("add", swaps, one), info
 
 
 @handles("lu_unpack")
@@ -70,11 +69,8 @@ def _lu_unpack(c: Call) -> Tuple[Any, Any, Any]:
     order = order_of(p, _swaps(c, c.LU_pivots), rows)
     across = p.view(order, [*range(len(batch)), None, len(batch)], [*batch, rows, rows])
     numbers = p.broadcast(p.iota(rows, "int32"), [*batch, rows, rows], [len(batch)])
-    ones = c.array(torch.eye(rows, k), x.dtype)
-    left = p.slice(x, x.rank - 1, 0, k)
-    lower = turned(p, upper_of(p, turned(p, left)))
-    lower = p.map("add", p.map("sub", lower, _on_diagonal(c, lower)), c.reader.spread(widened(p, ones, x.rank), left.shape))
-    return p.convert(p.compare("equal", numbers, across), x.dtype), lower, upper_of(p, p.slice(x, x.rank - 2, 0, k))
+    lower, upper = lower_of(p, p.slice(x, x.rank - 1, 0, k)), upper_of(p, p.slice(x, x.rank - 2, 0, k))
+    return p.convert(p.compare("equal", numbers, across), x.dtype), lower, upper
 
 
 @handles("linalg_lu_solve")
@@ -109,16 +105,11 @@ def _swaps(c: Call, pivots: Any) -> Array:
     return c.program.map("sub", c.program.convert(c.array(pivots), "int32"), c.program.number(1, "int32"))
 
 
-def _on_diagonal(c: Call, x: Array) -> Array:
-    """Zeros besides the diagonal."""
-    p = c.program
-    down, along = (p.broadcast(p.iota(x.shape[a], "int32"), x.shape, [a]) for a in (x.rank - 2, x.rank - 1))
-    return p.select(p.compare("equal", down, along), x, p.number(0.0, x.dtype))
-
-
 def _diagonal(c: Call, x: Array) -> Array:
-    n = min(x.shape[-2:])
-    return c.program.slice(c.program.reduce("sum", _on_diagonal(c, x), [x.rank - 2]), x.rank - 2, 0, n)
+    p, n = c.program, min(x.shape[-2:])
+    down, along = (p.broadcast(p.iota(x.shape[a], "int32"), x.shape, [a]) for a in (x.rank - 2, x.rank - 1))
+    alone = p.select(p.compare("equal", down, along), x, p.number(0.0, x.dtype))
+    return p.slice(p.reduce("sum", alone, [x.rank - 2]), x.rank - 2, 0, n)
 
 
 def _batched(c: Call, value: Any) -> Array:
