@@ -4,9 +4,9 @@
 usage: bench/recipes.py PROGRAM TABLE [--rows WORD] [--seconds N]
 
 TABLE is a CSV of measured steps as bench/practice.py reads it, of which the rows of experts count; the shipped
-scenarios of published models follow.  For each recipe: its step by `plan`, the best of a search of N seconds with one
-thread and without ranges, and the step of what `init` writes, over the recipe's; processor seconds.  All are modelled.
-A recipe that takes more than what search leaves free of a device's memory gives search as much as it takes.
+scenarios of published models follow.  For each recipe: its step by `plan`, the best of a search of N seconds of the
+processor with one thread and without ranges, and the step of what `init` writes, over the recipe's; processor
+seconds.  All are modelled.  A recipe that takes more than what search leaves free of a device's memory gives search as much as it takes.
 Standard library only.
 """
 import argparse
@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 
 import practice
+import search_speed
 
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scenarios", "models")
 # Scenarios and their strategies.
@@ -87,13 +88,14 @@ def main():
             plan = asked(a.program, "plan", path, *own)[0]
             step = plan["time"]["modelled"]["step_seconds"]
             memory = plan["time"]["modelled"]["memory_bytes"]
-            found, spent = asked(a.program, "search", path, *own, "-t", "1", "--seconds", str(a.seconds))
-            if plan["time"]["modelled"]["fits"] and found and memory > (1 - found["memory_margin"]) * device_bytes(a.program, text):
-                found, spent = asked(a.program, "search", path, *own, "-t", "1", "--seconds", str(a.seconds), "--memory", f"{memory}B")
-            best = found["best"][0]["step_seconds"] if found and found.get("best") else None
+            command = [a.program, "search", path, *own]
+            found, spent = search_speed.ask(command, a.seconds)[:2]
+            if plan["time"]["modelled"]["fits"] and memory > (1 - found["memory_margin"]) * device_bytes(a.program, text):
+                found, spent = search_speed.ask([*command, "--memory", f"{memory}B"], a.seconds)[:2]
+            best = found["best"][0]["step_seconds"] if found.get("best") else None
             first, spent_init = init(a.program, text, strategy, plan["devices"], folder)
             fits = "" if plan["time"]["modelled"]["fits"] else ", does not fit"
-            open_share = 100 * max(0, 1 - found["proven_seconds"] / best) if best else 100
+            open_share = 100 * max(0, 1 - (found.get("proven_seconds") or 0) / best) if best else 100
             print(f"| {name} | {step:.4g} s{fits} | {f'{best:.4g} s | {best / step:.2f}' if best else 'none | '} | {spent:.0f} s | "
                   f"{open_share:.0f} % | {f'{first / step:.2f}' if first else 'none'} | {spent_init:.1f} s |", flush=True)
 

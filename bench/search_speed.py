@@ -66,6 +66,21 @@ def watch(process, terminal, seconds):
     return first, last
 
 
+def ask(command, seconds):
+    """The JSON of a search that is interrupted after so many seconds of the processor, its seconds, times and usage."""
+    terminal, shown = pty.openpty()
+    os.set_blocking(terminal, False)
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([*command, "--threads", "1", "--json"], stdout=out, stderr=shown)
+        os.close(shown)
+        times = watch(process, terminal, seconds)
+        _, _, usage = os.wait4(process.pid, 0)
+        os.close(terminal)
+        out.seek(0)
+        found = json.load(out)
+    return found, usage.ru_utime + usage.ru_stime, times, usage.ru_maxrss / 1024
+
+
 def search(program, question, a, folder):
     scenario = os.path.join(MODELS, question[0])
     options = question[1:]
@@ -73,19 +88,7 @@ def search(program, question, a, folder):
         scenario = os.path.join(folder, question[0] + ".yaml")
         subprocess.run([program, "init", *question, "--force", "--output", scenario], check=True, capture_output=True)
         options = []
-    command = [program, "search", scenario, *options, "--threads", "1", "--json"]
-    command += ["--plans", str(a.plans)] if a.plans else []
-    terminal, shown = pty.openpty()
-    os.set_blocking(terminal, False)
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=shown)
-        os.close(shown)
-        times = watch(process, terminal, a.seconds)
-        _, _, usage = os.wait4(process.pid, 0)
-        os.close(terminal)
-        out.seek(0)
-        found = json.load(out)
-    return found, usage.ru_utime + usage.ru_stime, times, usage.ru_maxrss / 1024
+    return ask([program, "search", scenario, *options, *(["--plans", str(a.plans)] if a.plans else [])], a.seconds)
 
 
 def row(name, label, found, seconds, times, megabytes):

@@ -82,7 +82,7 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
 /* A routing made as specified, which is kept for those who ask for the same: making one takes
  * longer than planning a layer with it.  Its room must not be 0.  End with kern_routing_release().
  * NULL: no memory.  Any thread may call both.  A process
- * keeps up to 256 MiB of routings without a holder until its end. */
+ * keeps up to 640 MiB of routings without a holder until its end. */
 const struct kern_routing *kern_routing_hold(const struct kern_routing_spec *spec);
 void kern_routing_release(const struct kern_routing *routing);
 

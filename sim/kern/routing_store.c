@@ -9,9 +9,9 @@
 
 #include "kern/routing.h"
 
-/* Memory of routings without a holder. A few of the largest fit: a routing of a million tokens to
- * eight experts each has 64 MiB. */
-#define BYTES_KEPT ((size_t)256 << 20)
+/* Memory of routings without a holder.  Some of the largest fit: a routing of a million tokens to
+ * eight experts each has 64 MiB, and a search asks for microbatches of several sizes in turns. */
+#define BYTES_KEPT ((size_t)640 << 20)
 
 struct kept {
     struct kern_routing routing; /* first: a holder's pointer is the entry's */

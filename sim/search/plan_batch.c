@@ -16,6 +16,12 @@ double search_goal_of(const struct search *s, const struct plan *plan)
     return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
 }
 
+bool search_is_beaten(const struct search *s, const struct search_opts *opts, uint32_t item)
+{
+    return !opts->all && s->nbest >= opts->ntop &&
+           search_bound_of(s, item) > search_goal_of(s, &s->plans[s->best[opts->ntop - 1]].plan);
+}
+
 /* Order of plans: by goal, then by step, then as the space lists them. */
 static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {

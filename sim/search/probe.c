@@ -575,7 +575,8 @@ static void learn(struct probe *p, const struct search_item *item, const struct 
     p->learned[k].more = fmax(p->learned[k].more, more);
 }
 
-/* Plan up to SEARCH_BATCH items that are not planned yet, and no more than the options allow. */
+/* Plan up to SEARCH_BATCH items that are not planned yet and may be among the best, and no more
+ * than the options allow. */
 static int plan_items(struct probe *p, const uint32_t *items, uint32_t n, struct shd_error *err)
 {
     uint32_t wanted[SEARCH_BATCH], nwanted = 0;
@@ -585,6 +586,7 @@ static int plan_items(struct probe *p, const uint32_t *items, uint32_t n, struct
         const struct search_item *item = &p->s->items[items[k]];
 
         if (!item->out && item->level == SEARCH_TIMED && item->plan == UINT32_MAX &&
+            !search_is_beaten(p->s, p->opts, items[k]) &&
             (!p->opts->nplans || p->s->nplans + nwanted < p->opts->nplans))
             wanted[nwanted++] = items[k];
     }

@@ -84,9 +84,7 @@ static void queue_all(struct search *s)
 static bool is_over(const struct search *s, const struct search_opts *opts)
 {
     return s->nqueue == 0 || (opts->nplans && s->nplans >= opts->nplans) ||
-           (!opts->all && s->nbest >= opts->ntop &&
-            search_bound_of(s, s->queue[0]) >
-                search_goal_of(s, &s->plans[s->best[opts->ntop - 1]].plan));
+           search_is_beaten(s, opts, s->queue[0]);
 }
 
 /* Whether an item is a set to be opened: there is no closer bound on all of its members. */

@@ -89,6 +89,9 @@ static inline size_t search_count(const struct search_item *item)
 
 /* ---- plan_batch.c ---- */
 
+/* Whether an item's bound is above the plan of the last of the best: it needs no plan. */
+bool search_is_beaten(const struct search *s, const struct search_opts *opts, uint32_t item);
+
 /* Plan at most SEARCH_BATCH items, by the farm unless it is NULL, and note the plans in the items'
  * order.  If the farm ends early, only the plans before the first missing one are noted.
  * SHD_ENOMEM, or as journal_add() says. */
