@@ -66,9 +66,12 @@ static bool is_like(const struct layout *a, const struct layout *b)
            (a->value[SPACE_PP] > 1) == (b->value[SPACE_PP] > 1);
 }
 
+/* Bounds leave out layers that are not of the usual kind: each is taken to hold as much as one that
+ * is. */
 static bool fits(const struct probe *p, const struct search_item *item)
 {
-    double more = 1;
+    const struct space *space = &p->s->subject->space;
+    double more = (double)space->layers / fmax(1, (double)space_usual(space, space->layers));
 
     for (uint32_t k = 0; k < p->nlearned; k++)
         if (is_like(&item->layout, &p->learned[k].like))
