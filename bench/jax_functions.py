@@ -286,6 +286,47 @@ def triangular(d):
     return lambda a, b: lax.linalg.triangular_solve(a + 4 * jnp.eye(n, dtype=a.dtype), b, **options), [d.array((*batch, n, n)), b]
 
 
+def regular(d):
+    """Matrices whose rows are in any order, so that pivots are found, and of which each row has one element larger than the others together."""
+    n, batch = d.below(1, 5), d.shape(0, 1)
+    return (d.array((*batch, n, n), low=-1.0, high=1.0) + (n + 1) * jnp.eye(n)[d.random.permutation(n)]).astype(d.kind)
+
+
+def factored(d):
+    x = d.of(lambda: regular(d), lambda: d.array((*d.shape(0, 1), d.below(1, 5), d.below(1, 5))))()
+    return lax.linalg.lu, [x]
+
+
+def ordered(d):
+    rows, batch = d.below(1, 6), d.shape(0, 1)
+    k = d.below(1, rows)
+    swaps = jnp.asarray(np.stack([d.random.randint(a, rows, batch) for a in range(k)], -1).astype(np.int32))
+    return lambda x: lax.linalg.lu_pivots_to_permutation(x, rows), [swaps]
+
+
+def orthogonal(d):
+    """Factors of matrices that are wide, tall, or square."""
+    x, full = d.array((*d.shape(0, 1), d.below(1, 5), d.below(1, 5))), bool(d.below(0, 1))
+    return lambda x: lax.linalg.qr(x, full_matrices=full), [x]
+
+
+def reflections(d):
+    rows = d.below(1, 5)
+    columns, batch = d.below(1, rows), d.shape(0, 1)
+    return lax.linalg.householder_product, [d.array((*batch, rows, columns)), d.array((*batch, d.below(1, columns)), low=-0.3, high=0.3)]
+
+
+def solved(d):
+    a = regular(d)
+    n, batch = a.shape[-1], a.shape[:-2]
+    how = d.below(0, 3)
+    if how == 0:
+        return jnp.linalg.inv, [a]
+    if how == 1:
+        return jax.scipy.linalg.solve, [a.reshape(-1, n, n)[0], d.array((n,))]
+    return jnp.linalg.solve, [a, d.array((*batch, n, d.below(1, 3)))]
+
+
 def looped(d):
     """A loop that is no scan: of a computed number of turns, or while a counter of constants is below a number."""
     x, count = d.array(d.shape()), d.below(0, 4)
@@ -397,6 +438,8 @@ USES = {
     "shift_left": (("int32", "uint32"), shifted(lax.shift_left)), "shift_right_logical": (("int32", "uint32"), shifted(lax.shift_right_logical)),
     "shift_right_arithmetic": (("int32", "int64", "uint32"), shifted(lax.shift_right_arithmetic)),
     "polygamma": (NARROW, lambda d: (lambda x: lax.polygamma(jnp.ones_like(x), x), [d.array(d.shape(0), low=0.1, high=5.0)])),
+    "lu": (NARROW, factored), "qr": (NARROW, orthogonal), "custom_linear_solve": (NARROW, solved), "householder_product": (NARROW, reflections),
+    "lu_pivots_to_permutation": (("int32",), ordered),
     "cholesky": (NARROW, positive), "triangular_solve": (NARROW, triangular), "integer_pow": (REAL, powered), "round": (FLOATS, rounded),
     "clamp": (REAL, clamped), "select_n": (ALL, chosen), "convert_element_type": (ALL, converted),
     "reduce_precision": (NARROW, lambda d: (lambda x: lax.reduce_precision(x, *[(8, 7), (5, 10)][x.size % 2]), [d.array(d.shape(0))])),

@@ -227,6 +227,7 @@ NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
     "too large": (WIDE, lambda: jnp.exp(full(1000.0)), "inf"),
     "rounded infinity": (WIDE, lambda: jnp.floor(full(jnp.inf)), "inf"),
     "the larger of no number": (WIDE, lambda: jnp.maximum(full(1.0), full(jnp.nan)), "(inf - inf)"),
+    "products summed": (WIDE, lambda: jnp.sum(full(2.0) @ full(-0.5)) / 600**2, "(-600)"),
     "chosen": (WIDE, lambda: jnp.where(full(2) > 1, full(3.0), full(4.0)), "3"),
 }
 

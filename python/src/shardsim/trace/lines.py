@@ -285,6 +285,8 @@ class Writer(LinesAttention):
     def _einsum(self, array: Array) -> Value:
         a_labels, b_labels, out = array.attrs["labels"]
         a, b = (self.value(x) for x in array.inputs)
+        if a.number and b.number:
+            return self._summed(array, a, b)
         first: Dict[str, Names] = {}
         sizes: Dict[str, int] = {}
         missing: List[str] = []
@@ -319,6 +321,17 @@ class Writer(LinesAttention):
         if factor != 1:
             text = f"{factor} * {text}"
         return Value(self.line(array, names, text, "product"), dims)
+
+    def _summed(self, array: Array, a: Value, b: Value) -> Value:
+        """A contraction of two arrays that are a number each: the products that are summed are equal."""
+        sizes: Dict[str, int] = {}
+        for source, labels in zip(array.inputs, array.attrs["labels"]):
+            for label, n in zip(labels, source.shape):
+                sizes[label] = max(sizes.get(label, 1), n)
+        total = float(math.prod(n for c, n in sizes.items() if c not in array.attrs["labels"][2]))
+        for x, source in ((a, array.inputs[0]), (b, array.inputs[1])):
+            total = folded("mul", [total, number_of(x.text)], [array.carrier, source.carrier], array.carrier)
+        return Value(number_text(total), [() if n == 1 else None for n in array.shape], number=True)
 
     def _by_need(self, array: Array, labels: List[str], first: Dict[str, Names]) -> List[str]:
         """Labels of a contraction in the order in which they get their names, each name once.
@@ -360,8 +373,6 @@ class Writer(LinesAttention):
 
     def _scaled(self, array: Array, a: Value, b: Value, texts: List[str], first: Dict[str, Names], out: str) -> str:
         """A multiplication by an array of one number."""
-        if a.number and b.number:
-            raise Gap("a product of two numbers")
         x, number = (b, texts[0]) if a.number else (a, texts[1])
         text = texts[1] if a.number else texts[0]
         kept = [n for c in out for n in first.get(c, ())]
