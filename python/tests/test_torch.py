@@ -149,6 +149,10 @@ SMOOTH: Dict[str, Case] = {
         lambda a, b: torch.linalg.solve(a, b).sin().sum() + torch.linalg.solve(a, b.mT, left=False).sin().sum()
         + torch.linalg.solve(a[0], b[0, :, 0]).sum() + (torch.linalg.inv(a) * torch.inverse(a.mT)).sum(), [SQUARE, normal(2, 5, 3)],
     ),
+    "systems of equations, whose matrices are not looked at": (
+        lambda a, b: torch.linalg.inv_ex(a).inverse.sum() + torch.linalg.solve_ex(a, b)[0].sin().sum() + torch.linalg.solve_ex(a, b).info.sum()
+        + torch.linalg.lu_factor(a).LU.sum() + torch.linalg.slogdet(a).logabsdet.sum(), [SQUARE, normal(2, 5, 3)],
+    ),
     "determinants": (lambda a: torch.linalg.det(a).sum() + torch.slogdet(a)[1].sum() + torch.slogdet(a)[0].sum() + torch.det(a[0]), [SQUARE]),
     "LU and QR factors": (
         lambda a: torch.cat([x.flatten() for x in (*torch.linalg.lu(a[..., :3]), *torch.linalg.lu(a[..., :3, :]), *torch.linalg.qr(a[..., :3]),
@@ -209,6 +213,10 @@ SMOOTH: Dict[str, Case] = {
     "triangles": (lambda x: x.tril() + x.triu(1) + x.tril(-2), [X]),
     "diagonals": (lambda x: x.diagonal(0, 1, 2) + x.diagonal(0, 2, 0)[0, 2] + x.diagonal(-1, 0, 1).sum(), [normal(3, 4, 4)]),
     "rows": (lambda w: F.embedding(ints(7, 3, 4), w) + F.embedding(ints(7, 3, 4), w, padding_idx=2), [normal(7, 5)]),
+    "rows that are made shorter": (
+        lambda w: F.embedding(ints(7, 3, 4), 2 * w, max_norm=3.0) + F.embedding_bag(ints(7, 3, 4), 3 * w, max_norm=2.0, norm_type=1.0)[:, None],
+        [normal(7, 5)],
+    ),
     "bags": (lambda w: F.embedding_bag(ints(7, 3, 4), w) + F.embedding_bag(ints(7, 3, 4), w, mode="sum"), [normal(7, 5)]),
     "by ids": (lambda x: x[ints(4, 5)] + x[:, ints(6, 6)][ints(4, 5)] + x.index_select(0, ints(4, 5)), [X]),
     "by two ids": (lambda x: x[ints(2, 5), ints(3, 5)] + x[ints(2, 5), :, ints(4, 5)].sum(1, keepdim=True), [normal(2, 3, 4)]),
@@ -612,6 +620,8 @@ class Operations(unittest.TestCase):
             "an array of 13 dimensions, of 12 at most": (lambda x: x.repeat(512, 1).reshape([2] * 10 + [2, 2, 3]).permute(12, *range(12)).exp(), [X]),
             f"{value}, which is not known": (lambda x: x.take(ids[0]) + x.take(x[0, 0].long()), [X]),
             f"{value}, which is": (lambda x: x.tensor_split(x[0, :2].long()), [X]),
+            "linalg.inv: the matrices must be square, but their sizes are [4, 6]": (lambda x: torch.linalg.inv(x), [X]),
+            "check_errors, which looks at the matrix": (lambda x: torch.linalg.inv_ex(x[:, :4], check_errors=True)[0], [X]),
             "a factor whose matrix is looked at": (lambda x: torch.linalg.ldl_factor(x[:, :4])[0], [X]),
         }
         for wanted, (fn, args) in cases.items():
@@ -878,6 +888,12 @@ class Steps(unittest.TestCase):
     def test_by_hand(self) -> None:
         trainer = Trainer(torch.optim.SGD)
         self.assertEqual(set(self.compare(trainer, trainer.by_hand)._updated), {"net.0.weight", "net.0.bias"})
+
+    def test_rows_that_a_lookup_makes_shorter(self) -> None:
+        """They stay so."""
+        trainer = Trainer(torch.optim.SGD)
+        net = trainer.net.append(nn.Embedding(8, 6, max_norm=1.0))
+        self.compare(trainer, lambda x, y: (net[4](torch.tensor([1, 5, 5])).sum(0) * x).square().sum())
 
     def test_called_functions(self) -> None:
         """The trace restores a schedule of which only a called function has the name."""

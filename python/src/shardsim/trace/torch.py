@@ -20,7 +20,7 @@ from . import torch_attention, torch_axes, torch_groups, torch_index, torch_line
 from .arrays import Array, Program
 from .kept import unchanged
 from .torch_errors import told
-from .torch_functions import Rewriting, demand, not_looked_at, run_backward, scaled_dot_product_attention
+from .torch_functions import Rewriting, demand, embedding_renorm, not_looked_at, run_backward, scaled_dot_product_attention
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .torch_inputs import Input, Inputs
 from .torch_optimizers import single_tensor_steps
@@ -177,7 +177,7 @@ def _decompositions() -> Dict[Any, Any]:
 
     plain = {op: fn for op, fn in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}
     known = {op: fn for op, fn in plain.items() if operation_name(op) not in HANDLERS}
-    return {**{op: fn for op, fn in known.items() if torch.Tag.nondeterministic_seeded not in op.tags}, **drawn()}
+    return {**{op: fn for op, fn in known.items() if torch.Tag.nondeterministic_seeded not in op.tags}, torch.ops.aten.embedding_renorm.default: embedding_renorm, **drawn()}
 
 
 @contextlib.contextmanager

@@ -36,6 +36,11 @@ def demand(good: bool, what: str) -> None:
         raise InputError(what)
 
 
+def demand_square(name: str, matrices: torch.Tensor) -> None:
+    sizes = list(matrices.shape[-2:])
+    demand(len(sizes) == 2 and sizes[0] == sizes[1], f"linalg.{name}: the matrices must be square, but their sizes are {sizes}")
+
+
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     demand(num_classes > 0, "one_hot without num_classes, whose size depends on values; give num_classes")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
@@ -54,12 +59,20 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: Optional[int] = None,
 ) -> torch.Tensor:
-    plain = max_norm is None and not scale_grad_by_freq and padding_idx is None
-    demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are supported")
-    rows = torch.nn.functional.embedding(input, weight)
+    plain = not scale_grad_by_freq and padding_idx is None
+    demand(plain and input.dim() == 2, "embedding_bag with offsets, frequencies or padding; bags of [batch, entries] are supported")
+    rows = torch.nn.functional.embedding(input, weight, max_norm=max_norm, norm_type=norm_type)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
     return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
+
+
+def embedding_renorm(weight: torch.Tensor, ids: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
+    """Rows that ids name, and whose norm is above a largest one, are made as long as that."""
+    named = torch.zeros(weight.shape[0], dtype=weight.dtype).index_fill(0, ids.flatten(), 1)
+    norms = torch.linalg.vector_norm(weight, norm_type, 1)
+    scales = torch.where((named != 0) & (norms > max_norm), max_norm / (norms + 1e-7), 1)
+    return weight * scales.unsqueeze(1).to(weight.dtype)
 
 
 def each_axis(sizes: Union[int, Sequence[Optional[int]]], spatial: Sequence[int]) -> Sequence[int]:
@@ -198,18 +211,30 @@ def cholesky(input: torch.Tensor, upper: bool = False) -> torch.Tensor:
 
 def solve(A: torch.Tensor, B: torch.Tensor, *, left: bool = True) -> torch.Tensor:
     """Without a look at the values: numbers that are not finite of a singular matrix."""
-    factors, pivots, _ = torch.linalg.lu_factor_ex(A)
+    return solve_ex(A, B, left=left)[0]
+
+
+def solve_ex(A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
+    demand_square("solve", A)
+    demand(not check_errors, "check_errors, which looks at the matrix; the second result tells which matrices are singular")
+    factors, pivots, info = torch.linalg.lu_factor_ex(A)
     vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and B.shape == A.shape[:-1])
     made = torch.linalg.lu_solve(factors, pivots, B.unsqueeze(-1) if vector else B, left=left)
-    return made.squeeze(-1) if vector else made
+    return made.squeeze(-1) if vector else made, info
 
 
 def inverse(A: torch.Tensor) -> torch.Tensor:
-    return solve(A, torch.eye(A.shape[-1], dtype=A.dtype).expand_as(A))
+    return inverse_ex(A)[0]
+
+
+def inverse_ex(A: torch.Tensor, *, check_errors: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
+    demand_square("inv", A)
+    return solve_ex(A, torch.eye(A.shape[-1], dtype=A.dtype).expand_as(A), check_errors=check_errors)
 
 
 def slogdet(A: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     """By the diagonal of U and the number of swaps."""
+    demand_square("slogdet", A)
     factors, pivots, _ = torch.linalg.lu_factor_ex(A)
     diagonal = factors.diagonal(dim1=-2, dim2=-1)
     odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
@@ -217,6 +242,7 @@ def slogdet(A: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
 
 
 def det(A: torch.Tensor) -> torch.Tensor:
+    demand_square("det", A)
     factors, pivots, _ = torch.linalg.lu_factor_ex(A)
     odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
     return factors.diagonal(dim1=-2, dim2=-1).prod(-1) * (1 - 2 * odd)
@@ -260,7 +286,9 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "cholesky": cholesky,
     "linalg_cholesky": cholesky,
     "linalg_solve": solve,
+    "linalg_solve_ex": solve_ex,
     **dict.fromkeys(("inverse", "linalg_inv"), inverse),
+    "linalg_inv_ex": inverse_ex,
     **dict.fromkeys(("slogdet", "linalg_slogdet"), slogdet),
     "logdet": lambda A: torch.where((made := slogdet(A))[0] < 0, torch.nan, made[1]),
     **dict.fromkeys(("det", "linalg_det"), det),
@@ -282,6 +310,8 @@ class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
             torch.fx.traceback.set_stack_trace([at])
         known = known_value(getattr(func, "__name__", ""), args[0] if args else None)
         made = (instead or func)(*((known, *args[1:]) if known is not None else args), **(kwargs or {}))
+        if instead is not None and isinstance(made, tuple):  # whose elements have names
+            made = getattr(torch.return_types, func.__name__, tuple)(made)
         for one in made if isinstance(made, (list, tuple)) else (made,):
             if at and isinstance(one, torch.Tensor):
                 record_place(one.grad_fn, at)
