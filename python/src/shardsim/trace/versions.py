@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 
-TRIED = {"JAX": ("0.10", "0.12"), "PyTorch": ("2.13", "2.14", "2.15")}
+TRIED = {"JAX": ("0.10", "0.11", "0.12"), "PyTorch": ("2.13", "2.14", "2.15")}
 
 
 def tell_untried(framework: str, version: str) -> None:
