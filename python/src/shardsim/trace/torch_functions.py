@@ -68,7 +68,7 @@ def embedding_bag(
 
 
 def embedding_renorm(weight: torch.Tensor, ids: torch.Tensor, max_norm: float, norm_type: float) -> torch.Tensor:
-    """Rows that ids name, and whose norm is above a largest one, are made as long as that."""
+    """An embedding's weight of which the rows of `ids` are scaled down to a norm of `max_norm`."""
     named = torch.zeros(weight.shape[0], dtype=weight.dtype).index_fill(0, ids.flatten(), 1)
     norms = torch.linalg.vector_norm(weight, norm_type, 1)
     scales = torch.where((named != 0) & (norms > max_norm), max_norm / (norms + 1e-7), 1)
