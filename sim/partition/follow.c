@@ -332,6 +332,34 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
     take_flat(f, rule, s);
 }
 
+/* Claim the places to which a reader before has an operand's partial sums scattered: the value lies
+ * there then, and is not gathered again for this op. */
+static void claim_by_scattered(struct follow *f, uint32_t node, uint32_t k)
+{
+    const struct placement *p = f->p;
+    uint32_t operand = p->graph->nodes[node].inputs[k];
+    const struct placement_node *of = &p->nodes[operand];
+    const struct shd_sharding *parts = price_sharding(p->price, of->home);
+
+    for (uint32_t r = 0; r < of->nreaders && parts->partial_op == SHD_SUM && parts->partial; r++) {
+        const struct placement_node *reader = &p->nodes[of->readers[r].node];
+        const struct shd_sharding *s;
+
+        if (of->readers[r].node >= node ||
+            reader->needs[of->readers[r].operand] == PLACEMENT_UNKNOWN)
+            continue;
+        s = price_sharding(p->price, reader->needs[of->readers[r].operand]);
+        for (uint32_t d = 0; d < s->rank; d++) {
+            int8_t factor = claimed_factor(&p->nodes[node].rule, p->nodes[node].rule.operand[k][d]);
+
+            for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
+                if (parts->partial >> s->dims[d].axes[a] & 1)
+                    add_claim(f, CLAIM_DATA, s->dims[d].axes[a], factor, operand,
+                              graph_elements(p->graph, &p->graph->nodes[operand]));
+        }
+    }
+}
+
 /* Add a claim for an asked place; if data brings the axis to the same place, the claim becomes
  * CLAIM_AGREED. */
 static void claim_asked_place(struct follow *f, uint8_t axis, int8_t factor)
@@ -601,6 +629,8 @@ static void claim_all(struct follow *f, uint32_t node)
     assign_init(&f->assign);
     for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
         claim_by_operand(f, node, k);
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
+        claim_by_scattered(f, node, k);
     for (uint32_t r = 0; r < rule->nresults; r++) {
         uint32_t result = assign_result_node(p->graph, node, r);
 

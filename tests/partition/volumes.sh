@@ -384,4 +384,31 @@ holds "the weight, the scale and the halos alone" <<PY
 kernel, scale, halos = 12 * 14 * 4, 12 * 4, 64 * 12 * 4
 assert r["received_bytes"]["total"] <= 2 * (kernel + scale) + 4 * halos, r["received_bytes"]
 PY
+
+# Where one op has partial sums scattered, the next reads them so, although a smaller array lies elsewhere.
+cat >"$tmp/scattered.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 2}
+graph:
+  dims: {a: 4, b: 6, c: 8, e: 4, f: 10}
+  inputs: {x: {dims: [a, b]}, back: {dims: [a, c]}}
+  params: {up: {dims: [b, e, f]}, gate: {dims: [b, e]}, down: {dims: [e, f, c]}}
+  ops:
+    - wide[a, e, f] = einsum(x, up)
+    - share[a, e] = einsum(x, gate)
+    - sums[a, e, f] = einsum(back, down)
+    - first[a, e, f] = wide * sums
+    - second[a, e, f] = sums * share
+    - third[a, e, f] = wide * second
+  outputs: [first, third]
+step: [forward]
+params: [[up, [null, null, tp]], [gate, [null, tp]], [down, [null, null, tp]]]
+constraints: [["^x$|^back$", [dp]]]
+YAML
+shardsim run -q --json "$tmp/scattered.yaml"
+is 0 "partial sums that two ops read, executed"
+holds "the sums once, and the shares" <<PY
+sums, shares = 4 * 4 * 10 * 4, 4 * 4 * 4
+assert r["received_bytes"]["total"] == sums + shares, r["received_bytes"]
+PY
 done_testing
