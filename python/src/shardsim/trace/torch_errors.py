@@ -25,6 +25,7 @@ ASKED_SENTENCE = (
 MEANT: Tuple[Tuple[str, str], ...] = (
     ("mutating a non-functional tensor",
      "a tensor is changed in place that is no argument, and of no module or optimizer that the function names; pass it as an argument"),
+    ("Attempted to resize a view", "resize_ of a view to more elements than it has; make a tensor of that size"),
     (r"[.]numpy\(\) is not supported|Can't call numpy\(\)|resolve_conj|cannot be converted to a NumPy",
      "a tensor is converted to numpy, which would need its values; compute it with functions of torch"),
     ("_linalg_check_errors",

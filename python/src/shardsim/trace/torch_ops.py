@@ -19,7 +19,7 @@ from .whole import shifted_down
 SAME = {
     "neg": "neg", "exp": "exp", "exp2": "exp2", "log": "log", "sqrt": "sqrt", "rsqrt": "rsqrt", "tanh": "tanh",
     "sin": "sin", "cos": "cos", "tan": "tan", "log1p": "log1p", "expm1": "expm1", "erf": "erf", "erfc": "erfc",
-    "sigmoid": "sigmoid", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor", "ceil": "ceil",
+    "sigmoid": "sigmoid", "abs": "abs", "floor": "floor", "ceil": "ceil",
     "relu": "relu", "silu": "silu", "mul": "mul", "maximum": "max", "minimum": "min", "fmod": "rem", "atan2": "atan2",
     "bitwise_left_shift": "shift_left", "__lshift__": "shift_left",
 }  # fmt: skip
@@ -64,8 +64,18 @@ OPERANDS = ("self", "other", "input", "a", "b")
 def _same(c: Call) -> Array:
     if c.dtype == "bool":
         operands = logical(c)
-        return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *operands) if operands[1:] else operands[0]  # its sign
+        return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *operands)
     return mapped(c, SAME[c.name], *operands_of(c))
+
+
+@handles("sign", "sgn")
+def _sign(c: Call) -> Array:
+    """The sign of NaN is 0 in PyTorch, and so are gradients of `abs` and of norms there."""
+    p, x = c.program, c.array(arguments_first(c), c.dtype)
+    if c.dtype == "bool":
+        return x
+    made = p.map("sign", x)
+    return p.select(p.compare("equal", x, x), made, p.number(0.0, x.dtype)) if is_float(x.dtype) else made
 
 
 @handles(*ELEMENTWISE, "erfinv")
