@@ -616,6 +616,7 @@ class Operations(unittest.TestCase):
             "interpolation by bicubic": (lambda x: F.interpolate(x[None, None], (5, 5), mode="bicubic"), [X]),
             "indices of max pooling as an array": (lambda x: F.max_pool1d(x, 2, return_indices=True), [X]),
             "resize_ of a view to more elements": (lambda x: x[:2].resize_(9, 9), [X]),
+            "random numbers ('_standard_gamma') whose parameters depend on inputs": (lambda x: torch.distributions.Gamma(x.exp(), 1.0).rsample(), [X]),
             "complex numbers": (lambda x: torch.fft.rfft(x).abs(), [X]),
             "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),
             "'cond' is not supported": (lambda x: torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,)), [X]),
@@ -882,6 +883,16 @@ class Steps(unittest.TestCase):
             np.testing.assert_allclose(values[0], loss.item(), rtol=1e-5)
             for name, p in module.named_parameters():
                 np.testing.assert_allclose(values[traced._gradients[name]], p.grad.numpy(), rtol=1e-4, atol=1e-5)
+        counts = torch.tensor([0.5, 2.0, 7.0])
+
+        def counted(x: Any) -> Any:
+            many = torch.distributions
+            return x[:, :3] * many.Gamma(counts, 2.0).rsample((4,)) + many.Beta(2.0, 0.5).sample((4, 3)) + torch.poisson(counts) + torch.rand(3)
+
+        torch.manual_seed(7)
+        values = evaluate(from_torch(counted, X, mesh={"a": 2})._arrays, {})
+        torch.manual_seed(7)
+        np.testing.assert_allclose(values[0], counted(X).numpy(), rtol=1e-6)
         with torch.device("meta"):
             small, x = Noisy(False), torch.empty(4, 6)
         traced = from_torch(small, x, mesh={"a": 2}, grad=True)

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 import torch
 import torch.fx.traceback
 from torch.nn import functional
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..errors import InputError
 from .torch_known import known_value
@@ -258,6 +259,18 @@ def lu(A: torch.Tensor, *, pivot: bool = True) -> Tuple[torch.Tensor, torch.Tens
     return left, lower, upper
 
 
+def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    def sample(parameters: torch.Tensor, generator: Any = None) -> torch.Tensor:
+        """A sample of PyTorch from known parameters, whose values decide how many numbers its generator draws."""
+        demand(not parameters.is_meta, f"random numbers ('{draw.__name__}') whose parameters are on the device meta; trace them with values")
+        known = known_value("item", parameters.clone())
+        demand(known is not None, f"random numbers ('{draw.__name__}') whose parameters depend on inputs, which are not known while tracing")
+        with torch.no_grad(), _disable_current_modes():
+            return draw(known, generator)
+
+    return sample
+
+
 def gaussian_nll_loss(
     input: torch.Tensor, target: torch.Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -294,6 +307,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("det", "linalg_det"), det),
     "linalg_lu_factor": lu_factor,
     "linalg_lu": lu,
+    **{draw.__name__: drawn_of_known(draw) for draw in (torch._standard_gamma, torch._sample_dirichlet, torch.poisson)},
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},
