@@ -55,6 +55,13 @@ static bool has_like_layers(const struct sets *s)
     return s->kind != ATTEMPT_WHOLE && !space_is_uniform(&s->subject->space);
 }
 
+/* Where a layer is one part, those of a piece have experts only if that is their type. */
+static bool has_no_experts(const struct sets *s)
+{
+    return s->subject->model->residual == SCENARIO_ALONE && s->type != SCENARIO_LAYER_EXPERTS &&
+           s->type < SCENARIO_NLAYER_TYPES && s->subject->model->moe.experts > 0;
+}
+
 /* ---- the mesh ---- */
 
 /* Each axis of a layout is one axis of the mesh, the replicas' axis up to two; a piece adds a
@@ -240,6 +247,8 @@ static void set_params(struct sets *s)
     }
     if (s->type < SCENARIO_NLAYER_TYPES)
         model.layer_types = (struct scenario_layer_types){1, {(uint8_t)s->type}};
+    if (has_no_experts(s))
+        model.moe.experts = 0;
     text_add(out, "params=[");
     tensor_rules_print(out, &model, &axes, RULES_FLOW);
     text_add(out, "]");
@@ -314,6 +323,8 @@ static void set_type(struct sets *s)
         text_add(variant_set(&s->ask), "model.window=0");
     if (m->chunk > 0 && sees != SCENARIO_LAYER_CHUNK)
         text_add(variant_set(&s->ask), "model.chunk=0");
+    if (has_no_experts(s))
+        text_add(variant_set(&s->ask), "moe.experts=0");
 }
 
 static void set_alike(struct sets *s)

@@ -42,11 +42,6 @@ static int check_alike(const struct scenario *scenario, struct shd_error *err)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "search needs equal recomputation of all layers; expected no "
                              "recompute.group, every or first");
-    if (scenario->model.residual == SCENARIO_ALONE)
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "search needs layers with attention and an MLP each, and "
-                             "model.residual is alone; 'shardsim compare' plans layouts that you "
-                             "list");
     if (scenario->pipeline.weighed)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "search splits layers evenly or as given; expected pipeline.layers "
@@ -72,7 +67,7 @@ static void find_states(struct space *out, const struct scenario_model *m)
     for (uint32_t i = 0; i < m->layer_types.n; i++) {
         enum scenario_layer_type type = (enum scenario_layer_type)m->layer_types.types[i];
 
-        out->in_order |= !scenario_layer_attends(type);
+        out->in_order |= scenario_layer_mixes(type) && !scenario_layer_attends(type);
         if (!scenario_layer_has_state(type))
             continue;
         out->states = scenario_state_heads(m);
@@ -115,6 +110,7 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                                                                : m->moe.shared * expert_dim,
                           .nstages = scenario->pipeline.nlayers,
                           .stage_layers = scenario->pipeline.layers,
+                          .mlps = scenario_lists_type(m, SCENARIO_LAYER_MLP),
                           .names_recompute = is_special(&scenario->recompute),
                           .head_layers = head_layers(m)};
     find_states(out, m);
@@ -581,7 +577,7 @@ static bool cuts_sequence(const struct space *s, int64_t cp)
 size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const struct space *s,
                        int64_t tp, int64_t pp, int64_t cp)
 {
-    bool mlps = s->experts == 0 || !space_is_uniform(s);
+    bool mlps = s->experts == 0 || s->mlps || !space_is_uniform(s);
     int64_t others = tp * pp * cp;
     size_t n = 0;
 

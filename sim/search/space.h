@@ -88,6 +88,7 @@ struct space {
     int64_t first_dense, every; /* layers without experts: the first, then all but every
                                    `every`-th */
     int64_t expert_dim, shared_dim; /* widths; shared_dim 0: no shared expert */
+    bool mlps;                      /* layers of type mlp, whatever layers have experts */
     int64_t states, state_keys;     /* heads of layers with a state, and of their keys; 0: none */
     bool in_order;                  /* layers without attention take tokens in their order */
     bool names_recompute;           /* the scenario names values to recompute */

@@ -619,8 +619,7 @@ static void stop_at_best(void *arg, const struct search_progress *progress)
     *stop = progress->best_s > 0;
 }
 
-/* A search that is stopped as soon as it tells of a layout has that one, though nothing is proven.
- */
+/* A search has a layout as soon as it tells of one, though nothing is proven then. */
 static void test_at_once(const struct all *a)
 {
     int stop = 0;
@@ -898,6 +897,19 @@ static const struct near {
       "cp=2", "sp=yes", "!fold=none"},
      9,
      0.42},
+    {"layers of one part",
+     "version: 1\nname: parts\nhardware: h100-sxm\nmesh: {dp: 8}\n"
+     "model: {kind: decoder, residual: alone, d_model: 256, d_ff: 512, layers: 4, heads: 8,\n"
+     "        kv_heads: 4, vocab: 512, layer_types: [mamba, experts, full-plain, mlp],\n"
+     "        dtype: bfloat16}\nmoe: {experts: 8, top_k: 2}\n"
+     "batch: {size: 16, seq: 256}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\ntypes: {parameters: float32}\nparams: [['.*', []]]\n"
+     "axes: {batch: dp}\n",
+     8,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=1..3", "microbatch=1", "tp=1..2", "pp=1..2",
+      "cp=1", "ep=1..2"},
+     8,
+     0.1},
 };
 
 static void test_near(const struct near *near)
@@ -964,11 +976,18 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
                                         ", window: 16, layer_types: [mamba, window]",
                                         ", layer_types: [full, delta]",
                                         ", layer_types: [conv, full, delta]"};
+    static const char *const alone[] = {
+        "layer_types: [mamba, mlp", "layer_types: [delta, mlp, mamba",
+        "layer_types: [full, mlp, conv, mlp", "window: 16, layer_types: [mlp, window"};
     static const char *const orders[] = {"order=pp-dp-cp-tp", "order=pp-dp-cp-tp",
                                          "order=cp-pp-dp-tp", "order=tp-dp-pp-cp"};
     const char *kind = PICK(models);
-    char experts[64] = "";
+    char experts[64] = "", layers[128];
 
+    snprintf(layers, sizeof layers, "%s", PICK(types));
+    if (draw(4) == 0) /* each layer is one part; of experts, where the model has some */
+        snprintf(layers, sizeof layers, ", residual: alone, %s%s]", PICK(alone),
+                 *kind == 'm' ? ", experts" : "");
     if (*kind == 'm')
         snprintf(experts, sizeof experts, "moe: {experts: %d, top_k: %d}\n", 4 << draw(3),
                  1 + draw(3));
@@ -978,7 +997,7 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
              "        vocab: 512, dtype: bfloat16%s}\n%sbatch: {size: %d, seq: %d}\n"
              "step: [forward, backward, update]\noptimizer: {kind: adamw}\n%s"
              "params: [['.*', []]]\naxes: {batch: dp}\n",
-             PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), PICK(types), experts,
+             PICK(clusters), kind, 64 << draw(4), 256 << draw(3), 2 + draw(3), layers, experts,
              8 << draw(2), 64 << draw(5),
              draw(6) == 0 ? "lora: {rank: 8, targets: [(down|o)/kernel]}\n" : "");
     ranges[0] = PICK(tps);
