@@ -232,9 +232,59 @@ NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
 }
 
 
+def halved(y: Any, least: Any) -> Any:
+    return lax.while_loop(lambda s: jnp.max(jnp.abs(s)) > least, lambda s: s * 0.5, y)
+
+
+def root(x: Any) -> Any:
+    start = jnp.abs(x) + 0.5
+    return lax.while_loop(lambda s: jnp.any(jnp.abs(s * s - start) > 1e-2), lambda s: 0.5 * (s + start / s), start)
+
+
+def nested(row: Any) -> Any:
+    return lax.while_loop(lambda s: s[1] < row[1] * 2, lambda s: (s[0] + halved(s[0], 0.5), s[1] + 1), (row[0], row[2]))
+
+
+#: Loops whose end depends on values, and the number of turns that is enough for them.
+LOOPS: Dict[str, Tuple[Callable[..., Any], List[Any], int]] = {
+    "of several arrays": (
+        lambda x: lax.while_loop(
+            lambda s: (jnp.max(jnp.abs(s[0])) > 0.5) & (s[1] < 20),
+            lambda s: (s[0] * 0.6, s[1] + 1, s[2].at[s[1]].set(jnp.sum(s[0])), ~s[3]), (x, 0, jnp.zeros(8), True),
+        ), [X], 6,
+    ),
+    "of no turn": (lambda x: halved(x, 9.0), [X], 1),
+    "with a derivative": (lambda x: jax.jvp(root, (x,), (jnp.ones_like(x),)), [X], 6),
+    "of a batch": (lambda x: jax.vmap(lambda r: halved(r, 0.1))(x), [X], 6),
+    "of a batch with known numbers of turns": (
+        lambda x: jax.vmap(lambda n, r: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (0, r)))(np.array([1, 3, 0, 2]), x),
+        [X], 4,
+    ),
+    "in the turns of another": (jax.vmap(nested), [X], 8),
+    "whose first turns are known": (
+        lambda x: lax.while_loop(lambda s: (s[0] < 5) | (jnp.sum(s[1]) > 1e-3), lambda s: (s[0] + 1, s[1] * s[1] * 0.1), (0, x)), [X], 7,
+    ),
+    "without an end, in a branch that is not taken": (
+        lambda x: lax.cond(x[0, 0] > 9, lambda y: halved(y, -1.0), lambda y: y * 2, x), [X], 2,
+    ),
+    "without an end, in turns after the end": (
+        lambda x: lax.while_loop(
+            lambda s: jnp.max(jnp.abs(s)) > 0.5, lambda s: halved(s, jnp.where(jnp.max(jnp.abs(s)) > 0.5, 0.3, -1.0)), x,
+        ),
+        [X], 4,
+    ),
+    "of random numbers": (
+        lambda k: lax.while_loop(lambda s: s[1] < 0.7, lambda s: (jax.random.split(s[0])[0], jax.random.uniform(s[0])),
+                                 (jax.random.wrap_key_data(k), jnp.float32(0)))[1],
+        [np.array([0, 5], np.uint32)], 5,
+    ),
+}  # fmt: skip
+
+
 #: What is refused, and what is said of it.
 GAPS: Dict[str, Tuple[Callable[..., Any], List[Any], str]] = {
     "different elements at a single place": (lambda x, y: jnp.asarray(x).at[TWICE].set(y), [T, T[:3]], "test_jax.*at one place"),
+    "a loop without a bound": (lambda x: halved(x, 0.1), [X], "test_jax.*turns=N"),
     "a matmul of booleans": (lambda x: (x > 0) @ (x > 0).T, [X], "test_jax.*booleans"),
     "any device's result": (
         lambda x: jax.shard_map(lambda x: (x, lax.psum(x, "a")), in_specs=P("a"), out_specs=(P(), P()), check_vma=False)(x), [X],
@@ -301,6 +351,37 @@ class Operations(unittest.TestCase):
                 for got, want in zip(evaluate(traced._arrays, {}), wants, strict=True):
                     self.assertEqual(got.shape, want.shape)
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_loops_that_end_by_values(self) -> None:
+        for name, (fn, args, turns) in LOOPS.items():
+            with self.subTest(name):
+                ran = from_jax(fn, *args, mesh={"a": 2}, in_specs=[("x", ("a",))], turns=turns).run()
+                wants = jax.tree.leaves(fn(*args))
+                for got, want in zip(jax.tree.leaves(ran.outputs), wants, strict=True):
+                    np.testing.assert_allclose(got, np.asarray(want), rtol=2e-5, atol=2e-6)
+
+    def test_loops_of_blocks(self) -> None:
+        """Each device's loop ends by its own values."""
+        x = X * np.array([[100], [100], [1], [1]], np.float32)
+        blocks = lambda x: jax.shard_map(lambda x: halved(x, 0.1), in_specs=P("a"), out_specs=P("a"))(x)  # noqa: E731
+        got = from_jax(blocks, x, mesh={"a": 2}, turns=12).run().outputs
+        np.testing.assert_allclose(got, np.concatenate([halved(x[:2], 0.1), halved(x[2:], 0.1)]), rtol=1e-6)
+
+    def test_loops_that_have_not_ended(self) -> None:
+        """A run tells a loop of more turns, wherever it is."""
+        loops: List[Callable[..., Any]] = [
+            lambda x: halved(x, 0.1), lambda x: jax.vmap(lambda r: halved(r, 0.1))(x), jax.vmap(nested),
+            lambda x: lax.cond(x[0, 0] < 9, lambda y: halved(y, -1.0), lambda y: y * 2, x),
+            lambda x: lax.while_loop(lambda s: (s[0] < 5) | (x[0, 0] < 9), lambda s: (s[0] + 1, s[1]), (0, x))[0] * x,
+            lambda x: jnp.maximum(lax.while_loop(lambda s: x[0, s] < 99, lambda s: s + 1, 0), 9) * x,
+            lambda x: lax.while_loop(lambda s: s[0] < halved(x[0, 0], -1.0), lambda s: (s[0] + 9, s[1] * 2), (0, x))[1],
+        ]  # fmt: skip
+        for fn in loops:
+            with self.assertRaisesRegex(InputError, "test_jax.py:[0-9]+: the while loop has not ended"):
+                from_jax(fn, X, mesh={"a": 2}, turns=2).run()
+        for turns in (0, 5000):
+            with self.assertRaisesRegex(InputError, f"turns={turns} is not"):
+                from_jax(lambda x: x, X, mesh={"a": 2}, turns=turns)
 
     def test_blocks_of_devices(self) -> None:
         """Per-device computation on blocks, compared with the same computation on whole arrays."""

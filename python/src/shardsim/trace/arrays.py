@@ -43,6 +43,7 @@ class Program:
         self.scope = ""
         self.ranges = Ranges(IDS_MOST)
         self.checks: List[Array] = []  # whole numbers that are exact only up to 2^53: a run looks at them
+        self.unended: List[Array] = []  # scalars, above 0 if a loop has more turns than are traced: a run looks at them
 
     def _add(
         self,

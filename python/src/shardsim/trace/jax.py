@@ -10,8 +10,10 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 import jax
 import numpy as np
 
+from ..errors import InputError
 from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_scan, jax_windows  # noqa: F401  each has handlers of equations
 from .arrays import Program
+from .jax_inner import TURNS_MOST
 from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced
 from .versions import tell_untried
@@ -27,6 +29,7 @@ def from_jax(
     out_specs: Any = None,
     name: Optional[str] = None,
     data: Optional[str] = None,
+    turns: Optional[int] = None,
 ) -> Traced:
     """A function of arrays, as JAX traces it, laid out over a mesh.
 
@@ -37,14 +40,19 @@ def from_jax(
 
     `data` is a pattern of the paths that are data: activations go where they are, and weights come to them or stay
     where they are.  By default these are arguments that are arrays themselves, and trees that are called as data are.
+
+    `turns` bounds the number of turns of each `while` loop whose end depends on values: the loop is unrolled so often,
+    and a run of a loop that has not ended by then is an error.
     """
+    if turns is not None and not 0 < turns <= TURNS_MOST:
+        raise InputError(f"turns={turns} is not a number of turns of a loop, from 1 to {TURNS_MOST}")
     shape = {axis: int(size) for axis, size in mesh.items()}
     axis_types = (jax.sharding.AxisType.Auto,) * len(shape)
     ambient = jax.sharding.AbstractMesh(tuple(shape.values()), tuple(shape), axis_types=axis_types)
     with jax.sharding.use_abstract_mesh(ambient), jax_scan.noted():
         closed, out_shape = jax.make_jaxpr(fn, return_shape=True)(*args)
     program = Program(name or str(getattr(fn, "__name__", "step")))
-    reader = Reader(program)
+    reader = Reader(program, turns)
     leaves = _paths(fn, args)
     specs = _specs(leaves, args, in_specs)
     inputs: List[Value] = []

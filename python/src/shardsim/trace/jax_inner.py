@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrays import Array, Gap, Program
 from .jax_ops import stack
-from .jax_reader import Reader, Value, goes_into, spread
+from .jax_reader import Reader, Value, goes_into
 
 
 def _exp_neg_sq(p: Program, x: Array) -> Array:
@@ -74,13 +74,24 @@ def _cond(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
         branch = branches[min(max(int(which), 0), len(branches) - 1)]
         return reader.read(branch.jaxpr, branch.consts, operands)
     # Both are computed, and one is chosen.
-    results = [reader.read(b.jaxpr, b.consts, operands) for b in branches]
-    p = reader.program
+    p, last, results = reader.program, len(branches) - 1, []
+    for k, branch in enumerate(branches):
+        fn = "less_equal" if k == 0 else "greater_equal" if k == last else "equal"
+        with reader.inside(p.compare(fn, p.convert(which, "int32"), p.number(k, "int32"))):
+            results.append(reader.read(branch.jaxpr, branch.consts, operands))
     chosen: List[Value] = list(results[0])
     for k, other in enumerate(results[1:], 1):
         test = p.compare("greater_equal", p.convert(which, "int32"), p.number(k, "int32"))
-        chosen = [p.select(spread(reader, test, reader.lift(a)), reader.lift(b), reader.lift(a)) for a, b in zip(chosen, other)]
+        chosen = [_chosen(reader, test, b, a) for a, b in zip(chosen, other)]
     return chosen
+
+
+def _chosen(reader: Reader, test: Array, yes: Value, no: Value) -> Value:
+    """One of two values, by a scalar, or by booleans of their first axes."""
+    if yes is no:
+        return no
+    one, other = reader.lift(yes), reader.lift(no)
+    return reader.program.select(reader.program.broadcast(test, one.shape, range(test.rank)), one, other)
 
 
 #: Turns of a loop that are written one after the other.
@@ -89,18 +100,33 @@ TURNS_MOST = 4096
 
 @goes_into("while")
 def _while(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
-    """Unroll the loop while its condition is known at trace time (a counter over constants)."""
+    """Unroll the loop: while its condition is known, or for the given number of turns.
+
+    After the end of the loop a turn is computed, too, but each array keeps its value.  Under vmap the condition is an
+    array: each element of the batch ends by its own.
+    """
     params, first, second = eqn.params, eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     cond, body = params["cond_jaxpr"], params["body_jaxpr"]
     asked, done = values[:first], values[first : first + second]
     carry = list(values[first + second :])
-    for _ in range(TURNS_MOST):
+    for turn in range(TURNS_MOST + 1):
         (more,) = reader.read(cond.jaxpr, cond.consts, [*asked, *carry])
         if isinstance(more, Array):
-            raise Gap("a while loop whose end depends on computed values; lax.fori_loop with constant bounds is supported")
-        if not bool(more):
+            if reader.turns is None:
+                raise Gap("a while loop whose end depends on computed values; from_jax(..., turns=N) bounds its turns,"
+                          " and lax.fori_loop with constant bounds is supported")  # fmt: skip
+            if turn >= reader.turns:
+                reader.ends_here(more)
+                return carry
+        elif not np.any(more):
             return carry
-        carry = reader.read(body.jaxpr, body.consts, [*done, *carry])
+        elif np.all(more):
+            carry = reader.read(body.jaxpr, body.consts, [*done, *carry])
+            continue
+        test = reader.lift(more)
+        with reader.inside(test):
+            after = reader.read(body.jaxpr, body.consts, [*done, *carry])
+        carry = [_chosen(reader, test, new, old) for new, old in zip(after, carry)]
     raise Gap(f"a while loop of more than {TURNS_MOST} turns")
 
 

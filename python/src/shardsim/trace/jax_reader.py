@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
@@ -84,12 +85,34 @@ class Params(Mapping[str, Any]):
 class Reader:
     """Reads equations into a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, turns: Optional[int] = None) -> None:
+        """`turns` is the bound for loops whose end depends on values."""
         self.program = program
+        self.turns = turns
+        self._inside: List[Array] = []  # conditions under which the equations that are read now count
         self.gaps: List[str] = []
         self._lifted: Dict[int, Tuple[np.ndarray, Array]] = {}
         self._constants = 0
         self._flags: Dict[int, Value] = {}  # constants that are 0 or 1, made of booleans
+
+    # ---- loops whose end depends on values
+
+    @contextlib.contextmanager
+    def inside(self, test: Array) -> Iterator[None]:
+        """Equations that are read inside count only if a boolean, or one of several, is true."""
+        self._inside.append(self.program.reduce("max", test, range(test.rank)) if test.rank else test)
+        try:
+            yield
+        finally:
+            self._inside.pop()
+
+    def ends_here(self, more: Array) -> None:
+        """A run has to find a loop ended at its last turn; a loop in a turn past another loop's end does not count."""
+        p = self.program
+        more = p.reduce("max", more, range(more.rank)) if more.rank else more
+        for test in self._inside:
+            more = p.select(test, more, p.number(0, "bool"))
+        p.unended.append(p.convert(more, "float32"))
 
     # ---- values
 

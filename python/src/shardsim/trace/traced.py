@@ -87,10 +87,11 @@ class Traced:
         self._arrays = list(outputs)
         self._called = caller()
         writer = Writer(mesh)
-        read = {x.number for x in writer.needed(outputs)}
+        self._ends = program.unended
+        read = {x.number for x in writer.needed([*outputs, *self._ends])}
         self._checks = [x for x in program.checks if x.number in read]
-        called = [*(names or [f"out.{k}" for k in range(len(outputs))]), *(f"check.{k}" for k in range(len(self._checks)))]
-        self._values: List[Value] = writer.write([*outputs, *(largest(program, x) for x in self._checks)], called)
+        called = [*(names or [f"out.{k}" for k in range(len(outputs))]), *(f"check.{k}" for k in range(len(self._checks) + len(self._ends)))]
+        self._values: List[Value] = writer.write([*outputs, *(largest(program, x) for x in self._checks), *self._ends], called)
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
@@ -176,9 +177,13 @@ class Traced:
             with self._at_lines(path.read_text(encoding="utf-8")):
                 raw = json.loads(call(["run", "--json", "--quiet", f"--outputs={written}", "--", str(path)]))
             arrays = read_tensors(written)
-        for x, name in zip(self._checks, self._names[len(self._arrays) :]):
+        called = self._names[len(self._arrays) :]
+        for x, name in zip(self._checks, called):
             if not float(arrays[name]) <= EXACT_MOST:
                 raise beyond(x)
+        for x, name in zip(self._ends, called[len(self._checks) :]):
+            if float(arrays[name]):
+                raise InputError(f"{x.where}: the while loop has not ended after the number of turns that `turns` gives")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
         gradients, updated = ({name: flat[at] for name, at in of.items()} for of in (self._gradients, self._updated))
