@@ -316,7 +316,8 @@ static int add_own(struct probe *p, uint32_t *starts, uint32_t *n, struct shd_er
 }
 
 /* The best sets of those without and of those with stages, so that half of the starts have stages,
- * and keep them: bounds do not tell what ZeRO's transfers cost without. */
+ * and keep them: bounds do not tell what ZeRO's transfers cost without.  If none fits, a descent
+ * begins with what lets it fit. */
 struct best_sets {
     uint32_t of[2][STARTS / 2], n[2];
 };
@@ -330,7 +331,7 @@ static void choose_sets(struct best_sets *out, const struct probe *p, const uint
     for (uint32_t k = 0; k < nsets; k++) {
         bool staged = p->s->items[sets[k]].layout.value[SPACE_PP] > 1;
 
-        if (!p->s->items[sets[k]].out && is_best_of_mesh(p, sets, nsets, sets[k]))
+        if (rank_of(p, &p->s->items[sets[k]]) < 2 && is_best_of_mesh(p, sets, nsets, sets[k]))
             out->n[staged] = insert(p, out->of[staged], out->n[staged], most, sets[k]);
     }
 }
@@ -348,7 +349,7 @@ static int find_sets(struct best_sets *out, struct probe *p, const uint32_t *set
             for (uint32_t k = 0; k < out->n[staged] && status == SHD_OK; k++) {
                 const struct search_item *set = &p->s->items[out->of[staged][k]];
 
-                if (set->level == SEARCH_SET)
+                if (set->out || set->level == SEARCH_SET)
                     continue;
                 raised = true;
                 status = look(p, &out->of[staged][k], 1, (enum search_level)(set->level + 1), err);
