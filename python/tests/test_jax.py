@@ -228,6 +228,9 @@ NUMBERS: Dict[str, Tuple[Any, Callable[[], Any], str]] = {
     "rounded infinity": (WIDE, lambda: jnp.floor(full(jnp.inf)), "inf"),
     "the larger of no number": (WIDE, lambda: jnp.maximum(full(1.0), full(jnp.nan)), "(inf - inf)"),
     "products summed": (WIDE, lambda: jnp.sum(full(2.0) @ full(-0.5)) / 600**2, "(-600)"),
+    "more products than the largest number in 16 bits": (
+        WIDE, lambda: jnp.full((1, 2**17), 2.0**-10, jnp.float16) @ jnp.ones((2**17, 1), jnp.float16), "128",
+    ),
     "chosen": (WIDE, lambda: jnp.where(full(2) > 1, full(3.0), full(4.0)), "3"),
 }
 

@@ -328,9 +328,10 @@ class Writer(LinesAttention):
         for source, labels in zip(array.inputs, array.attrs["labels"]):
             for label, n in zip(labels, source.shape):
                 sizes[label] = max(sizes.get(label, 1), n)
-        total = float(math.prod(n for c, n in sizes.items() if c not in array.attrs["labels"][2]))
-        for x, source in ((a, array.inputs[0]), (b, array.inputs[1])):
-            total = folded("mul", [total, number_of(x.text)], [array.carrier, source.carrier], array.carrier)
+        count = math.prod(n for c, n in sizes.items() if c not in array.attrs["labels"][2])
+        wide = "float64" if is_float(array.dtype) else array.carrier  # rounded once: in 16 bits the count may be beyond the largest number
+        product = folded("mul", [number_of(a.text), number_of(b.text)], [wide, wide], wide)
+        total = folded("mul", [product, count], [wide, wide], array.carrier)
         return Value(number_text(total), [() if n == 1 else None for n in array.shape], number=True)
 
     def _by_need(self, array: Array, labels: List[str], first: Dict[str, Names]) -> List[str]:
