@@ -21,6 +21,7 @@ struct claim {
 /* One claim for each axis and factor, and for each axis cut flat. */
 #define CLAIMS_MAX (SHD_MESH_AXES_MAX * (RULE_FACTORS_MAX + 1))
 #define NOT_ASKED UINT32_MAX
+#define NEEDED_APART (UINT32_MAX - 1) /* placed readers need a value in several ways */
 
 /* Elementwise functions after one another behind which a gradient meets its weight: squares,
  * scaled, are added to an optimizer's state. */
@@ -37,6 +38,8 @@ struct follow {
     uint32_t *stored; /* by weight: axes over which it is only stored sharded */
     uint32_t *sums;   /* by node: axes over which all readers take the value as partial sums; or
                          NOT_ASKED */
+    uint32_t *needed; /* by node: what all readers that are placed need; or NEEDED_APART, or
+                         PLACEMENT_UNKNOWN if none is */
     struct claim claims[CLAIMS_MAX];
     uint32_t nclaims;
     struct assign assign; /* assignment of the current op */
@@ -332,31 +335,28 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
     take_flat(f, rule, s);
 }
 
-/* Claim the places to which a reader before has an operand's partial sums scattered: the value lies
- * there then, and is not gathered again for this op. */
+/* Claim the places to which all readers before, which need them alike, have an operand's partial
+ * sums scattered: the value lies there then, and is not combined again for this op.  A dimension
+ * that the result lacks is not claimed, as the result would be partial in turn. */
 static void claim_by_scattered(struct follow *f, uint32_t node, uint32_t k)
 {
-    const struct placement *p = f->p;
-    uint32_t operand = p->graph->nodes[node].inputs[k];
-    const struct placement_node *of = &p->nodes[operand];
-    const struct shd_sharding *parts = price_sharding(p->price, of->home);
+    const struct graph *graph = f->p->graph;
+    const struct rule *rule = &f->p->nodes[node].rule;
+    uint32_t operand = graph->nodes[node].inputs[k], need = f->needed[operand];
+    const struct shd_sharding *parts = price_sharding(f->p->price, f->p->nodes[operand].home), *s;
 
-    for (uint32_t r = 0; r < of->nreaders && parts->partial_op == SHD_SUM && parts->partial; r++) {
-        const struct placement_node *reader = &p->nodes[of->readers[r].node];
-        const struct shd_sharding *s;
+    if (parts->partial_op != SHD_SUM || !parts->partial || need >= NEEDED_APART)
+        return;
+    s = price_sharding(f->p->price, need);
+    for (uint32_t d = 0; d < s->rank; d++) {
+        int8_t factor = claimed_factor(rule, rule->operand[k][d]);
 
-        if (of->readers[r].node >= node ||
-            reader->needs[of->readers[r].operand] == PLACEMENT_UNKNOWN)
+        if (factor == RULE_FREE || !memchr(rule->result[0], factor, graph->nodes[node].rank))
             continue;
-        s = price_sharding(p->price, reader->needs[of->readers[r].operand]);
-        for (uint32_t d = 0; d < s->rank; d++) {
-            int8_t factor = claimed_factor(&p->nodes[node].rule, p->nodes[node].rule.operand[k][d]);
-
-            for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
-                if (parts->partial >> s->dims[d].axes[a] & 1)
-                    add_claim(f, CLAIM_DATA, s->dims[d].axes[a], factor, operand,
-                              graph_elements(p->graph, &p->graph->nodes[operand]));
-        }
+        for (uint8_t a = 0; a < s->dims[d].naxes; a++)
+            if (parts->partial >> s->dims[d].axes[a] & 1)
+                add_claim(f, CLAIM_DATA, s->dims[d].axes[a], factor, operand,
+                          graph_elements(graph, &graph->nodes[operand]));
     }
 }
 
@@ -752,6 +752,19 @@ static void pass_products(struct follow *f, uint32_t node)
     }
 }
 
+/* Note what an op that is placed needs of its operands. */
+static void note_needs(const struct follow *f, uint32_t node)
+{
+    for (uint32_t k = 0; k < f->p->graph->nodes[node].ninputs; k++) {
+        uint32_t *needed = &f->needed[f->p->graph->nodes[node].inputs[k]];
+        uint32_t need = f->p->nodes[node].needs[k];
+
+        *needed = need < NEEDED_APART && (*needed == PLACEMENT_UNKNOWN || *needed == need)
+                      ? need
+                      : NEEDED_APART;
+    }
+}
+
 static void follow_node(struct follow *f, uint32_t node)
 {
     claim_all(f, node);
@@ -760,6 +773,7 @@ static void follow_node(struct follow *f, uint32_t node)
         f->assign.flat_dims = 0;
     f->p->nodes[node].assign = f->assign;
     placement_settle(f->p, node);
+    note_needs(f, node);
 }
 
 /* The axes that shard the step's data. */
@@ -813,10 +827,12 @@ void follow_placement(struct placement *placement)
     struct follow f = {.p = placement,
                        .weight = pool_array(pool, n, sizeof *f.weight),
                        .stored = pool_array(pool, n, sizeof *f.stored),
-                       .sums = pool_array(pool, n, sizeof *f.sums)};
+                       .sums = pool_array(pool, n, sizeof *f.sums),
+                       .needed = pool_array(pool, n, sizeof *f.needed)};
 
     batch_init(&f.batch, placement, pool);
-    memset(f.sums, 0xff, n * sizeof *f.sums); /* NOT_ASKED */
+    memset(f.sums, 0xff, n * sizeof *f.sums);     /* NOT_ASKED */
+    memset(f.needed, 0xff, n * sizeof *f.needed); /* PLACEMENT_UNKNOWN */
     find_weights(&f);
     find_stored(&f);
     for (uint32_t node = 0; node < n; node++)

@@ -29,7 +29,8 @@
  * (the gradients of an input that q, k and v share); products and look-ups whose results are
  * partial anyway or together no larger than the sum; and biases, which one device adds for all
  * where sums are combined as less by then (masks.h).  All readers of a sum decide together: once
- * combined, all read the combined sum.
+ * combined, all read the combined sum.  Readers that come later take it where those before, all
+ * alike, have it scattered.
  *
  * GSPMD (arXiv 2105.04663, section 3.5) and Shardy propagate along the same edges; here the kind of
  * an array settles priorities, instead of the order of user annotations.

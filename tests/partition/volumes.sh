@@ -411,4 +411,29 @@ holds "the sums once, and the shares" <<PY
 sums, shares = 4 * 4 * 10 * 4, 4 * 4 * 4
 assert r["received_bytes"]["total"] == sums + shares, r["received_bytes"]
 PY
+
+# Not where another op before has the sums whole, nor for a product whose larger result would be partial in turn.
+for whole in "- whole[a, e] = sums * sums" ""; do
+    cat >"$tmp/contracted.yaml" <<YAML
+version: 1
+mesh: {tp: 4}
+graph:
+  dims: {a: 64, b: 64, e: 64, f: 1024}
+  inputs: {x: {dims: [a, b]}}
+  params: {down: {dims: [b, e]}, scale: {dims: [e]}, up: {dims: [e, f]}}
+  ops:
+    - sums[a, e] = einsum(x, down)
+    $whole
+    - scaled[a, e] = sums * scale
+    - wide[a, f] = einsum(sums, up)
+  outputs: [scaled, wide${whole:+, whole}]
+step: [forward]
+params: [[down, [tp]], [scale, [tp]], [up, [null, null]]]
+YAML
+    shardsim run -q --json "$tmp/contracted.yaml"
+    is 0 "partial sums that are whole or contracted, executed"
+    holds "the sums once on each device" <<PY
+assert r["received_bytes"]["total"] <= 2 * 3 * 64 * 64 * 4, r["received_bytes"]
+PY
+done
 done_testing
