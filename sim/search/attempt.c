@@ -385,26 +385,41 @@ int attempt_init(struct variant *out, const struct subject *subject, const struc
     return build(out, sets, VARIANT_BUILT, err);
 }
 
-/* A layout with the fewest layers that its stages allow. */
+/* The first layers of a model, of which some are of each kind. */
+static int64_t layers_of_kinds(const struct subject *subject)
+{
+    const struct space *space = &subject->space;
+    int64_t kinds = space_is_uniform(space) ? 1 : space->first_dense + space->every;
+
+    return subject->model->layer_types.n > 0 ? kinds * subject->model->layer_types.n : kinds;
+}
+
+/* A layout with the fewest layers that its stages and the kinds of layers allow. */
 static struct sets fewest_layers(const struct subject *subject, const struct layout *layout)
 {
-    bool even = layout->value[SPACE_SPLIT] == SPACE_SPLIT_EVEN;
     int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
+    int64_t kinds = layers_of_kinds(subject), rows = (kinds + stages - 1) / stages;
+    bool even = layout->value[SPACE_SPLIT] == SPACE_SPLIT_EVEN;
 
     return (struct sets){.subject = subject,
                          .layout = layout,
                          .kind = ATTEMPT_WHOLE,
                          .type = SCENARIO_NLAYER_TYPES,
-                         .layers = even && space_is_uniform(&subject->space) && subject->ntypes == 0
-                                       ? stages
+                         .layers = even && rows * stages < subject->space.layers
+                                       ? rows * stages
                                        : subject->space.layers};
 }
 
+/* A split of layers into stages changes no sharding, so an even one, of fewer layers, stands for
+ * it. */
 int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)
 {
+    struct layout even = *layout;
     struct variant attempt;
-    int status = build(&attempt, fewest_layers(subject, layout), VARIANT_LAID, err);
+    int status;
 
+    even.value[SPACE_SPLIT] = SPACE_SPLIT_EVEN;
+    status = build(&attempt, fewest_layers(subject, &even), VARIANT_LAID, err);
     if (status != SHD_OK)
         return status;
     status = subject->filter.check(subject->filter.arg, &attempt.trial, err);
