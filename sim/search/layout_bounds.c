@@ -27,72 +27,16 @@ static double saved_bytes(const struct piece *piece, double microbatches, double
     return layers > 0 ? microbatches * stages_saved(piece, layers) + piece->working_bytes : 0;
 }
 
-/* Usual layers of a stage of rank 0. */
-static double layers_of(const struct cut *cut, uint64_t local)
-{
-    int64_t stage = (int64_t)local * cut->pp;
-
-    return (double)(stages_before(cut, stage + 1) - stages_before(cut, stage));
-}
-
-/* Of the first n forward phases of a rank, those of one of its stages, in the order of
- * interleave.h. */
-static double phases_of(const struct timetable_sizes *sizes, uint64_t round, uint64_t n,
-                        uint64_t local)
-{
-    uint64_t turn = sizes->stages_per_rank * round, rest = n % turn, before = local * round;
-    uint64_t more = rest > before ? rest - before : 0;
-
-    return (double)(n / turn * round + (more < round ? more : round));
-}
-
-/* Activations on rank 0 in its next backward phase after `ended` ones. */
-static double held_bytes(const struct cut *cut, const struct layout *layout,
-                         const struct piece *piece, uint64_t ended)
-{
-    const struct timetable_schedule *schedule = space_schedule(layout);
-    const struct timetable_sizes sizes = space_sizes(cut->space, layout);
-    uint64_t round = timetable_round(schedule, &sizes), v = sizes.stages_per_rank;
-    uint64_t begun = timetable_ahead(schedule, &sizes, 0) + ended, all = v * sizes.nmicrobatches;
-    uint64_t now = v - 1 - ended / round % v; /* the stage whose phase it is */
-    double bytes = layers_of(cut, now) > 0 ? piece->working_bytes : 0;
-
-    if (schedule->ahead == 0) /* a first microbatch has gone through all stages, in any order */
-        return saved_bytes(piece, ended > 0 ? 1 : (double)v, (double)stages_least(cut));
-    for (uint64_t local = 0; local < v; local++)
-        bytes += (phases_of(&sizes, round, begun < all ? begun : all, local) -
-                  phases_of(&sizes, round, ended, v - 1 - local)) *
-                 stages_saved(piece, layers_of(cut, local));
-    return bytes;
-}
-
-/* Activations and sums of gradients on rank 0, of which `sums` are all: at the fullest of its first
- * backward phase, the first one after each of its stages has had one, the one after all stages have
- * had a round, and the last one. */
-static double fullest_bytes(const struct cut *cut, const struct layout *layout,
-                            const struct piece *piece, double sums)
-{
-    const struct timetable_sizes sizes = space_sizes(cut->space, layout);
-    uint64_t v = sizes.stages_per_rank, round = timetable_round(space_schedule(layout), &sizes);
-    uint64_t last = v * sizes.nmicrobatches - 1, ended[] = {(v - 1) * round + 1, v * round, last};
-    double most = larger(held_bytes(cut, layout, piece, 0), sums);
-
-    for (int k = 0; k < 3 && sizes.nmicrobatches > 1; k++)
-        if (ended[k] <= last)
-            most = larger(most, sums + held_bytes(cut, layout, piece, ended[k]));
-    return most;
-}
-
-/* The argument: each rank holds its parameters and optimizer state all the time.  In a backward
- * phase, while the last of the stage's layers works, it also holds the activations saved by all
- * forward phases whose backward phases have not ended, and the sums of the gradients of all stages
- * that have had a backward phase; when it has ended its last one, the sums of all its gradients.
- * Only rank 0 is looked at for the former, which is the furthest ahead.  A program that gathers or
- * copies holds more; none holds less. */
+/* The argument: each rank holds its parameters and optimizer state all the time.  In the first
+ * backward phase of rank 0, while the last of the stage's layers works, it also holds the
+ * activations saved by all forward phases before; when a rank has ended its last backward phase, it
+ * also holds the sums of all its gradients, and without a pipeline in the backward phases of the
+ * later microbatches, too.  A program that gathers or copies holds more; none holds less. */
 double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers)
 {
     const struct cut cut = stages_cut(&subject->space, layout);
+    const struct timetable_sizes sizes = space_sizes(&subject->space, layout);
     const struct hardware *h = subject->hardware;
     double state = replicas->parts[PIECE_LAYER].state_bytes;
     double gradients = replicas->parts[PIECE_LAYER].gradient_bytes, most = 0;
@@ -101,15 +45,19 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
         return mean_bytes(subject, layout, replicas) * (1 + h->fragmentation) + h->reserved_bytes;
     for (int64_t rank = 0; rank < cut.pp; rank++) {
         double n = (double)stages_layers(&cut, rank), there = n * state, later = n * gradients;
+        double saved = 0;
 
         if (rank == 0) {
+            uint64_t ahead = timetable_ahead(space_schedule(layout), &sizes, 0);
+
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
-            later = layers ? fullest_bytes(&cut, layout, layers, later) : later;
+            saved = layers ? saved_bytes(layers, (double)ahead, (double)stages_least(&cut)) : 0;
         }
         if (rank == cut.pp - 1)
             there += replicas->parts[PIECE_BACK].state_bytes;
-        most = larger(most, there + later);
+        most = larger(most, there + (cut.pp == 1 && cut.microbatches > 1 ? saved + later
+                                                                         : larger(saved, later)));
     }
     return most * (1 + h->fragmentation) + h->reserved_bytes;
 }

@@ -52,14 +52,18 @@ static double sent_to(const struct walk *w, const struct timetable_action *a)
                   stages_arrival(w->stages, stages_rank(cut, from), stages_rank(cut, a->stage)));
 }
 
+static double layers_in(const struct stages *s, uint32_t stage)
+{
+    return (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
+}
+
 /* Gradients that are combined once a step follow the last backward phase of their stage, one after
  * the other in each stream. */
 static void combine(struct walk *w, uint32_t rank, uint32_t stage)
 {
     const struct stages *s = w->stages;
     const struct piece *r = s->replicas;
-    double layers =
-        (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
+    double layers = layers_in(s, stage);
 
     if (++w->ndone[stage] < w->timetable->nmicrobatches)
         return;
@@ -188,13 +192,9 @@ struct held {
     bool *summed; /* [stage] */
 };
 
-static double layers_in(const struct stages *s, uint32_t stage)
-{
-    return (double)(stages_before(&s->cut, (int64_t)stage + 1) - stages_before(&s->cut, stage));
-}
-
 static void hold(struct held *held, const struct stages *s, const struct timetable_action *a)
 {
+    const struct piece *r = s->replicas;
     double n = layers_in(s, a->stage), saved = stages_saved(s->layers, n);
 
     if (a->kind == TIMETABLE_FORWARD) {
@@ -208,7 +208,8 @@ static void hold(struct held *held, const struct stages *s, const struct timetab
     }
     if (a->kind != TIMETABLE_BACKWARD_INPUT && !held->summed[a->stage]) {
         held->summed[a->stage] = true;
-        held->sums += n * s->replicas->parts[PIECE_LAYER].gradient_bytes;
+        held->sums += n * r->parts[PIECE_LAYER].gradient_bytes +
+                      (a->stage == 0 ? r->parts[PIECE_FRONT].gradient_bytes : 0);
     }
 }
 
