@@ -22,7 +22,7 @@
 #define STARTS 4
 #define STARTS_MOST (2 * STARTS + 1) /* two layouts of each, and the scenario's own */
 #define SWEEPS 4                     /* over all choices, at most */
-#define ROUNDS 4                     /* of descents and plans */
+#define ROUNDS 16                    /* of descents and plans */
 #define POLISH_PLANS 16
 #define NEIGHBORS 64 /* layouts beside another that are looked at */
 #define TAKEN 2      /* of them with one value of a choice */
@@ -61,17 +61,18 @@ static bool is_done(const struct probe *p)
 /* Whether gathered parameters, which bounds leave out, are of the same kind. */
 static bool is_like(const struct layout *a, const struct layout *b)
 {
-    return a->value[SPACE_EP] == b->value[SPACE_EP] &&
+    return (a->value[SPACE_EP] > 1) == (b->value[SPACE_EP] > 1) &&
            a->value[SPACE_ZERO] == b->value[SPACE_ZERO] &&
            (a->value[SPACE_PP] > 1) == (b->value[SPACE_PP] > 1);
 }
 
-/* Bounds leave out layers that are not of the usual kind: each is taken to hold as much as one that
- * is. */
+/* Bounds leave out the first layers, without experts: each is taken to hold as much as one with
+ * experts. */
 static bool fits(const struct probe *p, const struct search_item *item)
 {
     const struct space *space = &p->s->subject->space;
-    double more = (double)space->layers / fmax(1, (double)space_usual(space, space->layers));
+    double usual = (double)space_usual(space, space->layers);
+    double more = 1 + (double)space->first_dense / fmax(1, usual);
 
     for (uint32_t k = 0; k < p->nlearned; k++)
         if (is_like(&item->layout, &p->learned[k].like))
@@ -316,8 +317,8 @@ static int add_own(struct probe *p, uint32_t *starts, uint32_t *n, struct shd_er
 }
 
 /* The best sets of those without and of those with stages, so that half of the starts have stages,
- * and keep them: bounds do not tell what ZeRO's transfers cost without.  If none fits, a descent
- * begins with what lets it fit. */
+ * and keep them: bounds do not tell what ZeRO's transfers cost without.  A set that is too big is a
+ * start, too: a descent from it begins with what lets it fit. */
 struct best_sets {
     uint32_t of[2][STARTS / 2], n[2];
 };
@@ -609,20 +610,67 @@ static int plan_items(struct probe *p, const uint32_t *items, uint32_t n, struct
     return SHD_OK;
 }
 
-/* Descend from an item and plan the end, again if that is too big. */
-static int probe_from(struct probe *p, uint32_t item, enum space_choice fixed,
-                      struct shd_error *err)
+/* A descent leaves a choice as it is: the given one, or the stages of those that begin with some.
+ */
+static enum space_choice fixed_from(const struct probe *p, uint32_t start, enum space_choice fixed)
 {
-    int status = look(p, &item, 1, SEARCH_TIMED, err);
+    bool staged = p->s->items[start].layout.value[SPACE_PP] > 1;
 
-    for (int round = 0; round < ROUNDS && status == SHD_OK; round++) {
-        status = descend(p, &item, fixed, err);
-        if (status == SHD_OK && !is_done(p))
-            status = plan_items(p, &item, 1, err);
-        if (fits(p, &p->s->items[item]) || is_done(p))
-            break;
+    return fixed == SPACE_NCHOICES && staged && !p->opts->first ? SPACE_PP : fixed;
+}
+
+/* Take the best of n items. */
+static uint32_t take_best(const struct probe *p, uint32_t *items, uint32_t *n)
+{
+    uint32_t best = 0, item;
+
+    for (uint32_t k = 1; k < *n; k++)
+        if (is_better(p, items[k], items[best]))
+            best = k;
+    item = items[best];
+    items[best] = items[--*n];
+    return item;
+}
+
+/* Plan the ends of descents, the best first: others may not be worth a plan then.  From what turns
+ * out too big, descend again. */
+static int plan_ends(struct probe *p, uint32_t ends[STARTS_MOST], uint32_t n,
+                     enum space_choice fixed, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    for (int round = 0; round < ROUNDS && n > 0 && status == SHD_OK && !is_done(p); round++) {
+        uint32_t from = take_best(p, ends, &n), end = from;
+
+        if (fits(p, &p->s->items[end]))
+            status = plan_items(p, &end, 1, err);
+        if (status != SHD_OK || fits(p, &p->s->items[end]) || is_done(p))
+            continue;
+        status = descend(p, &end, fixed_from(p, end, fixed), err);
+        if (status == SHD_OK && end != from)
+            n = insert(p, ends, n, STARTS_MOST, end);
+        else if (status == SHD_OK) /* nothing that is known fits */
+            status = plan_items(p, &end, 1, err);
     }
     return status;
+}
+
+/* Descend from up to STARTS_MOST items, and plan the ends. */
+static int probe_from(struct probe *p, const uint32_t *starts, uint32_t n, enum space_choice fixed,
+                      struct shd_error *err)
+{
+    uint32_t ends[STARTS_MOST] = {0}, nends = 0;
+    int status = SHD_OK;
+
+    for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(p); k++) {
+        uint32_t end = starts[k];
+
+        status = look(p, &end, 1, SEARCH_TIMED, err);
+        if (status == SHD_OK)
+            status = descend(p, &end, fixed_from(p, end, fixed), err);
+        nends = insert(p, ends, nends, STARTS_MOST, end);
+    }
+    return status == SHD_OK ? plan_ends(p, ends, nends, fixed, err) : status;
 }
 
 /* What fits only if it recomputes, or with so few sequences at a time, hides what is sharded
@@ -642,7 +690,7 @@ static int trade_memory(struct probe *p, enum space_choice choice, struct shd_er
         int32_t value = p->s->items[items[k]].layout.value[choice], old = best.value[choice];
 
         if (choice == SPACE_RECOMPUTE ? value < old : value == 2 * old)
-            status = probe_from(p, items[k], choice, err);
+            status = probe_from(p, &items[k], 1, choice, err);
     }
     return status;
 }
@@ -733,13 +781,8 @@ static void end(struct probe *p, struct search *sets)
 static int find_ends(struct probe *p, const uint32_t *starts, uint32_t n, struct shd_error *err)
 {
     bool first = p->opts->first;
-    int status = SHD_OK;
+    int status = probe_from(p, starts, n, SPACE_NCHOICES, err);
 
-    for (uint32_t k = 0; k < n && status == SHD_OK && !is_done(p); k++) {
-        bool staged = p->s->items[starts[k]].layout.value[SPACE_PP] > 1 && !first;
-
-        status = probe_from(p, starts[k], staged ? SPACE_PP : SPACE_NCHOICES, err);
-    }
     if (status == SHD_OK && !first)
         status = trade_memory(p, SPACE_RECOMPUTE, err);
     if (status == SHD_OK && !first)
