@@ -6,12 +6,14 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "command/command.h"
 #include "cmd/init/first_scenario.h"
+#include "search/space.h"
 
 static void take_model(const struct args_value *v)
 {
@@ -27,6 +29,21 @@ static void take_model(const struct args_value *v)
     ((struct first_scenario *)v->at)->named = true;
 }
 
+/* Take a recipe of training: the words of `search --range products=`. */
+static void take_products(const struct args_value *v)
+{
+    const char **out = v->at, *word;
+
+    for (int32_t i = 1; (word = space_word(SPACE_PRODUCTS, i)) != NULL; i++)
+        if (!strcmp(word, v->arg))
+            *out = word;
+    if (!*out)
+        args_error(v->line,
+                   "'%.40s' is not a recipe of low-precision matmuls; expected tensorwise, "
+                   "rowwise, blockwise, mxfp8 or nvfp4",
+                   v->arg);
+}
+
 static void check_sizes(const struct args_line *line, void *input)
 {
     struct first_scenario *o = input;
@@ -35,6 +52,9 @@ static void check_sizes(const struct args_line *line, void *input)
     o->asks = !o->named && !args_given(line, "hardware") && !args_given(line, "devices") &&
               !args_given(line, "batch") && !args_given(line, "seq");
     common_check_target(line, o->target, o->serve);
+    if (o->products && o->serve)
+        args_error(line, "--products is of a training step; a served model keeps the types in "
+                         "which it was published");
     if (first_scenario_settle(o, &err) != SHD_OK)
         args_error(line, "%s", err.text);
 }
@@ -54,6 +74,8 @@ static const struct args_row rows[] = {
     {"model", 0, "MODEL", take_model, 0, 0, 0, 0,
      "A published model (default: llama3-8b), or the path of a config.json"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to FILE"},
+    {"products", 0, "RECIPE", take_products, AT(products), 0, 0,
+     "Low-precision matmuls: tensorwise, rowwise, blockwise, mxfp8 or nvfp4 (default: none)"},
     ARGS_FORCE(struct first_scenario, force),
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
      "Serving instead of training: one decode step with tensor parallelism within a node, expert "

@@ -33,6 +33,7 @@ struct first_asked {
     const struct export_target *target; /* layouts are those that it can express; NULL: any */
     bool insists;         /* on the target; else, if it lacks the model, layouts are any */
     const char *software; /* that runs the job; NULL: the cluster's */
+    const char *products; /* a recipe of low-precision matmuls; NULL: none */
     const char *file;     /* the scenario's name in comments and messages */
     long devices, batch, seq;
     bool serves;                        /* a step of serving, else of training; `batch` may be 0 */

@@ -20,6 +20,7 @@ struct first_scenario {
     const char *model;                      /* a published model, or the name of the file `config` */
     const char *config, *hardware, *output; /* config: path of a config.json; NULL: none */
     const struct export_target *target;     /* layouts are those that it can express; NULL: any */
+    const char *products;     /* a recipe of low-precision matmuls; NULL: none */
     long devices, batch, seq; /* 0: not given */
     bool serve;               /* a decode step; else a training step */
     bool force;

@@ -360,6 +360,8 @@ void first_write_text(struct text *out, const struct first_asked *asked, const s
     draft_set(&draft, "optimizer.clip", "1.0");
     draft_set(&draft, "types.parameters", "float32");
     draft_set(&draft, "types.reduce", "float32");
+    if (asked->products)
+        draft_set(&draft, "products.recipe", "%s", asked->products);
     draft_set(&draft, "recompute", "%s", text_get(&recompute));
     draft_remark(&draft, " # none, selective or full: less memory, more to compute");
     (void)draft_text(&draft);
