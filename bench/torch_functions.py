@@ -2,8 +2,8 @@
 """Trace PyTorch's functions one by one, and compare with PyTorch: torch_functions.py [--only REGEX] [--uses N] [--seed S] [--log FILE]
 
 The functions are those of torch.testing's op_db, with its sample inputs, a quarter of them with other strides, and, where these
-are few, with the same inputs at random shapes: N uses of each function, over float32, bfloat16, float64, int64, int32 and bool as
-the function takes them.  A use is traced with the gradients of a weighted sum of its outputs, and executed over two devices along
+are few, with the same inputs at random shapes: N uses of each function, over float32, bfloat16, float64, complex64, complex128,
+int64, int32 and bool as the function takes them.  A use is traced with the gradients of a weighted sum of its outputs, and executed over two devices along
 the first dimension of each argument that divides (over one device if none does); a run also compares the devices with one device.
 Random functions draw the same numbers on both sides.
 
@@ -38,14 +38,17 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import shardsim
+from shardsim.trace.complex_arrays import parts_of
 from shardsim.trace.torch import from_torch
 
 #: Relative errors, and the part of the largest element that an element counts as at least.
-TOLERANCES = {torch.float32: (1e-4, 0.05), torch.bfloat16: (3e-2, 1.0), torch.float64: (1e-9, 0.02)}
-#: Types that the tracer keeps in another, and the types in which a run returns arrays, where they are others.
-CARRIERS = dict.fromkeys((torch.int16, torch.int8, torch.uint8), "int32")
+TOLERANCES = {torch.float32: (1e-4, 0.05), torch.bfloat16: (3e-2, 1.0), torch.float64: (1e-9, 0.02),
+              torch.complex64: (1e-4, 0.05), torch.complex128: (1e-9, 0.02)}  # fmt: skip
+#: Types that the tracer keeps in another, those of the parts of complex numbers, and the types in which a run returns arrays, where
+#: they are others.
+CARRIERS = {**dict.fromkeys((torch.int16, torch.int8, torch.uint8), "int32"), torch.complex64: "float32", torch.complex128: "float64"}
 RETURNED = {"bfloat16": "float32"}
-SHARES = {torch.float32: 0.4, torch.bfloat16: 0.15, torch.float64: 0.15, torch.int64: 0.1, torch.int32: 0.1, torch.bool: 0.1}
+SHARES = {torch.float32: 0.4, torch.bfloat16: 0.15, torch.float64: 0.15, torch.complex64: 0.2, torch.complex128: 0.1, torch.int64: 0.1, torch.int32: 0.1, torch.bool: 0.1}
 ELEMENTS_MOST = 20000
 SPREAD = 8
 SAMPLES_MOST = 200
@@ -68,6 +71,14 @@ def tensors_of(sample):
     return leaves, tree
 
 
+def is_learned(t):
+    return t.dtype.is_floating_point or t.dtype.is_complex
+
+
+def in_double(t):
+    return t.cdouble() if t.dtype.is_complex else t.double()
+
+
 def resized(leaves, dtype, draw):
     """The same arguments at other sizes: sizes that are equal stay so.  None if the values may be positions."""
     tensors = [v for v in leaves if isinstance(v, torch.Tensor)]
@@ -80,6 +91,8 @@ def resized(leaves, dtype, draw):
         shape = [to[n] for n in t.shape]
         if not t.numel():
             return t.new_empty(shape)
+        if t.dtype.is_complex:
+            return torch.complex(other(t.real), other(t.imag))
         if t.dtype.is_floating_point:
             low, high = t[t.isfinite()].double().aminmax() if t.isfinite().any() else (0.0, 1.0)
             return (torch.rand(shape, dtype=torch.float64) * float(high - low) + float(low)).to(t.dtype)
@@ -142,7 +155,7 @@ def function_of(op, leaves, tree):
         input, args, kwargs = pytree.tree_unflatten([next(rest) if isinstance(v, torch.Tensor) else v for v in leaves], tree)
         made = call(input, *args, **kwargs)
         outputs = [v for v in pytree.tree_leaves(made) if isinstance(v, torch.Tensor)]
-        learned = [v for v in outputs if v.dtype.is_floating_point]
+        learned = [torch.view_as_real(v.resolve_conj()) if v.dtype.is_complex else v for v in outputs if is_learned(v)]
         loss = sum([(v.double() * torch.linspace(-1, 1.5, v.numel(), dtype=torch.float64).view(v.shape)).sum() for v in learned], torch.zeros((), dtype=torch.float64))
         return loss, outputs
 
@@ -152,7 +165,7 @@ def function_of(op, leaves, tree):
 def framework(use, tensors, grad, seed):
     """Outputs and gradients of PyTorch itself."""
     torch.manual_seed(seed)
-    leaves = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t).requires_grad_(grad and t.dtype.is_floating_point) for t in tensors]
+    leaves = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t).requires_grad_(grad and is_learned(t)) for t in tensors]
     loss, outputs = use(*leaves)
     if grad and loss.requires_grad:
         loss.backward()
@@ -165,22 +178,22 @@ def off(got, want, traced, least=0.0, exact=None, spread=None):
     `least` at least, `exact` is the result in float64, and `spread` how much that depends on roundings."""
     dtype = want.dtype
     kind = CARRIERS.get(dtype, str(dtype)[6:])
-    if traced != kind or str(got.dtype) != RETURNED.get(kind, kind):
+    if traced != kind or str(got.dtype) != (str(dtype)[6:] if dtype.is_complex else RETURNED.get(kind, kind)):
         return f"type {traced} in {got.dtype}, expected {kind}"
     if tuple(got.shape) != tuple(want.shape):
         return f"shape {tuple(got.shape)}, expected {tuple(want.shape)}"
-    if not dtype.is_floating_point:
+    if not is_learned(want):
         expected = want.numpy(force=True)
         bad = got.astype(np.float64) != expected.astype(np.float64)
         return f"{int(bad.sum())} of {bad.size} differ: {got[bad][0]}, expected {expected[bad][0]}" if bad.any() else None
-    expected, got = want.double().numpy(force=True), got.astype(np.float64)
+    expected, got = in_double(want).numpy(force=True), got.astype(np.complex128 if dtype.is_complex else np.float64)
     finite = np.abs(expected[np.isfinite(expected)])
     relative, part = TOLERANCES.get(dtype, TOLERANCES[torch.bfloat16])
     allowed = relative * (np.abs(expected) + part * max(finite.max() if finite.size else 0.0, least)) + 1e-30
     with np.errstate(all="ignore"):
         good = (got == expected) | (np.isnan(got) & np.isnan(expected)) | (np.abs(got - expected) <= allowed)
         if exact is not None and exact.shape == want.shape:
-            exact = exact.double().numpy(force=True)
+            exact = in_double(exact).numpy(force=True)
             good |= np.abs(got - exact) <= 2 * np.abs(expected - exact) + allowed / 10 + SPREAD * spread
             good |= np.isinf(expected) & (got == exact)  # an overflow inside of PyTorch's
     at = np.argwhere(~good)
@@ -195,14 +208,14 @@ def in_float64(op, dtype, leaves, tree, grad, seed):
     found = []
     for k in range(4):
         torch.manual_seed(seed + k)
-        near = [v.double() if isinstance(v, torch.Tensor) and v.dtype == dtype else v for v in leaves]
+        near = [in_double(v) if isinstance(v, torch.Tensor) and v.dtype == dtype else v for v in leaves]
         if k:
             near = [v * (1 + (torch.rand(v.shape, dtype=torch.float64) * 2 - 1) * torch.finfo(dtype).eps)
-                    if isinstance(v, torch.Tensor) and v.dtype == torch.float64 else v for v in near]  # fmt: skip
+                    if isinstance(v, torch.Tensor) and v.dtype in (torch.float64, torch.complex128) else v for v in near]  # fmt: skip
         outputs, gradients = framework(function_of(op, near, tree), [v for v in near if isinstance(v, torch.Tensor)], grad, seed)
         found.append([*outputs, *(g for g in gradients if g is not None)])
     exact, *others = found
-    spreads = [np.max([(o.double() - e.double()).abs().numpy(force=True) for o in each], axis=0) for e, *each in zip(exact, *others)]
+    spreads = [np.max([(in_double(o) - in_double(e)).abs().numpy(force=True) for o in each], axis=0) for e, *each in zip(exact, *others)]
     return list(zip(exact, spreads))
 
 
@@ -220,7 +233,7 @@ def judged(op, dtype, leaves, tree, seed):
     """The outcome of a use, and why."""
     tensors = [v for v in leaves if isinstance(v, torch.Tensor)]
     use = function_of(op, leaves, tree)
-    grad = dtype.is_floating_point and op.supports_autograd
+    grad = is_learned(torch.empty(0, dtype=dtype)) and op.supports_autograd
     try:
         wanted, gradients = framework(use, tensors, grad, seed)
     except Exception:
@@ -249,9 +262,9 @@ def judged(op, dtype, leaves, tree, seed):
     made = [np.asarray(v) for v in (*ran.outputs[1], *ran.gradients.values())]
     wanted += [g for g in gradients if g is not None]
     least = [0.0] * len(ran.outputs[1]) + [1.0] * len(ran.gradients)
-    kinds = [x.dtype for x in traced._arrays[1:]]  # behind the loss
+    kinds = [parts_of(x)[0].dtype for x in traced._outputs[1:]]  # behind the loss
     compared = [off(got, want, kind, n) for got, want, kind, n in zip(made, wanted, kinds, least, strict=True)]
-    if any(compared) and dtype.is_floating_point:
+    if any(compared) and is_learned(torch.empty(0, dtype=dtype)):
         with contextlib.suppress(ZeroDivisionError):
             exact = in_float64(op, dtype, leaves, tree, grad, seed)
             compared = [off(got, want, kind, n, *near) for got, want, kind, n, near in zip(made, wanted, kinds, least, exact, strict=True)]

@@ -8,6 +8,7 @@ have no names of dimensions here: axes are places, and axes of size 1 have no me
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -376,7 +377,23 @@ class Program:
         return self._add("recurrence", b.shape, b.dtype, [a, b], b.carrier, b.axes, axis=axis, options=options)
 
     def slice(self, x: Array, axis: int, start: int, size: int) -> Array:
-        return x if size == x.shape[axis] else self.along("slice", x, axis, size, start=start)
+        """A part of what was put together is that part: of a concatenation, or of what was padded."""
+        if size == x.shape[axis]:
+            return x
+        if x.op == "concat" and x.attrs["axis"] == axis:
+            ends = [*itertools.accumulate(part.shape[axis] for part in x.inputs)]
+            found = [part for part, end in zip(x.inputs, ends) if (end - part.shape[axis], part.shape[axis]) == (start, size)]
+            if found:
+                return found[0]
+        if x.op == "along" and x.attrs["fn"] == "pad" and x.attrs["axis"] == axis:
+            first, inside = start - x.attrs["options"]["start"], x.inputs[0]
+            if 0 <= first <= inside.shape[axis] - size:
+                return self.slice(inside, axis, first, size)
+            if first + size <= 0 or first >= inside.shape[axis]:
+                fill = x.attrs["options"]["fill"]
+                shape = [size if a == axis else n for a, n in enumerate(x.shape)]
+                return self.broadcast(self.number(fill if is_float(x.dtype) else int(fill), x.dtype), shape, [])
+        return self.along("slice", x, axis, size, start=start)
 
     def strided(self, x: Array, axis: int, start: int, count: int, stride: int) -> Array:
         """Every stride-th element: the first of each group of `stride`."""

@@ -16,8 +16,9 @@ import torch
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
-from . import torch_attention, torch_axes, torch_groups, torch_index, torch_linear_algebra, torch_ops, torch_windows
+from . import torch_attention, torch_axes, torch_complex, torch_groups, torch_index, torch_linear_algebra, torch_ops, torch_windows
 from .arrays import Array, Program
+from .complex_arrays import Complex, Numbers, of_parts
 from .kept import unchanged
 from .torch_errors import told
 from .torch_functions import Rewriting, demand, embedding_renorm, not_looked_at, run_backward, scaled_dot_product_attention
@@ -34,7 +35,7 @@ Spec = Tuple[Any, ...]
 Rules = Sequence[Tuple[str, Sequence[Any]]]
 
 #: Modules that have handlers of operations.
-OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_groups, torch_index, torch_linear_algebra, torch_windows)
+OPERATIONS = (torch_ops, torch_attention, torch_axes, torch_complex, torch_groups, torch_index, torch_linear_algebra, torch_windows)
 
 
 def from_torch(
@@ -72,15 +73,28 @@ def from_torch(
         spec = _spec(one.names, rules)  # they lie as what they are of
         places[one.kind][one.path] = len(kept)
         names.append(f"{one.kind}.{one.path}")
-        kept.append(program.constraint(result, spec) if any(spec) else result)
+        kept.append(_laid(program, result, spec) if any(spec) else result)
     return Traced(
         program, dict(mesh), kept, step.tree.filled, places["gradient"], reader.gaps, names, places["updated"]
     )
 
 
-def _leaf(program: Program, one: Input, rules: Rules) -> Array:
-    value, kind = numpy_of(one.tensor), one.tensor.dtype
-    return program.leaf(one.path, one.tensor.shape, TYPES.get(kind, str(kind)), value, _spec(one.names, rules), one.data)
+def _leaf(program: Program, one: Input, rules: Rules) -> Numbers:
+    """An input; of a complex one, both parts."""
+    spec, kind = _spec(one.names, rules), one.tensor.dtype
+
+    def leaf(path: str, tensor: torch.Tensor) -> Array:
+        return program.leaf(path, tensor.shape, TYPES.get(kind, str(kind)), numpy_of(tensor), spec, one.data)
+
+    if kind.is_complex:
+        return Complex(leaf(f"{one.path}.real", one.tensor.real), leaf(f"{one.path}.imag", one.tensor.imag))
+    return leaf(one.path, one.tensor)
+
+
+def _laid(program: Program, result: Numbers, spec: Spec) -> Numbers:
+    if isinstance(result, Complex):
+        return of_parts(lambda x: program.constraint(x, spec), result)  # type: ignore[no-any-return]
+    return program.constraint(result, spec)
 
 
 def _spec(names: Sequence[str], rules: Rules) -> Tuple[Any, ...]:

@@ -15,6 +15,7 @@ import torch
 
 from ..errors import InputError
 from .arrays import Array, Gap, Program, is_float
+from .complex_arrays import Complex, Numbers, complex_of, of_parts
 from .handlers import adds_to
 from .torch_errors import unread
 from .torch_random import is_drawn
@@ -26,12 +27,13 @@ CONSTANT_MOST = 1 << 18
 NO_COPY = ("expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "detach", "alias")
 
 #: Operations that are possible, or mean what they do, by the strides of what they arrange.
-BY_STRIDES = ("view", "_unsafe_view", "as_strided", "as_strided_scatter")
+BY_STRIDES = ("view", "_unsafe_view", "as_strided", "as_strided_scatter", "view_as_complex")
 
-#: Types of PyTorch in the program.
+#: Types of PyTorch in the program; of complex numbers, that of their parts.
 TYPES = {
     torch.bool: "bool", torch.float32: "float32", torch.float64: "float64", torch.bfloat16: "bfloat16",
     torch.float16: "float16", torch.int64: "int64", torch.int32: "int32", torch.int16: "int32", torch.int8: "int32", torch.uint8: "int32",
+    torch.complex64: "float32", torch.complex128: "float64",
 }  # fmt: skip
 
 #: Whole numbers that are kept in wider ones, by their bits.
@@ -105,6 +107,12 @@ class Arguments:
         self._read.add(name)
         return self._values[name]
 
+    def changed(self, change: Callable[[str, Any], Any]) -> "Arguments":
+        """The same call with other values; what is read of them is read of these."""
+        made = Arguments({name: change(name, value) for name, value in self._values.items()})
+        made._read = self._read
+        return made
+
     def demand_read(self, target: Any) -> None:
         """Refuse an unread argument unless it has its default or changes no value."""
         for argument in target._schema.arguments:
@@ -112,7 +120,7 @@ class Arguments:
             if name in self._read or name in (*PLACEMENT, *NEUTRAL.get(operation_name(target), ())):
                 continue
             value, default = self._values[name], argument.default_value
-            if isinstance(value, (Array, torch.Tensor)) or (value is not None and value is not False and value != default):
+            if isinstance(value, (Array, Complex, torch.Tensor)) or (value is not None and value is not False and value != default):
                 raise Gap(f"'{target}' with unsupported {name}={value!s:.60}")
 
 
@@ -162,18 +170,33 @@ class Call:
         lifted = self.program.reshape(lifted, (1,)) if self.of_number and not lifted.rank else lifted
         return lifted if dtype is None else self.program.convert(lifted, dtype)
 
+    def numbers(self, value: Any) -> Complex:
+        """An argument as a complex array, with parts of the result's type."""
+        made = complex_of(self.program, self.reader.numbers(value, self.dtype))
+        return of_parts(lambda x: self.array(x, self.dtype), made)  # type: ignore[no-any-return]
+
     def shaped(self, made: Any) -> Any:
         """The results, without the axis of a row that stands for a number."""
         if not self.of_number:
             return made
-        each = [self.program.reshape(x, v.shape) if isinstance(x, Array) else x for x, v in zip(_leaves(made), self.values)]
+
+        def each_of(x: Any, shape: Any) -> Any:
+            if isinstance(x, Complex):
+                return of_parts(lambda part: self.program.reshape(part, shape), x)
+            return self.program.reshape(x, shape) if isinstance(x, Array) else x
+
+        each = [each_of(x, v.shape) for x, v in zip(_leaves(made), self.values)]
         return each if isinstance(made, (list, tuple)) else each[0]
 
 
 Handler = Callable[[Call], Any]
 HANDLERS: Dict[str, Handler] = {}
 
+#: Handlers of operations on complex numbers.
+COMPLEX: Dict[str, Handler] = {}
+
 handles = adds_to(HANDLERS)
+handles_complex = adds_to(COMPLEX)
 
 
 class Reader:
@@ -184,7 +207,7 @@ class Reader:
         self.gaps: List[str] = []
         self._constants: Dict[Any, Array] = {}
 
-    def read(self, graph: torch.fx.Graph, inputs: Sequence[Array]) -> List[Array]:
+    def read(self, graph: torch.fx.Graph, inputs: Sequence[Numbers]) -> List[Numbers]:
         env: Dict[Any, Any] = {}
         waiting = iter(inputs)
         for node in graph.nodes:
@@ -212,7 +235,7 @@ class Reader:
 
     def _place(self, node: Any, env: Dict[Any, Any]) -> None:
         """The user's source line; for gradients, the line of an operand."""
-        operands = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), Array)]
+        operands = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), (Array, Complex))]
         self.program.where = next((p for p in [node.meta.get("stack_trace"), *operands] if p), "")
 
     def _node(self, node: Any, env: Dict[Any, Any]) -> Any:
@@ -233,12 +256,14 @@ class Reader:
         try:
             if is_drawn(node.target):  # of a tensor of sizes alone
                 return self.program.leaf(f"random/{len(self.program.arrays)}", call.shape, call.dtype, data=True)
-            _demand_real(node, call.values)
             if torch.Tag.nondeterministic_seeded in node.target.tags and name not in HANDLERS:
                 raise Gap(f"random numbers ('{node.target}'); pass random numbers as arguments, or use module.eval()")
-            if name not in HANDLERS:
-                raise Gap(f"the operation '{node.target}' is not supported; compute it by other operations, or pass its result as an argument")
-            handled = call.shaped(HANDLERS[name](call))
+            of_complex = any(_is_complex(v) for v in [*_leaves(args), *_leaves(kwargs), *call.values])
+            table = COMPLEX if of_complex else HANDLERS
+            if name not in table:
+                of = " of complex numbers" if of_complex and name in HANDLERS else ""
+                raise Gap(f"the operation '{node.target}'{of} is not supported; compute it by other operations, or pass its result as an argument")
+            handled = call.shaped(table[name](call))
             call.arguments.demand_read(node.target)
             return _wrapped(self.program, node, name, handled)
         except Gap as gap:
@@ -250,10 +275,10 @@ class Reader:
         except Exception as error:
             raise unread(self.program.where, node.target, error) from error
 
-    def _result(self, node: Any, env: Dict[Any, Any]) -> Array:
+    def _result(self, node: Any, env: Dict[Any, Any]) -> Numbers:
         """An output of the program."""
         try:
-            return self.lift(env[node])
+            return self.numbers(env[node])
         except Gap as gap:
             self._place(node, env)
             self._note(gap)
@@ -281,12 +306,13 @@ class Reader:
         if not isinstance(value, torch.Tensor):
             return 1.0
         dtype = TYPES.get(value.dtype, "float32")
-        return self.program.leaf(f"gap/{len(self.gaps)}/{len(self.program.arrays)}", value.shape, dtype)
+        made = self.program.leaf(f"gap/{len(self.gaps)}/{len(self.program.arrays)}", value.shape, dtype)
+        return complex_of(self.program, made) if value.dtype.is_complex else made
 
     @staticmethod
     def _is_constant(name: str, node: Any, args: Any, kwargs: Any) -> bool:
         read = [*_leaves(args), *_leaves(kwargs)]
-        if any(isinstance(v, Array) or not _is_plain(v) for v in read):
+        if any(isinstance(v, (Array, Complex)) or not _is_plain(v) for v in read):
             return False
         if torch.Tag.nondeterministic_seeded in node.target.tags:
             return False
@@ -296,6 +322,12 @@ class Reader:
         return size <= CONSTANT_MOST or name in NO_COPY
 
     # ---- values
+
+    def numbers(self, value: Any, dtype: Optional[str] = None) -> Numbers:
+        """A value, which may be complex, as `lift` makes it of a real one."""
+        if not _is_complex(value) or isinstance(value, Complex):
+            return value if isinstance(value, Complex) else self.lift(value, dtype)
+        return Complex(self.lift(value.real, dtype), self.lift(value.imag, dtype))
 
     def lift(self, value: Any, dtype: Optional[str] = None) -> Array:
         """A value as an array of the program: a constant is a number if all its elements are equal.
@@ -342,9 +374,8 @@ class Reader:
         return self.program.view(x, source, shape)
 
 
-def _demand_real(node: Any, made: Sequence[Any]) -> None:
-    if any(isinstance(v, torch.Tensor) and v.dtype.is_complex for v in made):
-        raise Gap(f"complex numbers ('{node.target}'); compute with the real and the imaginary part, as cosines and sines of rotary positions")
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, (Complex, complex)) or (isinstance(value, torch.Tensor) and value.dtype.is_complex)
 
 
 def _wrapped(p: Program, node: Any, name: str, made: Any) -> Any:
@@ -373,7 +404,7 @@ def _leaves(value: Any) -> List[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    kinds = (torch.Tensor, bool, int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+    kinds = (torch.Tensor, bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
     return value is None or isinstance(value, kinds)
 
 

@@ -58,7 +58,7 @@ class Inputs:
         arguments = _argument_names(target)
         for path, value in self._paths:
             if isinstance(value, torch.Tensor):
-                learned = not is_module and value.dtype.is_floating_point
+                learned = not is_module and (value.dtype.is_floating_point or value.dtype.is_complex)
                 own = _path(path, arguments)
                 self.all.append(Input(own, value.detach(), learned, is_module, False, (own,)))
 

@@ -22,7 +22,9 @@ from ..errors import InputError
 from ..program import call
 from ..results import Result, Results
 from ..tensors import read_tensors, write_tensors
-from .arrays import Array, Program, is_float
+from .arrays import Program, is_float
+from .array import Array
+from .complex_arrays import Complex, Numbers, assembled, parts_of
 from .lines import Writer, kind_of
 from .naming import Leaf, Value
 from .whole import EXACT_MOST, largest
@@ -70,7 +72,7 @@ class Traced:
         self,
         program: Program,
         mesh: Mapping[str, int],
-        outputs: Sequence[Array],
+        outputs: Sequence[Numbers],
         rebuild: Callable[[List[np.ndarray]], Any],
         gradients: Optional[Mapping[str, int]] = None,
         gaps: Sequence[str] = (),
@@ -78,20 +80,22 @@ class Traced:
         updated: Optional[Mapping[str, int]] = None,
     ) -> None:
         """`rebuild` makes of all outputs what the function returns; `gradients` and `updated` are places among the
-        outputs, which are called `names`."""
+        outputs, which are called `names`.  A complex output is two arrays of the scenario."""
         self.name = program.name
         self.mesh = dict(mesh)
         self._rebuild = rebuild
         self._gradients = dict(gradients or {})
         self._updated = dict(updated or {})
-        self._arrays = list(outputs)
+        self._outputs = list(outputs)
+        self._arrays = [x for one in outputs for x in parts_of(one)]
         self._called = caller()
         writer = Writer(mesh)
         self._ends = program.unended
-        read = {x.number for x in writer.needed([*outputs, *self._ends])}
+        read = {x.number for x in writer.needed([*self._arrays, *self._ends])}
         self._checks = [x for x in program.checks if x.number in read]
-        called = [*(names or [f"out.{k}" for k in range(len(outputs))]), *(f"check.{k}" for k in range(len(self._checks) + len(self._ends)))]
-        self._values: List[Value] = writer.write([*outputs, *(largest(program, x) for x in self._checks), *self._ends], called)
+        called = [n for one, name in zip(outputs, names or [f"out.{k}" for k in range(len(outputs))]) for n in part_names(one, name)]
+        called += [f"check.{k}" for k in range(len(self._checks) + len(self._ends))]
+        self._values: List[Value] = writer.write([*self._arrays, *(largest(program, x) for x in self._checks), *self._ends], called)
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
@@ -185,7 +189,8 @@ class Traced:
             if float(arrays[name]):
                 raise InputError(f"{x.where}: the while loop has not ended after the number of turns that `turns` gives")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
-        flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
+        each = iter([self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)])
+        flat = [assembled(one, [next(each) for _ in parts_of(one)]) for one in self._outputs]
         gradients, updated = ({name: flat[at] for name, at in of.items()} for of in (self._gradients, self._updated))
         beside = {*self._gradients.values(), *self._updated.values()}
         returned = [a for i, a in enumerate(flat) if i not in beside]
@@ -225,6 +230,10 @@ class Traced:
     def places(self) -> Mapping[str, str]:
         """The file and line of the user's source that each line of the scenario comes from."""
         return self._writer.places
+
+
+def part_names(value: Numbers, name: str) -> List[str]:
+    return [f"{name}.real", f"{name}.imag"] if isinstance(value, Complex) else [name]
 
 
 def patterns(names: Sequence[str]) -> List[str]:
