@@ -2,7 +2,7 @@
 """Trace JAX's primitives one by one, and compare with JAX: jax_functions.py [--only REGEX] [--uses N] [--seed S] [-v]
 
 The primitives are entries of the tracer's tables: N uses of each at random shapes, axes and types (float32, bfloat16, float16,
-float64, int32, int64, uint32, bool as the primitive takes them), with the gradients of a weighted sum of the results, over two
+float64, int32, int64, uint32, bool as the primitive takes them, complex64 and complex128 if the tracer does), with the gradients of a weighted sum of the results, over two
 devices along the first dimension of each argument that divides; a run also compares the devices with one device.
 
 A use is right as in torch_functions.py: types and shapes are JAX's, whole numbers and booleans equal, others nearer than the
@@ -32,16 +32,21 @@ from jax.extend.random import threefry_2x32
 
 import shardsim
 from shardsim.trace import jax_reader
+from shardsim.trace.complex_arrays import PARTS, Complex
 from shardsim.trace.jax import from_jax
 
 jax.config.update("jax_enable_x64", True)
 
 #: Relative errors, and the part of the largest element that an element counts as at least.
-TOLERANCES = {"float32": (1e-4, 0.02), "bfloat16": (3e-2, 0.5), "float16": (4e-3, 0.5), "float64": (1e-9, 0.02)}
+TOLERANCES = {"float32": (1e-4, 0.02), "bfloat16": (3e-2, 0.5), "float16": (4e-3, 0.5), "float64": (1e-9, 0.02),
+              "complex64": (1e-4, 0.05), "complex128": (1e-9, 0.02)}  # fmt: skip
+#: Complex types by the types of their parts.
+NAMES = {part: kind for kind, part in PARTS.items()}
 #: The type in which a run returns arrays, where it is another.
 RETURNED = {"bfloat16": "float32"}
 FLOATS = ("float32", "float32", "bfloat16", "float64", "float16")
 WHOLE = ("int32", "int64", "uint32")
+COMPLEX = ("complex64", "complex128")
 CRASHES = re.compile(r"Error: |Error\)|Exception|internal|Traceback")
 
 
@@ -67,6 +72,8 @@ class Draw:
             return jnp.asarray(self.random.randint(0, 2, shape).astype(bool))
         if kind in WHOLE:
             return jnp.asarray(self.random.randint(max(0 if kind[0] == "u" else -9, int(low) if low != -3.0 else -9), int(high) if high != 3.0 else 10, shape)).astype(kind)
+        if kind in COMPLEX:
+            return jnp.asarray(self.random.uniform(low, high, shape) + 1j * self.random.uniform(low, high, shape)).astype(kind)
         return jnp.asarray(self.random.uniform(low, high, shape)).astype(kind)
 
     def ids(self, shape, n, beyond=0):
@@ -385,6 +392,19 @@ def axis_use(fn):
     return use
 
 
+def fourier(d):
+    """Transforms of each type over one to three last axes, of few and of many points."""
+    shape = (*d.shape(0, 2), d.of(2, 5, 6, 9, 12, 144, 256))
+    axes = d.below(1, min(3, len(shape)))
+    kind, real = d.of(("FFT", False), ("IFFT", False), ("RFFT", True), ("IRFFT", False))
+    if kind == "IRFFT":
+        lengths = (*shape[len(shape) - axes : -1], d.of(2 * shape[-1] - 2, 2 * shape[-1] - 1))
+    else:
+        lengths = shape[len(shape) - axes :]
+    x = d.array(shape)
+    return lambda x: lax.fft(x.real if real else x, kind, lengths), [x]
+
+
 def transposed(d):
     x = d.array(d.shape())
     order = [int(a) for a in d.random.permutation(x.ndim)]
@@ -467,21 +487,25 @@ USES = {
     "bitcast_convert_type": (("float32", "int32", "uint32"), unary(lambda x: lax.bitcast_convert_type(x, "int32" if x.dtype == "float32" else "uint32"))),
     "jit": (FLOATS, unary(jax.jit(lambda x: jnp.sin(x) * x))), "remat2": (FLOATS, unary(jax.checkpoint(lambda x: jnp.sin(jnp.cos(x))))),
     "custom_jvp_call": (FLOATS, unary(jax.nn.relu)),
+    **{n: (COMPLEX, unary(getattr(lax, n))) for n in ("real", "imag", "conj")}, "fft": (COMPLEX, fourier),
+    "complex": (NARROW, binary(lax.complex)),
 }  # fmt: skip
 
+
+USES = {name: (kinds + COMPLEX if name in jax_reader.COMPLEX and kinds[0] != "complex64" else kinds, draw) for name, (kinds, draw) in USES.items()}
 
 # ---- judged
 
 
 def with_gradients(fn, args):
     """The leaves of a function's results, with the gradients of a weighted sum of them by the floating-point arguments."""
-    learned = [k for k, x in enumerate(args) if jnp.issubdtype(x.dtype, jnp.floating)]
+    learned = [k for k, x in enumerate(args) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
     def loss(some, *args):
         args = list(args)
         for k, x in zip(learned, some):
             args[k] = x
-        made = [v for v in jax.tree.leaves(fn(*args))]
+        made = [part for v in jax.tree.leaves(fn(*args)) for part in ((v.real, v.imag) if jnp.iscomplexobj(v) else (v,))]
         real = [v.astype("float64") * jnp.linspace(-1, 1.5, v.size).reshape(v.shape) for v in made if jnp.issubdtype(v.dtype, jnp.floating)]
         return sum((v.sum() for v in real), jnp.zeros(()))
 
@@ -517,7 +541,7 @@ def off(got, want, exact, traced):
         bad = got.astype(np.float64) != want.astype(np.float64)
         return f"{int(bad.sum())} of {bad.size} differ: {got[bad][0]}, expected {want[bad][0]}" if bad.any() else None
     relative, least = TOLERANCES[kind]
-    got, want, exact = (np.asarray(v, np.float64) for v in (got, want, exact))
+    got, want, exact = (np.asarray(v, np.complex128 if np.iscomplexobj(v) else np.float64) for v in (got, want, exact))
     finite = np.abs(want[np.isfinite(want)])
     allowed = relative * (np.abs(want) + least * max(finite.max() if finite.size else 0.0, 1.0 if kind in ("bfloat16", "float16") else 0.0)) + 1e-30
     with np.errstate(all="ignore"):
@@ -528,6 +552,8 @@ def off(got, want, exact, traced):
 
 
 def widened(x):
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return x.astype("complex128")
     return x.astype("float64") if jnp.issubdtype(x.dtype, jnp.floating) else x
 
 
@@ -564,7 +590,8 @@ def judged(name, fn, args):
     except Exception as error:
         return "crash", f"{type(error).__name__}: {str(error)[:300]}"
     faults = [] if ran.verify.ok else ["devices differ from one device"]
-    made, kinds = jax.tree.leaves(ran.outputs), [x.dtype for x in traced._arrays]
+    made = jax.tree.leaves(ran.outputs)
+    kinds = [NAMES[x.real.dtype] if isinstance(x, Complex) else x.dtype for x in traced._outputs]
     if any(off(got, want, want, kind) for got, want, kind in zip(made, wanted, kinds, strict=True)):
         exact = exact_of(step, args, wanted)
         for k, (got, want, wide, kind) in enumerate(zip(made, wanted, exact, kinds, strict=True)):

@@ -20,6 +20,7 @@ from interpret import evaluate, evaluate_all, needed_by
 
 from shardsim.errors import InputError
 from shardsim.trace.arrays import Program
+from shardsim.trace.complex_arrays import PARTS, Complex
 from shardsim.trace.jax import from_jax
 from shardsim.trace.jax_reader import HANDLERS, Reader
 from shardsim.trace.ranges import Ranges
@@ -53,6 +54,12 @@ def decayed(a: Any, b: Any) -> Any:
     """A recurrence in a batch, from the end."""
     scan = lambda a, b: lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b), reverse=True)  # noqa: E731
     return jax.vmap(scan)(a, b)[1]
+
+
+def arithmetic(z: Any) -> Any:
+    made = z * jnp.conj(z) + jnp.exp(z) / z + jnp.sqrt(z) + jnp.log(z) + z**3 + jnp.tanh(z) + jnp.sin(z) + z**-1 + jnp.sign(z) + z.real * 1j
+    made += jnp.where(z.real > 0, z, 1j) + jnp.cumsum(z, 1) + jnp.roll(z, 1, 0) + z[::-1] + jnp.pad(z, ((0, 0), (1, 0)))[:, 1:] + z ** (0.5 + 1j)
+    return jnp.concatenate([made, jnp.stack([z[0], z[1]]), z @ z.T.conj() @ z])
 
 
 CASES: Dict[str, Case] = {
@@ -98,6 +105,27 @@ CASES: Dict[str, Case] = {
                               + jnp.sum(jax.scipy.linalg.lu(x)[1]) + jnp.sum(jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(x), y, trans=1)))(x),
         [T[:5, :5] + 3 * np.eye(5, dtype=np.float32)[::-1], normal(5, 2)],
     ),
+    "Fourier transforms": (
+        lambda x: [part for z in (jnp.fft.fft(x), jnp.fft.ifft2(x + 2j * x), jnp.fft.rfft(x, n=8), jnp.fft.rfftn(x, norm="ortho")) for part in (z.real, z.imag)]
+        + [jnp.fft.irfft(x + 1j * x), jnp.fft.irfft2(1j * x, (3, 7))], [X],
+    ),
+    "a convolution by spectra, flowing back": (
+        lambda x, k: jax.grad(lambda x, k: jnp.sum(jnp.sin(jnp.fft.irfft(jnp.fft.rfft(x, n=12) * jnp.fft.rfft(k, n=12), n=12)[:, :6])), (0, 1))(x, k),
+        [X, T[:4]],
+    ),
+    "a transform of many points": (lambda x: [jnp.fft.rfft(x).imag, jnp.fft.fft(x, axis=0).real], [normal(2, 384)]),
+    "complex arithmetic, flowing back": (
+        lambda x, y: jax.grad(lambda x, y: jnp.sum(jnp.abs(arithmetic(lax.complex(x, y)))), (0, 1))(x, y), [X, T[:4]],
+    ),
+    "turned positions": (
+        lambda x, a: [z.real for z in [lax.complex(x[:, ::2], x[:, 1::2]) * jnp.exp(1j * a)]] + [jnp.angle(jnp.exp(1j * a)), jnp.real(x), jnp.exp(1j * a) == 1], [X, T[0, :3]],
+    ),
+    "complex loops": (
+        lambda x, a: [lax.scan(lambda h, u: ((h := jnp.exp(1j * a) * h + u), h.real), jnp.zeros(6, "complex64"), x)[1],
+                      lax.cond(x[0, 0] > 0, lambda z: z * 1j, lambda z: z + 1, x + 2j).imag,
+                      lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (jnp.exp(1j * x), x + 0j))[1].real], [X, T[0]],
+    ),
+    "complex elements set": (lambda x, i: jnp.abs(jnp.zeros((8, 6), "complex64").at[:4].set(x * (1 + 1j)).at[i].add(2j)), [X, AT]),
     "gamma": (lambda x: [jax.scipy.special.gammaln(x), jax.scipy.special.digamma(x), jax.scipy.special.polygamma(1, x)], [3 * T + 0.3]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
     "flags cleared": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(False), [T, TWICE]),
@@ -335,12 +363,14 @@ class Operations(unittest.TestCase):
         """A parameter that no handler reads is refused, whatever the operation."""
         found: Dict[str, Any] = {}
         for fn, args in CASES.values():
-            found.update((e.primitive.name, e) for e in equations(jax.make_jaxpr(fn)(*args).jaxpr) if e.invars)
+            found.update(((e.primitive.name, e.outvars[0].aval.dtype.kind == "c"), e) for e in equations(jax.make_jaxpr(fn)(*args).jaxpr) if e.invars)
         said = []
         for name, eqn in found.items():
             with self.subTest(name):
                 reader = Reader(Program("one"))
-                values = [reader.program.leaf(f"x/{k}", v.aval.shape, str(v.aval.dtype)) for k, v in enumerate(eqn.invars)]
+                kinds = [str(v.aval.dtype) for v in eqn.invars]
+                leaves = [reader.program.leaf(f"x/{k}", v.aval.shape, PARTS.get(kind, kind)) for k, (v, kind) in enumerate(zip(eqn.invars, kinds))]
+                values = [Complex(x, x) if kind in PARTS else x for x, kind in zip(leaves, kinds)]
                 reader._equation(eqn.replace(params={**eqn.params, "sideways": 3}), values)
                 self.assertTrue(reader.gaps)
                 said += [gap for gap in reader.gaps if "sideways=3" in gap]

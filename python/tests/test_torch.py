@@ -134,7 +134,7 @@ def masks_of_heads(x: Any) -> Any:
 
 
 def rotated(x: Any, angles: Any) -> Any:
-    """Rotary positions as Llama wrote them first."""
+    """Rotary positions as in Llama's reference code."""
     turns = torch.polar(torch.ones_like(angles), angles)
     return torch.view_as_real(torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * turns).flatten(-2)
 
@@ -713,7 +713,7 @@ class Operations(unittest.TestCase):
             "resize_ of a view to more elements": (lambda x: x[:2].resize_(9, 9), [X]),
             "random numbers ('_standard_gamma') whose parameters depend on inputs": (lambda x: torch.distributions.Gamma(x.exp(), 1.0).rsample(), [X]),
             "'aten.cumprod.default' of complex numbers is not supported": (lambda x: torch.complex(x, x).cumprod(1).abs(), [X]),
-            "a Fourier transform of 2053 points, a number without divisors; pad to another, such as 4096":
+            "a Fourier transform of 2053 points, a number without divisors; pad with zeros to 4096 points":
                 (lambda x: torch.fft.fft(x.sum() * torch.ones(2053)).abs(), [X]),
             "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),
             "'cond' is not supported": (lambda x: torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v - 1, (x,)), [X]),

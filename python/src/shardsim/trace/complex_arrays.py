@@ -91,10 +91,18 @@ def is_zero(x: Array) -> bool:
 
 
 def multiplied(p: Program, a: Complex, b: Complex, times: Callable[[Array, Array], Array]) -> Complex:
-    """A product by a real one that is linear in both factors."""
+    """A product by a real one that is linear in both factors.
 
-    def of(x: Array, y: Array) -> List[Array]:
-        return [] if is_zero(x) or is_zero(y) else [times(x, y)]
+    A part that is 0 is left out, but for one of two: 0 times infinity is no number.
+    """
+
+    def kept(z: Complex) -> Tuple[List[Array], List[Array]]:
+        if is_zero(z.imag):
+            return [z.real], []
+        return [] if is_zero(z.real) else [z.real], [z.imag]
+
+    def of(some: List[Array], others: List[Array]) -> List[Array]:
+        return [times(x, y) for x in some for y in others]
 
     def total(fn: str, first: List[Array], second: List[Array]) -> Array:
         if first and second:
@@ -103,9 +111,8 @@ def multiplied(p: Program, a: Complex, b: Complex, times: Callable[[Array, Array
             return p.map("neg", second[0]) if fn == "sub" else second[0]
         return first[0] if first else zeros(p, times(a.real, b.real))
 
-    return Complex(
-        total("sub", of(a.real, b.real), of(a.imag, b.imag)), total("add", of(a.real, b.imag), of(a.imag, b.real))
-    )
+    (a_real, a_imag), (b_real, b_imag) = kept(a), kept(b)
+    return Complex(total("sub", of(a_real, b_real), of(a_imag, b_imag)), total("add", of(a_real, b_imag), of(a_imag, b_real)))
 
 
 def times(p: Program, a: Complex, b: Complex) -> Complex:
@@ -191,10 +198,10 @@ def power(p: Program, z: Complex, n: int) -> Complex:
 
 
 def raised(p: Program, z: Complex, to: Complex) -> Complex:
-    """exp(to log z); of 0 it is 0, and 1 to the power of 0."""
+    """exp(to log z); of 0 it is 0 if the real part of the power is above 0, and 1 to the power of 0."""
     made = exp(p, times(p, log(p, z), to))
     one, zero = p.number(1.0, z.real.dtype), p.number(0.0, z.real.dtype)
-    none = p.compare("equal", size(p, z), zero)
+    none = p.logic("and", p.compare("equal", size(p, z), zero), p.compare("less", zero, to.real))
     still = p.compare("equal", size(p, to), zero)
     return Complex(p.select(still, one, p.select(none, zero, made.real)), p.select(p.logic("or", none, still), zero, made.imag))
 
@@ -232,6 +239,13 @@ def _logistic(p: Program, z: Complex) -> Complex:
     return quotient(p, one, of_parts(lambda x, y: p.map("add", x, y), away, one))
 
 
+def _log1p(p: Program, z: Complex) -> Complex:
+    """Half of log1p(2 x + x^2 + y^2), for numbers close to 0."""
+    x, one = z.real, p.number(1.0, z.real.dtype)
+    off = p.map("add", p.map("add", x, x), squared_size(p, z))
+    return Complex(p.map("mul", p.map("log1p", off), p.number(0.5, x.dtype)), p.map("atan2", z.imag, p.map("add", x, one)))
+
+
 def _inverse(p: Program, z: Complex) -> Complex:
     return power(p, z, -1)
 
@@ -242,12 +256,8 @@ FUNCTIONS: Dict[str, Callable[["Program", Complex], Complex]] = {
     "sin": _turned(_sinh, 1.0), "cos": _turned(_cosh, 0.0), "tan": _turned(_tanh, 1.0), "sign": direction,
     "reciprocal": _inverse, "rsqrt": lambda p, z: _inverse(p, sqrt(p, z)), "square": lambda p, z: times(p, z, z),
     "log2": lambda p, z: scaled(p, log(p, z), 1 / math.log(2)), "log10": lambda p, z: scaled(p, log(p, z), 1 / math.log(10)),
-    "conjugate": conjugate,
+    "conjugate": conjugate, "log1p": _log1p,
 }  # fmt: skip
-
-
-def equal(p: Program, a: Complex, b: Complex) -> Array:
-    return p.logic("and", *(p.compare("equal", x, y) for x, y in zip(a.parts, b.parts)))
 
 
 def is_complex(dtype: Any) -> bool:

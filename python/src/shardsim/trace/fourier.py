@@ -60,7 +60,7 @@ def _along(p: Program, z: Complex, axis: int, n: int, count: int, inverse: bool)
     first = _divisor(n)
     if first == 1:
         if n * count > TABLE_MOST:
-            raise Gap(f"a Fourier transform of {n} points, a number without divisors; pad to another, such as {1 << n.bit_length()}")
+            raise Gap(f"a Fourier transform of {n} points, a number without divisors; pad with zeros to {1 << n.bit_length()} points")
         return _contracted(p, z, axis, _table(p, z.shape[axis], count, n, z.real.dtype, inverse))
     second = n // first
     before, after = z.shape[:axis], z.shape[axis + 1 :]

@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from ..errors import InputError
-from . import jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_scan, jax_windows  # noqa: F401  each has handlers of equations
+from . import jax_complex, jax_index, jax_inner, jax_manual, jax_ops, jax_random, jax_scan, jax_windows  # noqa: F401  each has handlers of equations
 from .arrays import Program
+from .complex_arrays import PARTS, Complex, Numbers, of_parts
 from .jax_inner import TURNS_MOST
 from .jax_reader import Reader, Spec, Value, spec_of
 from .traced import Traced
@@ -62,21 +63,30 @@ def from_jax(
         known = value if isinstance(value, (np.ndarray, np.generic, jax.Array, int, float, bool)) else None
         array = None if known is None else np.asarray(known)
         aval = jax.typeof(value) if not isinstance(value, jax.ShapeDtypeStruct) else value
-        inputs.append(program.leaf(path, aval.shape, str(aval.dtype), array, spec, _is_data(path, data)))
+        kind = str(aval.dtype)
+        pair = {path: array} if kind not in PARTS else {f"{path}/{part}": None if array is None else getattr(array, part) for part in ("real", "imag")}
+        made = [program.leaf(name, aval.shape, PARTS.get(kind, kind), v, spec, _is_data(path, data)) for name, v in pair.items()]
+        inputs.append(Complex(*made) if kind in PARTS else made[0])
     results = reader.read(closed.jaxpr, closed.consts, inputs)
     flat, tree = jax.tree.flatten(out_shape)
     wanted = _as_arguments(out_shape, args, specs)
     if out_specs is not None:
         wanted = [spec_of(s) for s in tree.flatten_up_to(out_specs)]
-    outputs = []
+    outputs: List[Numbers] = []
     program.where, program.scope = "", "out"
     for value, asked in zip(results, wanted):
-        made = reader.lift(value)
-        outputs.append(made if asked is None else program.constraint(made, asked))
+        outputs.append(_laid(program, reader.numbers(value), asked))
     named = [".".join(["out", *(_key(p) for p in path)]) for path, _ in jax.tree_util.tree_leaves_with_path(out_shape)]
     return Traced(
         program, shape, outputs, lambda arrays: jax.tree.unflatten(tree, arrays), gaps=reader.gaps, names=named
     )  # fmt: skip
+
+
+def _laid(program: Program, made: Numbers, spec: Optional[Spec]) -> Numbers:
+    if spec is None:
+        return made
+    asked = spec
+    return of_parts(lambda x: program.constraint(x, asked), made) if isinstance(made, Complex) else program.constraint(made, asked)
 
 
 def _paths(fn: Callable[..., Any], args: Sequence[Any]) -> List[Tuple[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .array import known
 from .arrays import Array, Gap, Program, is_float, uniform
-from .jax_reader import Reader, Value, handles, operands
+from .jax_reader import Reader, Real, Value, handles, operands
 from .ranges import Ranges, given, inside
 
 
@@ -346,7 +346,7 @@ def _turned(ids: Array, size: int) -> Optional[int]:
 
 
 @handles("dynamic_slice")
-def _dynamic_slice(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+def _dynamic_slice(reader: Reader, eqn: Any, values: List[Real]) -> Array:
     x, p = reader.lift(values[0]), reader.program
     for axis, (start, size) in enumerate(zip(values[1:], eqn.params["slice_sizes"])):
         if size == x.shape[axis]:
@@ -368,7 +368,7 @@ def _moved(p: Program, places: Array, start: Array, fn: str) -> Array:
 
 
 @handles("dynamic_update_slice")
-def _dynamic_update(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+def _dynamic_update(reader: Reader, eqn: Any, values: List[Real]) -> Array:
     x, update = (reader.lift(v) for v in values[:2])
     p = reader.program
     cut = [a for a in range(x.rank) if update.shape[a] != x.shape[a]]

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from .arrays import Array, Gap, Program
+from .complex_arrays import Complex, Numbers, complex_of, of_parts
 from .jax_ops import stack
 from .jax_reader import Reader, Value, goes_into
 
@@ -71,7 +72,7 @@ def _cond(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     if platforms is not None:  # what each kind of device does: that of no other kind is taken
         which = next((k for k, names in enumerate(platforms) if names is None or "cpu" in names), 0)
     if not isinstance(which, Array):
-        branch = branches[min(max(int(which), 0), len(branches) - 1)]
+        branch = branches[min(max(int(np.asarray(which)), 0), len(branches) - 1)]
         return reader.read(branch.jaxpr, branch.consts, operands)
     # Both are computed, and one is chosen.
     p, last, results = reader.program, len(branches) - 1, []
@@ -90,7 +91,10 @@ def _chosen(reader: Reader, test: Array, yes: Value, no: Value) -> Value:
     """One of two values, by a scalar, or by booleans of their first axes."""
     if yes is no:
         return no
-    one, other = reader.lift(yes), reader.lift(no)
+    one, other = reader.numbers(yes), reader.numbers(no)
+    if isinstance(one, Complex) or isinstance(other, Complex):
+        pair = (complex_of(reader.program, x) for x in (one, other))
+        return of_parts(lambda a, b: _chosen(reader, test, a, b), *pair)
     return reader.program.select(reader.program.broadcast(test, one.shape, range(test.rank)), one, other)
 
 
@@ -148,7 +152,7 @@ def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
     rows: List[List[Value]] = [[] for _ in range(len(eqn.outvars) - ncarry)]
     for i in order:
-        parts = [x[i] if not isinstance(x, Array) else _element(p, x, i) for x in xs]
+        parts = [x[i] if isinstance(x, np.ndarray) else _element(p, x, i) for x in xs]
         out = reader.read(inner.jaxpr, inner.consts, [*consts, *carry, *parts])
         carry = out[:ncarry]
         for row, value in zip(rows, out[ncarry:]):
@@ -160,7 +164,9 @@ def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     return [*carry, *stacked]
 
 
-def _element(p: Program, x: Array, i: int) -> Array:
+def _element(p: Program, x: Numbers, i: int) -> Numbers:
     """x[i]."""
+    if isinstance(x, Complex):
+        return of_parts(lambda part: _element(p, part, i), x)  # type: ignore[no-any-return]
     row = p.slice(x, 0, i, 1)
     return p.view(row, list(range(1, x.rank)), x.shape[1:])

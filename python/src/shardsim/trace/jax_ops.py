@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from .arrays import Array, Gap, Program, is_float, uniform
+from .complex_arrays import Complex, complex_of, of_parts
 from .gamma import GAMMA
 from .jax_reader import NOTES, Reader, Value, handles, operands, shape_of, spec_of, spread
 from .linear_algebra import cholesky, householder, householder_product, lu, order_of, qr, solve_triangular, turned
@@ -336,12 +337,15 @@ def _split(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
 
 
 def stack(reader: Reader, parts: Sequence[Value], axis: int) -> Value:
-    if all(not isinstance(v, Array) for v in parts):
+    if all(isinstance(v, np.ndarray) for v in parts):
         return np.stack([np.asarray(v) for v in parts], axis)
     p = reader.program
+    lifted = [reader.numbers(value) for value in parts]
+    if any(isinstance(x, Complex) for x in lifted):
+        return of_parts(lambda *each: stack(reader, each, axis), *(complex_of(p, x) for x in lifted))
     rows = []
-    for value in parts:
-        x = reader.lift(value)
+    for x in lifted:
+        assert isinstance(x, Array)
         shape = [*x.shape[:axis], 1, *x.shape[axis:]]
         rows.append(p.view(x, [*range(axis), None, *range(axis, x.rank)], shape))
     return p.concat(rows, axis)

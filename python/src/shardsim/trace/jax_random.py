@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from .arrays import Array, Gap
-from .jax_reader import Reader, Value, handles
+from .jax_reader import Reader, Real, handles
 
 
 def _implementation(dtype: Any) -> Any:
@@ -23,7 +23,7 @@ def _implementation(dtype: Any) -> Any:
     return found
 
 
-def _traced(reader: Reader, fn: Callable[..., Any], values: Sequence[Value], kept: int) -> List[Value]:
+def _traced(reader: Reader, fn: Callable[..., Any], values: Sequence[Real], kept: int) -> List[Real]:
     """Apply a function of words, one key at a time over the first `kept` axes."""
     for _ in range(kept):
         fn = jax.vmap(fn)
@@ -33,31 +33,31 @@ def _traced(reader: Reader, fn: Callable[..., Any], values: Sequence[Value], kep
 
 
 @handles("random_seed")
-def _seed(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _seed(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     return _traced(reader, eqn.params["impl"].seed, values, len(eqn.invars[0].aval.shape))
 
 
 @handles("random_wrap", "random_unwrap")
-def _as_words(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _as_words(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     return list(values)
 
 
 @handles("random_split")
-def _split(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _split(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     aval, shape = eqn.invars[0].aval, eqn.params["shape"]
     split = _implementation(aval.dtype).split
     return _traced(reader, lambda key: split(key, shape), values, len(aval.shape))
 
 
 @handles("random_fold_in")
-def _fold_in(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _fold_in(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     aval = eqn.invars[0].aval
     fold_in = _implementation(aval.dtype).fold_in
     return _traced(reader, lambda key, data: fold_in(key, data.astype("uint32")), values, len(aval.shape))
 
 
 @handles("random_bits")
-def _bits(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _bits(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     aval, width, shape = eqn.invars[0].aval, eqn.params["bit_width"], eqn.params["shape"]
     if width != 32:
         raise Gap(f"random numbers of {width} bits; 32 bits are supported")
@@ -66,7 +66,7 @@ def _bits(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 
 
 @handles("threefry2x32")
-def _threefry(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+def _threefry(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
     try:
         from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
     except ImportError:
@@ -78,7 +78,7 @@ def _threefry(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
 
 
 @handles("bitcast_convert_type")
-def _bitcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+def _bitcast(reader: Reader, eqn: Any, values: List[Real]) -> Array:
     """A float in [1, 2) from the bits of its fraction, as uniform random numbers are made."""
     p, x = reader.program, reader.lift(values[0])
     to = str(eqn.params["new_dtype"])

@@ -13,6 +13,7 @@ import numpy as np
 from jax.extend import core
 
 from .arrays import TYPES, Array, Gap, Program, is_float
+from .complex_arrays import Complex, Numbers, is_complex
 from .handlers import adds_to
 
 #: Where this package is: none of its lines is a place.
@@ -27,8 +28,11 @@ PLACES = ("sharding_constraint", "reshard")
 #: What notes that values vary over mesh axes, and computes nothing.
 NOTES = ("pvary", "pcast", "pbroadcast")
 
-#: What an equation reads: an array of the program, or a constant.
-Value = Union[Array, np.ndarray]
+#: A real array of the program, or a constant.
+Real = Union[Array, np.ndarray]
+
+#: What an equation reads: also a complex array.
+Value = Union[Real, Complex]
 
 Spec = Tuple[Any, ...]
 
@@ -39,7 +43,7 @@ PLACEMENT = ("accuracy", "out_sharding", "sharding")
 #: change no value.
 NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "broadcast_in_dim": ("shape",), "conv_general_dilated": ("preferred_element_type",),
-    "convert_element_type": ("new_dtype", "weak_type"), "device_put": ("copy_semantics", "devices", "srcs"),
+    "conj": ("input_dtype",), "convert_element_type": ("new_dtype", "weak_type"), "device_put": ("copy_semantics", "devices", "srcs"),
     "dot_general": ("preferred_element_type",), "qr": ("use_magma",), "expand_dims": ("dimensions",), "name": ("name",),
     "ragged_dot_general": ("preferred_element_type",), "random_bits": ("bit_width",), "random_wrap": ("impl",),
     "reshape": ("new_sizes",), "reshard": ("concrete_mesh", "dst_sharding"), "scan": ("ft_out", "linear", "unroll"), "sort": ("is_stable",),
@@ -116,10 +120,18 @@ class Reader:
 
     # ---- values
 
+    def numbers(self, value: Value) -> Numbers:
+        """A constant as an array, or as a complex array."""
+        if isinstance(value, np.ndarray) and is_complex(value.dtype):
+            return Complex(*(self.lift(np.array(part)) for part in (value.real, value.imag)))
+        return value if isinstance(value, Complex) else self.lift(value)
+
     def lift(self, value: Value, dtype: Optional[str] = None) -> Array:
         """A constant as an array: a scalar if all elements are equal."""
         if isinstance(value, Array):
             return value
+        if isinstance(value, Complex):
+            raise Gap("complex numbers in an operation that is traced for real numbers only")
         known = self._lifted.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
@@ -146,7 +158,7 @@ class Reader:
             return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else env[atom]
 
         for var, const in zip(jaxpr.constvars, consts):
-            env[var] = const if isinstance(const, Array) else np.asarray(const)
+            env[var] = const if isinstance(const, (Array, Complex)) else np.asarray(const)
         env.update(zip(jaxpr.invars, inputs))
         for eqn in jaxpr.eqns:
             self._place(eqn)
@@ -172,10 +184,11 @@ class Reader:
         # A call of constants is worked out as a whole, as XLA does: what it makes of `mask * -inf` is no NaN.
         if (name not in INNER or name in ("jit", "pjit")) and self._is_constant(eqn, values):
             return self._worked_out(eqn, values)
-        handler = INNER.get(name) or HANDLERS.get(name)
+        of_complex = any(is_complex(v.aval.dtype) for v in [*eqn.invars, *eqn.outvars])
+        handler = INNER.get(name) or (COMPLEX if of_complex else HANDLERS).get(name)
         try:
             if handler is None:
-                raise Gap(f"the operation '{name}' is not supported")
+                raise Gap(f"the operation '{name}'{' of complex numbers' * (of_complex and name in HANDLERS)} is not supported")
             params = Params(eqn.params)
             made = handler(self, eqn.replace(params=params), values)
             params.demand_read(name)
@@ -185,11 +198,11 @@ class Reader:
             made = [self.program.leaf(f"gap/{len(self.gaps)}", shape_of(v), t) for v, t in zip(eqn.outvars, types)]
         return list(made) if isinstance(made, (list, tuple)) else [made]
 
-    def _worked_out(self, eqn: Any, values: List[Value]) -> List[Value]:
+    def _worked_out(self, eqn: Any, values: List[Any]) -> List[Value]:
         """Evaluate an equation of constants; multiplication by a boolean is a select, as in XLA."""
         results = eqn.primitive.bind(*values, **eqn.params)
         results = results if eqn.primitive.multiple_results else [results]
-        made: List[Value] = [np.asarray(r) for r in results]
+        made: List[Any] = [np.asarray(r) for r in results]
         name = eqn.primitive.name
         if name == "convert_element_type" and str(values[0].dtype) == "bool":
             self._flags[id(made[0])] = made[0]
@@ -204,7 +217,7 @@ class Reader:
     @staticmethod
     def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
         """Whether to evaluate an equation while tracing: constant operands, small, and not a broadcast."""
-        if any(isinstance(v, Array) for v in values) or eqn.effects or eqn.primitive.name in (*PLACES, *NOTES):
+        if any(isinstance(v, (Array, Complex)) for v in values) or eqn.effects or eqn.primitive.name in (*PLACES, *NOTES):
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
         if eqn.primitive.name == "broadcast_in_dim":
@@ -216,8 +229,12 @@ Handler = Callable[[Reader, Any, List[Any]], Any]
 HANDLERS: Dict[str, Handler] = {}
 INNER: Dict[str, Handler] = {}
 
+#: Handlers of equations with complex numbers.
+COMPLEX: Dict[str, Handler] = {}
+
 handles = adds_to(HANDLERS)
 goes_into = adds_to(INNER)
+handles_complex = adds_to(COMPLEX)
 
 
 def spec_of(spec: Any) -> Spec:

@@ -70,7 +70,7 @@ COMPLEX.update({name: HANDLERS[name] for name in AS_REAL})
 
 @handles_complex("_to_copy", "convert_element_type")
 def _converted(c: Call) -> Numbers:
-    """A complex number as a real one is its real part."""
+    """A conversion to real numbers keeps the real part."""
     made: Complex = of_parts(lambda x: c.program.convert(x, c.dtype), complex_of(c.program, c.reader.numbers(arguments_first(c))))
     return made if c.values[0].dtype.is_complex else made.real
 
@@ -94,7 +94,7 @@ def _view_as_real(c: Call) -> Array:
 @handles("complex", "polar")
 @handles_complex("complex", "polar")
 def _of_two(c: Call) -> Complex:
-    """Of its parts, or of its absolute value and its angle."""
+    """Complex numbers of parts, or of absolute values and angles."""
     p = c.program
     names = ("abs", "angle") if c.name == "polar" else ("real", "imag")
     first, second = (c.reader.spread(x, c.shape) for x in ranked(p, [c.array(getattr(c, name), c.dtype) for name in names]))
@@ -180,12 +180,11 @@ def _product_and_sum(c: Call) -> Complex:
     p = c.program
     added, a, b = (c.numbers(getattr(c, argument.name)) for argument in c.node.target._schema.arguments[:3])
     made = multiplied(p, a, b, lambda x, y: product(c, x, y, SUMMED[c.name]))
-    if isinstance(c.alpha, complex) or isinstance(c.beta, complex):
-        raise Gap(f"'{c.node.target}' with complex factors; multiply by them before")
-    made = scaled(p, made, float(c.alpha))
+    made = complex_arrays.times(p, made, c.numbers(c.alpha))
     if c.beta == 0:
         return made
-    total: Complex = of_parts(lambda x, y: p.map("add", *ranked(p, [x, y])), made, scaled(p, added, float(c.beta)))
+    added = complex_arrays.times(p, added, c.numbers(c.beta))
+    total: Complex = of_parts(lambda x, y: p.map("add", *ranked(p, [x, y])), made, added)
     return total
 
 

@@ -108,7 +108,7 @@ class Arguments:
         return self._values[name]
 
     def changed(self, change: Callable[[str, Any], Any]) -> "Arguments":
-        """The same call with other values; what is read of them is read of these."""
+        """The arguments with changed values; a read of a changed argument counts for both."""
         made = Arguments({name: change(name, value) for name, value in self._values.items()})
         made._read = self._read
         return made
@@ -324,7 +324,7 @@ class Reader:
     # ---- values
 
     def numbers(self, value: Any, dtype: Optional[str] = None) -> Numbers:
-        """A value, which may be complex, as `lift` makes it of a real one."""
+        """A real or complex value as an array or a complex array of the program."""
         if not _is_complex(value) or isinstance(value, Complex):
             return value if isinstance(value, Complex) else self.lift(value, dtype)
         return Complex(self.lift(value.real, dtype), self.lift(value.imag, dtype))
