@@ -581,6 +581,15 @@ class Operations(unittest.TestCase):
 
         self.compare(rotate, [X])
 
+    def test_a_transform_by_three_factors(self) -> None:
+        """Numbers along an axis of two factors, also of equal ones, are sums of those along the factors."""
+        with mock.patch("shardsim.trace.fourier.DIRECT_MOST", 4):
+            for n in (60, 64):
+                x = normal(2, n)
+                ran = from_torch(lambda x: torch.fft.ifft(x, norm="forward"), x, mesh={"a": 2}, rules=[("x", ("a",))]).run()
+                np.testing.assert_allclose(ran.outputs, torch.fft.ifft(x, norm="forward").resolve_conj().numpy(), atol=1e-5)
+                self.assertEqual(ran.outputs.dtype, np.complex64)
+
     def test_a_part_of_what_was_put_together(self) -> None:
         """No line is left of a concatenation, or of padding, of which one operand is read."""
         p = Program("parts")

@@ -94,6 +94,14 @@ def _function(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
     return complex_arrays.FUNCTIONS[FUNCTIONS[eqn.primitive.name]](reader.program, numbers(reader, values[0]))
 
 
+@handles_complex("one_minus_square")
+def _one_minus_square(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
+    """(1 + z)(1 - z), from JAX 0.11 on in gradients of tanh."""
+    p, z = reader.program, numbers(reader, values[0])
+    one = complex_of(p, p.broadcast(p.number(1.0, z.real.dtype), z.shape, []))
+    return complex_arrays.times(p, *(of_parts(lambda x, y, fn=fn: p.map(fn, x, y), one, z) for fn in ("add", "sub")))
+
+
 @handles_complex("mul", "div", "pow")
 def _of_two(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
     a, b = (numbers(reader, v) for v in values)

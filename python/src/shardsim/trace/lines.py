@@ -190,10 +190,14 @@ class Writer(LinesAttention):
         return Value(number_text(value), [], number=True)
 
     def _iota(self, array: Array) -> Value:
-        names = self.axis_names(array.axes[0])
-        if len(names) > 1:
-            raise Gap("numbers along an axis of several factors")
-        return Value(self.line(array, names, f"iota({names[0]})", "iota"), [names])
+        """Along an axis of several factors: each factor's number times the elements of its steps."""
+        names = self.apart_all(self.axis_names(array.axes[0]), [])
+        terms: List[str] = []
+        step = 1
+        for name in reversed(names):
+            terms.insert(0, f"iota({name})" if step == 1 else f"{step} * iota({name})")
+            step *= self.dims[name]
+        return Value(self.line(array, names, " + ".join(terms), "iota"), [names])
 
     def _view(self, array: Array) -> Value:
         x = self.value(array.inputs[0])
