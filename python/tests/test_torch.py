@@ -212,6 +212,10 @@ SMOOTH: Dict[str, Case] = {
     ),
     "a Fourier transform of many points": (lambda x: real(torch.fft.fft(x)).square() + torch.fft.irfft(torch.fft.rfft(x).square()).repeat(2, 1), [0.1 * normal(2, 384)]),
     "a short-time Fourier transform": (lambda x: torch.stft(x, 8, 3, 8, torch.hann_window(8, dtype=x.dtype) + 0.1, return_complex=True).abs(), [normal(2, 24)]),
+    "a signal of its spectrum": (
+        lambda x: torch.istft(torch.complex(x[:, :5], x[:, 5:]), 8, 2, 6, torch.hann_window(6, dtype=x.dtype) + 0.1, length=19) + torch.istft(torch.complex(x[:, :5], x[:, 5:]), 8)[:, :19],
+        [normal(2, 10, 12)],
+    ),
     "a convolution by spectra": (convolved, [normal(2, 3, 10), normal(3, 10)]),
     "a layer of a neural operator": (filtered, [normal(2, 3, 6, 5), normal(3, 3, 3, 2, 2)]),
     "arithmetic": (lambda x, y: (x + 2 * y - 1) / (y * y + 1) - (3 - x) ** 3, [X, Y]),
@@ -722,6 +726,7 @@ class Operations(unittest.TestCase):
             "resize_ of a view to more elements": (lambda x: x[:2].resize_(9, 9), [X]),
             "random numbers ('_standard_gamma') whose parameters depend on inputs": (lambda x: torch.distributions.Gamma(x.exp(), 1.0).rsample(), [X]),
             "'aten.cumprod.default' of complex numbers is not supported": (lambda x: torch.complex(x, x).cumprod(1).abs(), [X]),
+            "linalg.det of complex matrices": (lambda x: torch.linalg.det(torch.complex(x[:, :4], x[:, 2:])).abs(), [X]),
             "a Fourier transform of 2053 points, a number without divisors; pad with zeros to 4096 points":
                 (lambda x: torch.fft.fft(x.sum() * torch.ones(2053)).abs(), [X]),
             "the bits of torch.float32 as torch.int32": (lambda x: x.view(torch.int32), [X]),

@@ -47,7 +47,7 @@ FOLDED: Dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divided, "neg": np.negative, "abs": np.abs,
     "max": np.maximum, "min": np.minimum, "rem": np.fmod, "pow": np.power, "sign": np.sign,
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "expm1": np.expm1, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.round,
+    "sin": np.sin, "cos": np.cos, "atan2": np.arctan2, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.round,
     "convert": lambda a: a, "finite": np.isfinite,
     "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal,
     "equal": np.equal, "not_equal": np.not_equal,

@@ -38,6 +38,7 @@ def demand(good: bool, what: str) -> None:
 
 
 def demand_square(name: str, matrices: torch.Tensor) -> None:
+    demand(not matrices.is_complex(), f"linalg.{name} of complex matrices")
     sizes = list(matrices.shape[-2:])
     demand(len(sizes) == 2 and sizes[0] == sizes[1], f"linalg.{name}: the matrices must be square, but their sizes are {sizes}")
 
@@ -287,6 +288,37 @@ def gaussian_nll_loss(
     return {"none": loss.clone, "mean": loss.mean, "sum": loss.sum}[reduction]()
 
 
+def istft(
+    input: torch.Tensor,
+    n_fft: int,
+    hop_length: Optional[int] = None,
+    win_length: Optional[int] = None,
+    window: Optional[torch.Tensor] = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: Optional[bool] = None,
+    length: Optional[int] = None,
+    return_complex: bool = False,
+) -> torch.Tensor:
+    """Without a look at the sums of windows that the sums of frames are divided by, of which none may be 0."""
+    hop, size = hop_length or n_fft // 4, win_length or n_fft
+    frames = input.transpose(-2, -1)
+    made = (torch.fft.ifft if return_complex else torch.fft.irfft)(frames, n_fft, norm="ortho" if normalized else "backward")
+    weights = torch.ones(size, dtype=made.dtype) if window is None else window
+    weights = functional.pad(weights, ((n_fft - size) // 2, n_fft - size - (n_fft - size) // 2))
+    count = made.shape[-2]
+    n = n_fft + hop * (count - 1)
+
+    def added(x: torch.Tensor) -> torch.Tensor:
+        rows = x.reshape(-1, count, n_fft).transpose(1, 2)
+        return functional.fold(rows, (1, n), (1, n_fft), stride=(1, hop)).reshape(*x.shape[:-2], n)
+
+    first = n_fft // 2 if center else 0
+    last = n - first if length is None else min(n, first + length)
+    signal = added(made * weights)[..., first:last] / added(weights.square().expand(count, n_fft))[first:last]
+    return functional.pad(signal, (0, 0 if length is None else length - (last - first)))
+
+
 REWRITTEN: Dict[str, Callable[..., Any]] = {
     "one_hot": one_hot,
     "scaled_dot_product_attention": scaled_dot_product_attention,
@@ -307,6 +339,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("det", "linalg_det"), det),
     "linalg_lu_factor": lu_factor,
     "linalg_lu": lu,
+    "istft": istft,
     **{draw.__name__: drawn_of_known(draw) for draw in (torch._standard_gamma, torch._sample_dirichlet, torch.poisson)},
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
