@@ -90,9 +90,9 @@ def main():
             memory = plan["time"]["modelled"]["memory_bytes"]
             command = [a.program, "search", path, *own]
             found, spent = search_speed.ask(command, a.seconds)[:2]
-            if plan["time"]["modelled"]["fits"] and memory > (1 - found["memory_margin"]) * device_bytes(a.program, text):
+            if found and plan["time"]["modelled"]["fits"] and memory > (1 - found["memory_margin"]) * device_bytes(a.program, text):
                 found, spent = search_speed.ask([*command, "--memory", f"{memory}B"], a.seconds)[:2]
-            best = found["best"][0]["step_seconds"] if found.get("best") else None
+            best = found["best"][0]["step_seconds"] if found and found.get("best") else None
             first, spent_init = init(a.program, text, strategy, plan["devices"], folder)
             fits = "" if plan["time"]["modelled"]["fits"] else ", does not fit"
             open_share = 100 * max(0, 1 - (found.get("proven_seconds") or 0) / best) if best else 100

@@ -77,7 +77,7 @@ def ask(command, seconds):
         _, _, usage = os.wait4(process.pid, 0)
         os.close(terminal)
         out.seek(0)
-        found = json.load(out)
+        found = json.loads(out.read() or "null")
     return found, usage.ru_utime + usage.ru_stime, times, usage.ru_maxrss / 1024
 
 
@@ -92,6 +92,8 @@ def search(program, question, a, folder):
 
 
 def row(name, label, found, seconds, times, megabytes):
+    if found is None:  # a search that failed
+        return [name, label, "failed", *[""] * (len(HEAD) - 3)]
     best = found["best"][0]["step_seconds"] if found["best"] else None
     proven = found.get("proven_seconds")
     left = "0, exact" if found["exact"] else f"{100 * max(0, 1 - proven / best):.1f} %" if best and proven else "not known"

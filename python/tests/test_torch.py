@@ -85,6 +85,7 @@ def distinct(*shape: int) -> Any:
 
 
 X, Y, S = normal(4, 6), normal(4, 6, seed=1), positive(4, 6)
+GENERATOR = torch.Generator()
 IMAGE = distinct(2, 4, 9, 8)
 K = normal(6, 4, 3, 3)
 
@@ -734,6 +735,11 @@ class Operations(unittest.TestCase):
             "an array of 13 dimensions, of 12 at most": (lambda x: x.repeat(512, 1).reshape([2] * 10 + [2, 2, 3]).permute(12, *range(12)).exp(), [X]),
             f"{value}, which is not known": (lambda x: x.take(ids[0]) + x.take(x[0, 0].long()), [X]),
             f"{value}, which is": (lambda x: x.tensor_split(x[0, :2].long()), [X]),
+            "random numbers ('_standard_gamma') whose parameters depend on inputs, or are too many": (
+                lambda x: x * torch._standard_gamma(torch.ones(1 << 11, 1 << 10)).sum(), [X]),
+            "random numbers of the program's own generator": (lambda x: x * torch.poisson(torch.ones(6), GENERATOR), [X]),
+            "random numbers of the program's own generator; torch.manual_seed": (lambda x: x * torch.empty(6).uniform_(generator=GENERATOR), [X]),
+            r"\blogdet: .*must be square": (lambda x: torch.logdet(x), [X]),
             "linalg.inv: the matrices must be square, but their sizes are [4, 6]": (lambda x: torch.linalg.inv(x), [X]),
             "check_errors, which looks at the matrix": (lambda x: torch.linalg.inv_ex(x[:, :4], check_errors=True)[0], [X]),
             "a factor whose matrix is looked at": (lambda x: torch.linalg.ldl_factor(x[:, :4])[0], [X]),

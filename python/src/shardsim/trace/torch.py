@@ -191,7 +191,8 @@ def _decompositions() -> Dict[Any, Any]:
 
     plain = {op: fn for op, fn in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}
     known = {op: fn for op, fn in plain.items() if operation_name(op) not in HANDLERS}
-    return {**{op: fn for op, fn in known.items() if torch.Tag.nondeterministic_seeded not in op.tags}, torch.ops.aten.embedding_renorm.default: embedding_renorm, **drawn()}
+    fixed = {op: fn for op, fn in known.items() if torch.Tag.nondeterministic_seeded not in op.tags}
+    return {**fixed, torch.ops.aten.embedding_renorm.default: embedding_renorm, **drawn()}
 
 
 @contextlib.contextmanager

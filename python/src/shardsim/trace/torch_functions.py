@@ -40,7 +40,7 @@ def demand(good: bool, what: str) -> None:
 def demand_square(name: str, matrices: torch.Tensor) -> None:
     demand(not matrices.is_complex(), f"linalg.{name} of complex matrices")
     sizes = list(matrices.shape[-2:])
-    demand(len(sizes) == 2 and sizes[0] == sizes[1], f"linalg.{name}: the matrices must be square, but their sizes are {sizes}")
+    demand(len(sizes) == 2 and sizes[0] == sizes[1], f"{name}: the matrices must be square, but their sizes are {sizes}")
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
@@ -217,7 +217,7 @@ def solve(A: torch.Tensor, B: torch.Tensor, *, left: bool = True) -> torch.Tenso
 
 
 def solve_ex(A: torch.Tensor, B: torch.Tensor, *, left: bool = True, check_errors: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
-    demand_square("solve", A)
+    demand_square("linalg.solve", A)
     demand(not check_errors, "check_errors, which looks at the matrix; the second result tells which matrices are singular")
     factors, pivots, info = torch.linalg.lu_factor_ex(A)
     vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and B.shape == A.shape[:-1])
@@ -230,13 +230,13 @@ def inverse(A: torch.Tensor) -> torch.Tensor:
 
 
 def inverse_ex(A: torch.Tensor, *, check_errors: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
-    demand_square("inv", A)
+    demand_square("linalg.inv", A)
     return solve_ex(A, torch.eye(A.shape[-1], dtype=A.dtype).expand_as(A), check_errors=check_errors)
 
 
-def slogdet(A: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def slogdet(A: torch.Tensor, name: str = "linalg.slogdet") -> Tuple[torch.Tensor, torch.Tensor]:
     """By the diagonal of U and the number of swaps."""
-    demand_square("slogdet", A)
+    demand_square(name, A)
     factors, pivots, _ = torch.linalg.lu_factor_ex(A)
     diagonal = factors.diagonal(dim1=-2, dim2=-1)
     odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
@@ -244,7 +244,7 @@ def slogdet(A: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
 
 
 def det(A: torch.Tensor) -> torch.Tensor:
-    demand_square("det", A)
+    demand_square("linalg.det", A)
     factors, pivots, _ = torch.linalg.lu_factor_ex(A)
     odd = (pivots != torch.arange(1, A.shape[-1] + 1)).sum(-1) % 2
     return factors.diagonal(dim1=-2, dim2=-1).prod(-1) * (1 - 2 * odd)
@@ -261,13 +261,13 @@ def lu(A: torch.Tensor, *, pivot: bool = True) -> Tuple[torch.Tensor, torch.Tens
 
 
 def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    def sample(parameters: torch.Tensor, generator: Any = None) -> torch.Tensor:
+    def sample(parameters: torch.Tensor, generator: None = None) -> torch.Tensor:
         """A sample of PyTorch from known parameters, whose values decide how many numbers its generator draws."""
         demand(not parameters.is_meta, f"random numbers ('{draw.__name__}') whose parameters are on the device meta; trace them with values")
         known = known_value("item", parameters.clone())
-        demand(known is not None, f"random numbers ('{draw.__name__}') whose parameters depend on inputs, which are not known while tracing")
+        demand(known is not None, f"random numbers ('{draw.__name__}') whose parameters depend on inputs, or are too many; pass the sample as an argument")
         with torch.no_grad(), _disable_current_modes():
-            return draw(known, generator)
+            return draw(known)
 
     return sample
 
@@ -335,7 +335,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("inverse", "linalg_inv"), inverse),
     "linalg_inv_ex": inverse_ex,
     **dict.fromkeys(("slogdet", "linalg_slogdet"), slogdet),
-    "logdet": lambda A: torch.where((made := slogdet(A))[0] < 0, torch.nan, made[1]),
+    "logdet": lambda A: torch.where((made := slogdet(A, "logdet"))[0] < 0, torch.nan, made[1]),
     **dict.fromkeys(("det", "linalg_det"), det),
     "linalg_lu_factor": lu_factor,
     "linalg_lu": lu,
@@ -353,6 +353,8 @@ class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         at = place(sys._getframe(1))
         instead = REWRITTEN.get(getattr(func, "__name__", ""))
+        own = any(isinstance(v, torch.Generator) for v in (*args, *(kwargs or {}).values()))
+        demand(not own, "random numbers of the program's own generator; torch.manual_seed sets that of PyTorch, from which the trace draws")
         if at:
             torch.fx.traceback.set_stack_trace([at])
         known = known_value(getattr(func, "__name__", ""), args[0] if args else None)
