@@ -63,6 +63,8 @@ TYPES_LEFT_OUT = {("nn.functional.hardsigmoid", torch.float64): "its gradient in
 
 #: Functions whose places are open where elements are equal, unless they are stable: their first argument has different ones.
 OPEN_WHERE_EQUAL = ("kthvalue", "median", "mode", "nanmedian", "topk", "sort", "argsort", "msort")
+#: Functions whose results have as many elements as values decide.
+SIZED_BY_VALUES = ("masked_select", "nonzero", "argwhere")
 CRASHES = re.compile(r"Error: |Error\)|Exception|fails while it is traced|PyTorch does not trace this|internal|Traceback")
 
 
@@ -146,6 +148,12 @@ def uses_of(op, dtype, count, seed):
     return [([strided(v) if isinstance(v, torch.Tensor) and k % 4 == 3 else v for v in leaves], tree) for k, (leaves, tree) in enumerate(made)]
 
 
+def weighted(op, v):
+    """The sum of an output, with a weight for each place if the number of places is known."""
+    weights = 1.5 if op.full_name in SIZED_BY_VALUES else torch.linspace(-1, 1.5, v.numel(), dtype=torch.float64).view(v.shape)
+    return (v.double() * weights).sum()
+
+
 def function_of(op, leaves, tree):
     """A function of the tensors alone: a loss, and the outputs."""
     call = op.get_op()
@@ -156,7 +164,7 @@ def function_of(op, leaves, tree):
         made = call(input, *args, **kwargs)
         outputs = [v for v in pytree.tree_leaves(made) if isinstance(v, torch.Tensor)]
         learned = [torch.view_as_real(v.resolve_conj()) if v.dtype.is_complex else v for v in outputs if is_learned(v)]
-        loss = sum([(v.double() * torch.linspace(-1, 1.5, v.numel(), dtype=torch.float64).view(v.shape)).sum() for v in learned], torch.zeros((), dtype=torch.float64))
+        loss = sum([weighted(op, v) for v in learned], torch.zeros((), dtype=torch.float64))
         return loss, outputs
 
     return use
@@ -262,7 +270,7 @@ def judged(op, dtype, leaves, tree, seed):
     made = [np.asarray(v) for v in (*ran.outputs[1], *ran.gradients.values())]
     wanted += [g for g in gradients if g is not None]
     least = [0.0] * len(ran.outputs[1]) + [1.0] * len(ran.gradients)
-    kinds = [parts_of(x)[0].dtype for x in traced._outputs[1:]]  # behind the loss
+    kinds = [parts_of(x)[0].dtype for x in traced._outputs[1 : 1 + len(made)]]  # behind the loss
     compared = [off(got, want, kind, n) for got, want, kind, n in zip(made, wanted, kinds, least, strict=True)]
     if any(compared) and is_learned(torch.empty(0, dtype=dtype)):
         with contextlib.suppress(ZeroDivisionError):

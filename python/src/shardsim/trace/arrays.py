@@ -44,7 +44,7 @@ class Program:
         self.scope = ""
         self.ranges = Ranges(IDS_MOST)
         self.checks: List[Array] = []  # whole numbers that are exact only up to 2^53: a run looks at them
-        self.unended: List[Array] = []  # scalars, above 0 if a loop has more turns than are traced: a run looks at them
+        self.bounds: List[Tuple[Array, str]] = []  # scalars, above 0 if a bound does not hold, and what is wrong then: a run looks at them
 
     def _add(
         self,
@@ -531,6 +531,8 @@ class Program:
 
     def embed(self, table: Array, ids: Array) -> Array:
         """table[ids]: the axes of ids, then the table's axes except the first."""
+        if _in_order(ids, table.shape[0]):
+            return table
         ids = self._ids(ids, table.shape[0])
         if table.carrier == "int32":
             return self._whole(self.embed(self._fractions(table), ids), table)
@@ -539,6 +541,8 @@ class Program:
 
     def embed_add(self, grad: Array, ids: Array, rows: int) -> Array:
         """The gradient of `embed`: zeros with rows of grad added at ids."""
+        if _in_order(ids, rows):
+            return grad
         ids = self._ids(ids, rows)
         if (wide := self._summed(grad, math.prod(ids.shape))) is not None:
             return whole.wrapped(self, self.embed_add(wide[0], ids, rows), grad.dtype, wide[1])
@@ -645,6 +649,15 @@ def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
             if ranks and all(n in (1, m) for n, m in zip(operands[one].shape, operands[other].shape)):
                 return operands[other]
     return None
+
+
+def _in_order(ids: Array, count: int) -> bool:
+    """Whether ids are known to be 0, 1, 2, ... up to a number."""
+    if ids.shape != (count,):
+        return False
+    while ids.op in ("view", "reshape"):
+        ids = ids.inputs[0]
+    return ids.op == "iota" and ids.shape == (count,)
 
 
 def _rolled(parts: Sequence[Array], axis: int) -> Optional[int]:

@@ -116,7 +116,8 @@ class Reader:
         more = p.reduce("max", more, range(more.rank)) if more.rank else more
         for test in self._inside:
             more = p.select(test, more, p.number(0, "bool"))
-        p.unended.append(p.convert(more, "float32"))
+        what = "the while loop has not ended after the number of turns that `turns` gives"
+        p.bounds.append((p.convert(more, "float32"), what))
 
     # ---- values
 

@@ -12,11 +12,13 @@ import logging
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
 from . import torch_attention, torch_axes, torch_complex, torch_groups, torch_index, torch_linear_algebra, torch_ops, torch_windows
+from ..errors import InputError
 from .arrays import Array, Program
 from .complex_arrays import Complex, Numbers, of_parts
 from .kept import unchanged
@@ -46,6 +48,7 @@ def from_torch(
     name: Optional[str] = None,
     grad: bool = False,
     kwargs: Optional[Mapping[str, Any]] = None,
+    masked: Optional[int] = None,
 ) -> Traced:
     """A module, or a function of tensors, as PyTorch traces it, laid out over a mesh.
 
@@ -54,14 +57,17 @@ def from_torch(
     others are whole on each device.  `grad`: the first output is a loss, and its gradients by the parameters that
     are learned (by the floating-point arguments, of a function) are outputs too.  Of a function, parameters of modules
     around it, and states of optimizers, are inputs, and outputs if it changes them.  Buffers that the forward pass
-    updates are not among the outputs.
+    updates are not among the outputs.  `masked` bounds the number of elements, or rows, that a mask selects (x[mask],
+    nonzero): a run that selects more is an error.  Without it there is room for all of them.
     """
+    if masked is not None and masked < 1:
+        raise InputError(f"masked={masked} is not a number of elements that a mask selects, of at least 1")
     inputs = Inputs(module_or_fn, args, dict(kwargs or {}))
     with unchanged(module_or_fn, args, kwargs, inputs.around):
         step = _trace(inputs, grad)
     program = Program(name or str(getattr(module_or_fn, "__name__", type(module_or_fn).__name__)))
     leaves = [_leaf(program, one, rules) for one in inputs.all]
-    reader = Reader(program)
+    reader = Reader(program, masked)
     results = reader.read(step.graph, leaves)
     first = len(results) - len(step.beside)
     names, kept = [f"out.{k}" for k in range(first)], results[:first]
@@ -74,9 +80,17 @@ def from_torch(
         places[one.kind][one.path] = len(kept)
         names.append(f"{one.kind}.{one.path}")
         kept.append(_laid(program, result, spec) if any(spec) else result)
-    return Traced(
-        program, dict(mesh), kept, step.tree.filled, places["gradient"], reader.gaps, names, places["updated"]
-    )
+    cuts = [(k, axis, counts) for k in range(first) for axis, counts in reader.cuts.get(k, [])]
+    names += [f"selected.{k}" for k in range(len(cuts))]
+
+    def rebuilt(arrays: List[Any]) -> Any:
+        """What the step returns, without the places of arrays that no element of a mask takes."""
+        for (k, axis, _), counts in zip(cuts, arrays[first:]):
+            arrays[k] = np.compress(counts.astype(bool), arrays[k], axis)
+        return step.tree.filled(arrays)
+
+    arrays = [*kept, *(counts for _, _, counts in cuts)]
+    return Traced(program, dict(mesh), arrays, rebuilt, places["gradient"], reader.gaps, names, places["updated"])
 
 
 def _leaf(program: Program, one: Input, rules: Rules) -> Numbers:
@@ -153,6 +167,8 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
         with inputs.called(leaves) as made:  # a checkpoint runs its part of the forward pass again, with the same parameters
             flat, tree = pytree.tree_flatten(made)
             trees[:] = [Tree(tree, [HOLE if isinstance(v, torch.Tensor) else v for v in flat])]
+            sizes = any(isinstance(v, (torch.SymInt, torch.SymFloat)) for v in flat)
+            demand(not sizes, "the program returns how many elements a mask selects; return the sum of the mask")
             flat = [v for v in flat if isinstance(v, torch.Tensor)]
             demand(bool(flat), "the program returns no tensor; return what is to be computed")
             gradients = _gradients(flat, [leaves[k] for k in learned])

@@ -275,22 +275,30 @@ def _reduction(c: Call) -> Array:
 def _mean(c: Call) -> Array:
     x = c.array(c.self, c.dtype)
     axes = dims_of(c, x.rank)
-    total = reduced(c, "sum", x, axes, getattr(c.arguments, "keepdim", False))
-    return mapped(c, "mul", total, 1 / math.prod(x.shape[a] for a in axes))
+    return _divided(c, reduced(c, "sum", x, axes, getattr(c.arguments, "keepdim", False)), x, axes)
+
+
+def _divided(c: Call, total: Array, x: Array, axes: Sequence[int], less: float = 0) -> Array:
+    """A sum along axes of x by the number of their elements, which is smaller by some."""
+    selected = c.reader.masks.elements(c.node.args[0], axes)
+    if selected is not None:
+        rest = c.program.map("max", c.program.map("sub", selected, c.program.number(less, "float64")), c.program.number(0.0, "float64"))
+        return mapped(c, "div", total, rest)
+    count = math.prod(x.shape[a] for a in axes)
+    return mapped(c, "mul", total, 1 / (count - less) if count > less else math.inf)
 
 
 @handles("var", "var_mean")
 def _variance(c: Call) -> Any:
     x = c.array(c.self, c.dtype)
     axes = dims_of(c, x.rank)
-    count = math.prod(x.shape[a] for a in axes)
     correction = getattr(c.arguments, "correction", None)
     correction = int(getattr(c.arguments, "unbiased", True)) if correction is None else correction
-    mean = mapped(c, "mul", reduced(c, "sum", x, axes, True), 1 / count)
-    off = mapped(c, "sub", x, mean)
+    mean = _divided(c, reduced(c, "sum", x, axes, True), x, axes)
+    off = c.reader.masks.filled(c.node.args[0], mapped(c, "sub", x, mean), 0.0)
     keep = getattr(c.arguments, "keepdim", False)
     total = reduced(c, "sum", mapped(c, "mul", off, off), axes, keep)
-    variance = mapped(c, "mul", total, 1 / (count - correction) if count > correction else math.inf)
+    variance = _divided(c, total, x, axes, correction)
     if c.name == "var":
         return variance
     return variance, mean if keep else c.program.reshape(mean, variance.shape)

@@ -192,10 +192,11 @@ def scaled_dot_product_attention(
 ) -> torch.Tensor:
     """One op without an explicit mask: fused kernels store no scores."""
     plain = attn_mask is None and dropout_p == 0 and {x.dim() for x in (query, key, value)} == {4}
+    plain = plain and all(isinstance(n, int) for x in (query, key, value) for n in x.shape)  # none that a mask decides
     heads, groups = query.shape[1:2], key.shape[1:2] if plain else ()
     alike = query.shape[0] == key.shape[0] == value.shape[0] and query.shape[-1] == key.shape[-1] == value.shape[-1]
-    fits = plain and alike and key.shape[:3] == value.shape[:3] and (heads == groups or enable_gqa)
-    if not fits or query.numel() == 0 or key.numel() == 0:
+    fits = alike and key.shape[:3] == value.shape[:3] and (heads == groups or enable_gqa)
+    if not plain or not fits or query.numel() == 0 or key.numel() == 0:
         return PRODUCTS(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     op = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     return op(query, key, value, 0.0, is_causal, scale=scale)[0]
@@ -272,6 +273,11 @@ def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Ten
     return sample
 
 
+def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    input, mask = torch.broadcast_tensors(input, mask)
+    return input[mask] if input.dim() else input.reshape(1)[mask.reshape(1)]
+
+
 def gaussian_nll_loss(
     input: torch.Tensor, target: torch.Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -341,6 +347,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "linalg_lu": lu,
     "istft": istft,
     **{draw.__name__: drawn_of_known(draw) for draw in (torch._standard_gamma, torch._sample_dirichlet, torch.poisson)},
+    "masked_select": masked_select,
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},

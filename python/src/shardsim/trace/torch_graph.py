@@ -18,6 +18,7 @@ from .arrays import Array, Gap, Program, is_float
 from .complex_arrays import Complex, Numbers, complex_of, of_parts
 from .handlers import adds_to
 from .torch_errors import unread
+from .torch_masks import Masks
 from .torch_random import is_drawn
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
@@ -78,7 +79,7 @@ NEUTRAL: Dict[str, Tuple[str, ...]] = {
     "_scaled_dot_product_flash_attention_for_cpu_backward":
         ("dropout_p", "is_causal", "key", "logsumexp", "out", "query", "scale", "value"),  # those of the op whose result it has
     "_grouped_mm": ("out_dtype",), "arange": ("end",), "argmax": ("keepdim",), "argmin": ("keepdim",), "chunk": ("chunks",), "copy": ("self",), "copy_": ("self",),
-    "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
+    "embedding": ("padding_idx", "scale_grad_by_freq", "sparse"), "index": ("indices",), "nonzero": ("self",), "masked_scatter_backward": ("sizes",), "fill": ("self",), "native_group_norm": ("N", "C", "HxW"),
     **dict.fromkeys(("kthvalue", "median"), ("keepdim",)), **dict.fromkeys(("linalg_cholesky_ex", "linalg_lu_factor_ex"), ("check_errors",)), "lu_unpack": ("unpack_data", "unpack_pivots"), "diagonal_backward": ("input_sizes",), "select_backward": ("input_sizes",), "sort": ("stable",), "split_with_sizes": ("split_sizes",), "topk": ("sorted",),
     "unsafe_chunk": ("chunks",), "_unsafe_index_put": ("unsafe",), "index_put": ("unsafe",),
     **dict.fromkeys(("avg_pool2d_backward", "avg_pool3d_backward"), ("self",)),
@@ -202,8 +203,11 @@ handles_complex = adds_to(COMPLEX)
 class Reader:
     """Reads nodes into a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, masked: Optional[int] = None) -> None:
+        """`masked` is the bound on the elements that a mask selects."""
         self.program = program
+        self.masks = Masks(program, self.lift, masked)
+        self.cuts: Dict[int, List[Tuple[int, Array]]] = {}  # of outputs, axes of which not all places count, and which do
         self.gaps: List[str] = []
         self._constants: Dict[Any, Array] = {}
 
@@ -211,6 +215,7 @@ class Reader:
         env: Dict[Any, Any] = {}
         waiting = iter(inputs)
         for node in graph.nodes:
+            self.masks.note(node)
             if node.op == "placeholder":
                 env[node] = next(waiting)
             elif node.op == "get_attr":
@@ -218,7 +223,7 @@ class Reader:
             elif getattr(node.target, "namespace", "") == "profiler":
                 env[node] = None  # marks of a section
             elif node.op == "output":
-                return [self._result(n, env) for n in node.args[0]]
+                return [self._result(k, n, env) for k, n in enumerate(node.args[0])]
             else:
                 self._place(node, env)
                 env[node] = self._node(node, env)
@@ -241,18 +246,24 @@ class Reader:
     def _node(self, node: Any, env: Dict[Any, Any]) -> Any:
         args = torch.fx.map_arg(node.args, lambda n: env[n])
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: env[n])
+        if self.masks.is_size(node):
+            return node.meta["val"]
         if node.target is operator.getitem:
+            self.masks.bound(node)
             return args[0][args[1]]
         if not isinstance(node.target, torch._ops.OpOverload):
             return self._other(node, args)
         name = operation_name(node.target)
-        self._demand_sizes(node)
+        try:
+            args, kwargs = self.masks.entered(node, name, args, kwargs, env)
+        except Gap as gap:
+            raise InputError(f"{self.program.where}: {gap}" if self.program.where else str(gap)) from None
         if self._is_constant(name, node, args, kwargs):
             try:
                 return _worked_out(node, args, kwargs)
             except RuntimeError as error:
                 raise unread(self.program.where, node.target, error) from error
-        call = Call(self, node, _bound(node.target, args, kwargs))
+        call = Call(self, node, _bound(node.target, args, kwargs, self.masks.size))
         try:
             if is_drawn(node.target):  # of a tensor of sizes alone
                 return self.program.leaf(f"random/{len(self.program.arrays)}", call.shape, call.dtype, data=True)
@@ -275,9 +286,10 @@ class Reader:
         except Exception as error:
             raise unread(self.program.where, node.target, error) from error
 
-    def _result(self, node: Any, env: Dict[Any, Any]) -> Numbers:
+    def _result(self, at: int, node: Any, env: Dict[Any, Any]) -> Numbers:
         """An output of the program."""
         try:
+            self.cuts[at] = self.masks.cuts(node)
             return self.numbers(env[node])
         except Gap as gap:
             self._place(node, env)
@@ -293,13 +305,6 @@ class Reader:
             return node.target(*args)
         what = f"'{node.target}' is not supported; call the function inside directly"
         raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
-
-    def _demand_sizes(self, node: Any) -> None:
-        """Sizes are numbers, or there is nothing to lay out."""
-        made = [v for v in _leaves(node.meta.get("val")) if isinstance(v, torch.Tensor)]
-        if any(not isinstance(n, int) for v in made for n in v.shape):
-            what = f"'{node.target}' makes an array whose size depends on values; torch.where keeps the size"
-            raise InputError(f"{self.program.where}: {what}" if self.program.where else what)
 
     def _stand_in(self, value: Any) -> Any:
         """Stands in for an unsupported result, so that tracing goes on."""
@@ -340,6 +345,8 @@ class Reader:
             kind = dtype or ("float32" if isinstance(value, float) else "int32")
             cut = not is_float(kind) and math.isfinite(value)  # factors of whole numbers, for example
             return self.program.number((bool(value) if kind == "bool" else int(value)) if cut else value, kind)
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            return self.masks.value(value)
         if not isinstance(value, torch.Tensor):
             raise Gap(f"{value!r} as an array")
         tensor = value.detach()
@@ -455,8 +462,8 @@ def _once(value: Any, axes: Sequence[int], rank: int) -> Any:
     return value
 
 
-def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Arguments:
-    """Arguments by their names in the schema, with defaults."""
+def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any], size: Callable[[Any], int]) -> Arguments:
+    """Arguments by their names in the schema, with defaults; sizes are numbers."""
     bound: Dict[str, Any] = {}
     for k, argument in enumerate(target._schema.arguments):
         if k < len(args):
@@ -465,4 +472,6 @@ def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Argument
             bound[argument.name] = kwargs[argument.name]
         else:
             bound[argument.name] = argument.default_value if argument.has_default_value() else None
+        if "int" in str(argument.type):
+            bound[argument.name] = torch.fx.node.map_aggregate(bound[argument.name], lambda v: size(v) if isinstance(v, torch.SymInt) else v)
     return Arguments(bound)

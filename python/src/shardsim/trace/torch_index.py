@@ -14,6 +14,7 @@ from . import whole
 from .array import known, unrepeated
 from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
+from .torch_masks import is_mask, moved_to_front
 from .torch_ops import arguments_first, mapped, ranked, whole_floor
 
 
@@ -57,8 +58,6 @@ def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List
     p = c.program
     axes = [a for a, i in enumerate(indices) if i is not None]
     arrays = [c.array(_counted(indices[a], shape[a])) for a in axes]
-    if any(i.dtype == "bool" for i in arrays):
-        raise Gap("indexing by a mask, whose size depends on values; torch.where is supported")
     total: Optional[Array] = None
     for axis, ids in zip(axes, ranked(p, arrays)):
         ids = _from_end(p, ids, shape[axis])
@@ -88,9 +87,79 @@ def _order(axes: Sequence[int], nids: int, rank: int) -> List[int]:
 @handles("index")
 def _index(c: Call) -> Array:
     p, x = c.program, c.array(c.self)
+    at, index = next((a, i) for a, i in enumerate(c.node.args[1]) if i is not None)
+    if c.reader.masks.of(index) is not None:
+        return _selected(c, x, at, index)
     axes, ids = _joined(c, c.indices, x.shape)
     rows = p.embed(_first(p, x, axes), ids)
     return p.transpose(rows, _order(axes, ids.rank, x.rank))
+
+
+# ---- x[mask], of which a mask's values decide the size
+
+
+def _merged(p: Program, x: Array, at: int, rank: int) -> Array:
+    """Join the axes of a mask into one axis."""
+    return p.reshape(x, [*x.shape[:at], math.prod(x.shape[at : at + rank]), *x.shape[at + rank :]])
+
+
+def _selected(c: Call, x: Array, at: int, mask: Any) -> Array:
+    """The elements that a mask selects, which is a node: where they are, or moved to the front."""
+    selection = c.reader.masks.of(mask)
+    assert selection is not None
+    merged = _merged(c.program, x, at, mask.meta["val"].dim())
+    return merged if selection.places is None else c.program.rows_at(merged, selection.places, at)
+
+
+@handles("nonzero")
+def _nonzero(c: Call) -> Array:
+    """The place of each element in each of the axes."""
+    p, shape, selection = c.program, c.node.args[0].meta["val"].shape, c.reader.masks.of(c.node.args[0])
+    assert selection is not None
+    columns = []
+    for axis, n in enumerate(shape):
+        if selection.places is None:
+            column = p.reshape(p.broadcast(p.iota(n, "int32"), shape, [axis]), [selection.size])
+        else:
+            column = p.map("div", selection.places, p.number(math.prod(shape[axis + 1 :]), "int32"))
+            column = column if axis == 0 else p.map("rem", column, p.number(n, "int32"))
+        columns.append(p.reshape(p.convert(column, "int64"), [selection.size, 1]))
+    return p.concat(columns, 1) if columns else p.broadcast(p.number(0, "int64"), (selection.size, 0), [])
+
+
+def _at_places(c: Call, value: Array, source: Any, at: int, mask: Array, of: Any) -> Array:
+    """One row of a value for each element that a mask selects, at the places of these; source and `of` are the nodes of both."""
+    p, shape = c.program, [*value.shape[:at], *mask.shape, *value.shape[at + 1 :]]
+    own, masks = c.reader.masks.along(source, at), c.reader.masks
+    if own is not None and own.places is None and own.counts is not None:
+        if own is not masks.of(of):
+            raise Gap("elements that one mask selects at the places of another; compute the mask once")
+        return p.reshape(value, shape)
+    flat = p.convert(p.reshape(mask, [math.prod(mask.shape)]), "int32")
+    if own is None:
+        masks.demand(p.reduce("sum", flat, [0]), value.shape[at], c.name != "masked_scatter")
+    order = p.map("sub", p.along("cumsum", flat, 0), p.number(1, "int32"))
+    return p.reshape(p.rows_at(value, order, at), shape)
+
+
+@handles("masked_scatter")
+def _masked_scatter(c: Call) -> Array:
+    """Elements of a source, in their order, at the places of a mask."""
+    p, source = c.program, c.array(c.source, c.dtype)
+    x, mask = (c.reader.spread(c.array(v), c.shape) for v in (c.self, c.mask))
+    rows = _at_places(c, p.reshape(source, [math.prod(source.shape)]), c.node.args[2], 0, mask, c.node.args[1])
+    return p.select(mask, rows, x)
+
+
+@handles("masked_scatter_backward")
+def _masked_scatter_backward(c: Call) -> Array:
+    """The elements of a gradient that a mask selects, and zeros behind them."""
+    p, grad = c.program, c.array(c.grad_output)
+    total, size = math.prod(grad.shape), math.prod(c.shape)
+    flat = p.reshape(c.reader.spread(c.array(c.mask), grad.shape), [total])
+    places, there = moved_to_front(p, flat, p.reduce("sum", p.convert(flat, "int32"), [0]), min(total, size))
+    rows = p.select(there, p.embed(p.reshape(grad, [total]), places), p.number(0.0, grad.dtype))
+    return p.reshape(p.pad(rows, 0, 0, size - rows.shape[0]), c.shape)
 
 
 @handles("index_put", "_unsafe_index_put")
@@ -117,21 +186,25 @@ def _index_put(c: Call) -> Array:
 
 
 def _put_by_mask(c: Call, x: Array) -> Optional[Array]:
-    """x with the same values wherever a mask is set; None without a mask, or with a value for each place.
+    """x with values wherever a mask is set; None without a mask.
 
-    The value's axes are x's from the last one on, with one axis, of size 1, in place of the mask's.
+    The value's axes are x's from the last one on, with one axis in place of the mask's: of a value for each place, or of
+    size 1.
     """
-    masks = [(a, c.array(i)) for a, i in enumerate(c.indices) if i is not None]
-    value = c.array(c.arguments.values, c.dtype)
-    if len(masks) != 1 or masks[0][1].dtype != "bool" or c.accumulate:
+    p, value = c.program, c.array(c.arguments.values, c.dtype)
+    axis = next(a for a, i in enumerate(c.indices) if i is not None)
+    if not is_mask(c.node.args[1][axis]):
         return None
-    (axis, mask), p = masks[0], c.program
+    mask = p.convert(c.array(c.indices[axis]), "bool")
     rest = x.rank - axis - mask.rank  # axes of x behind those of the mask
     before = value.rank - rest - 1  # axes of the value in front of the one that counts places
     if before >= 0:
         if value.shape[before] != 1:
-            return None
-        value = p.reshape(value, [*value.shape[:before], *[1] * mask.rank, *value.shape[before + 1 :]])
+            value = _at_places(c, value, c.node.args[2], before, mask, c.node.args[1][axis])
+        else:
+            value = p.reshape(value, [*value.shape[:before], *[1] * mask.rank, *value.shape[before + 1 :]])
+    if c.accumulate and not is_zero(x):
+        value = mapped(c, "add", x, value)
     return p.select(p.broadcast(mask, x.shape, [axis + a for a in range(mask.rank)]), c.reader.spread(value, x.shape), x)
 
 

@@ -90,12 +90,13 @@ class Traced:
         self._arrays = [x for one in outputs for x in parts_of(one)]
         self._called = caller()
         writer = Writer(mesh)
-        self._ends = program.unended
-        read = {x.number for x in writer.needed([*self._arrays, *self._ends])}
+        self._bounds = program.bounds
+        beyond_bounds = [x for x, _ in self._bounds]
+        read = {x.number for x in writer.needed([*self._arrays, *beyond_bounds])}
         self._checks = [x for x in program.checks if x.number in read]
         called = [n for one, name in zip(outputs, names or [f"out.{k}" for k in range(len(outputs))]) for n in part_names(one, name)]
-        called += [f"check.{k}" for k in range(len(self._checks) + len(self._ends))]
-        self._values: List[Value] = writer.write([*self._arrays, *(largest(program, x) for x in self._checks), *self._ends], called)
+        called += [f"check.{k}" for k in range(len(self._checks) + len(beyond_bounds))]
+        self._values: List[Value] = writer.write([*self._arrays, *(largest(program, x) for x in self._checks), *beyond_bounds], called)
         self._writer = writer
         found = [*dict.fromkeys([*gaps, *writer.gaps])]
         if found:
@@ -185,9 +186,9 @@ class Traced:
         for x, name in zip(self._checks, called):
             if not float(arrays[name]) <= EXACT_MOST:
                 raise beyond(x)
-        for x, name in zip(self._ends, called[len(self._checks) :]):
+        for (x, what), name in zip(self._bounds, called[len(self._checks) :]):
             if float(arrays[name]):
-                raise InputError(f"{x.where}: the while loop has not ended after the number of turns that `turns` gives")
+                raise InputError(f"{x.where}: {what}")
         result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
         each = iter([self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)])
         flat = [assembled(one, [next(each) for _ in parts_of(one)]) for one in self._outputs]
