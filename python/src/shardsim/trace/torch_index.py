@@ -14,7 +14,7 @@ from . import whole
 from .array import known, unrepeated
 from .arrays import Array, Gap, Program, is_float, uniform
 from .torch_graph import Call, handles
-from .torch_masks import is_mask, moved_to_front
+from .torch_masks import first_places, is_mask
 from .torch_ops import arguments_first, mapped, ranked, whole_floor
 
 
@@ -156,9 +156,9 @@ def _masked_scatter_backward(c: Call) -> Array:
     """The elements of a gradient that a mask selects, and zeros behind them."""
     p, grad = c.program, c.array(c.grad_output)
     total, size = math.prod(grad.shape), math.prod(c.shape)
-    flat = p.reshape(c.reader.spread(c.array(c.mask), grad.shape), [total])
-    places, there = moved_to_front(p, flat, p.reduce("sum", p.convert(flat, "int32"), [0]), min(total, size))
-    rows = p.select(there, p.embed(p.reshape(grad, [total]), places), p.number(0.0, grad.dtype))
+    mask = c.reader.spread(c.array(c.mask), grad.shape)
+    selected = p.reshape(p.select(mask, grad, p.number(0.0, grad.dtype)), [total])
+    rows = p.embed(selected, first_places(p, p.reshape(mask, [total]), min(total, size)))
     return p.reshape(p.pad(rows, 0, 0, size - rows.shape[0]), c.shape)
 
 

@@ -262,8 +262,8 @@ class Masks:
             self.demand(count, most, exactly)
         if most >= total:
             return Selection(key, total, count, None if exactly else flat, None)
-        places, counts = moved_to_front(p, flat, count, most)
-        return Selection(key, most, count, None if exactly else counts, places)
+        counts = None if exactly else p.compare("less", p.iota(most, "int32"), p.broadcast(count, (most,), []))
+        return Selection(key, most, count, counts, first_places(p, flat, most))
 
     def demand(self, count: Array, most: int, exactly: bool) -> None:
         """A run has to find as many elements, or at most as many."""
@@ -353,10 +353,9 @@ class Masks:
         return [(axis, counts) for axis, counts in found if counts is not None]
 
 
-def moved_to_front(p: Program, flat: Array, count: Array, most: int) -> Tuple[Array, Array]:
-    """Indices of the true elements in order, then of the others, and which indices are of the former."""
-    places = p.along("topk", p.convert(flat, "float32"), 0, most, dtype="int32")  # equal elements stay in their order
-    return places, p.compare("less", p.iota(most, "int32"), p.broadcast(count, (most,), []))
+def first_places(p: Program, flat: Array, most: int) -> Array:
+    """Indices of the true elements in order, then of the others: equal elements stay in their order."""
+    return p.along("topk", p.convert(flat, "float32"), 0, most, dtype="int32")
 
 
 class Name(str):
