@@ -102,6 +102,10 @@ CONFIGS = {
         mamba_head_dim=10, ssm_state_size=8, n_groups=1, n_routed_experts=8, num_experts_per_tok=2,
         moe_intermediate_size=24, moe_shared_expert_intermediate_size=40, routed_scaling_factor=2.5, n_group=2,
         topk_group=1)),
+    "mamba2": ("mamba2", dict(
+        num_hidden_layers=3, num_heads=8, head_dim=8, state_size=12, n_groups=2, hidden_act="silu")),
+    "mamba2, one group, tied": ("mamba2", dict(
+        num_heads=4, head_dim=16, state_size=6, n_groups=1, conv_kernel=3, use_conv_bias=False, tie_word_embeddings=True)),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),

@@ -40,7 +40,7 @@ struct row {
 #define MIXTRAL "mixtral minimax_m2"
 #define GRANITE "granitemoe granitemoeshared granitemoehybrid"
 #define LATENT "latent plain_latent"
-#define NEMOTRON_H "nemotron_h"
+#define BACKBONE "nemotron_h mamba2"
 #define B "backbone.layers.*."
 #define DELTA_GATED "qwen3_next qwen3_5_text qwen3_5_moe_text"
 
@@ -79,11 +79,11 @@ static const struct row modules[] = {
     {"falcon", "embed/", "table", "transformer.word_embeddings.weight", .dims = "0 1"},
     {"gpt_neox", "embed/", "table", "gpt_neox.embed_in.weight", .dims = "0 1"},
     {"t5", "embed/", "table", "shared.weight", .dims = "0 1"},
-    {NEMOTRON_H, "embed/", "table", "backbone.embeddings.weight", .dims = "0 1"},
+    {BACKBONE, "embed/", "table", "backbone.embeddings.weight", .dims = "0 1"},
     {NULL, "embed/", "table", "model.embed_tokens.weight", .dims = "0 1"},
     {NULL, "embed/", "positions", "transformer.wpe.weight", .dims = "0 1"},
 
-    {NEMOTRON_H, LAYER, "norm1", B "norm", NORM},
+    {BACKBONE, LAYER, "norm1", B "norm", NORM},
     {"bamba", LAYER, "norm2", L "pre_ff_layernorm", NORM},
     {"lfm2", LAYER, "norm1", L "operator_norm", NORM},
     {"lfm2", LAYER, "norm2", L "ffn_norm", NORM},
@@ -115,10 +115,10 @@ static const struct row modules[] = {
     {"delta", ATTN, "decay", L "linear_attn.in_proj_a", .dims = "1 0"},
     {"delta", ATTN, "norm", L "linear_attn.norm", NORM},
     {"delta", ATTN, "o", L "linear_attn.out_proj", .dims = "2 01"},
-    MAMBA_ROWS(NEMOTRON_H, B "mixer."),
+    MAMBA_ROWS(BACKBONE, B "mixer."),
     MAMBA_ROWS(NULL, L "mamba."),
-    {NEMOTRON_H, ATTN, "q k v", B "mixer.?_proj", .dims = "12 0"},
-    {NEMOTRON_H, ATTN, "o", B "mixer.o_proj", .dims = "2 01"},
+    {BACKBONE, ATTN, "q k v", B "mixer.?_proj", .dims = "12 0"},
+    {BACKBONE, ATTN, "o", B "mixer.o_proj", .dims = "2 01"},
     {"lfm2", LAYER, "conv/in conv/gate conv/value", L "conv.in_proj", "+1 0", IN_PROJ},
     {"lfm2", LAYER, "conv/taps", L "conv.conv.weight", .dims = "1  0"},
     {"lfm2", LAYER, "conv/o", L "conv.out_proj", .dims = "1 0"},
@@ -157,7 +157,7 @@ static const struct row modules[] = {
     {NULL, ATTN, "q_norm k_norm", L "self_attn.?", NORM},
     {NULL, ATTN, "sinks", L "self_attn.sinks", .dims = "0"},
 
-    {NEMOTRON_H, MLP, "up down", B "mixer.?_proj", .dims = "1 0"},
+    {BACKBONE, MLP, "up down", B "mixer.?_proj", .dims = "1 0"},
     {"gpt2", MLP, "up", H "mlp.c_fc", .dims = "0 1"},
     {"gpt2", MLP, "down", H "mlp.c_proj", .dims = "0 1"},
     {"gpt_bigcode", MLP, "up", H "mlp.c_fc", .dims = "1 0"},
@@ -183,10 +183,10 @@ static const struct row modules[] = {
     {"llama4_text bamba", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
     {NULL, MLP, "gate up down", L "mlp.?_proj", .dims = "1 0"},
 
-    {NEMOTRON_H, MOE, "router/bias", B "mixer.gate.e_score_correction_bias", .dims = "0"},
-    {NEMOTRON_H, MOE, "router", B "mixer.gate", .dims = "1 0"},
-    {NEMOTRON_H, MOE, "up down", B "mixer.experts.#.?_proj", .dims = "2 1"},
-    {NEMOTRON_H, SHARED, "up down", B "mixer.shared_experts.?_proj", .dims = "1 0"},
+    {BACKBONE, MOE, "router/bias", B "mixer.gate.e_score_correction_bias", .dims = "0"},
+    {BACKBONE, MOE, "router", B "mixer.gate", .dims = "1 0"},
+    {BACKBONE, MOE, "up down", B "mixer.experts.#.?_proj", .dims = "2 1"},
+    {BACKBONE, SHARED, "up down", B "mixer.shared_experts.?_proj", .dims = "1 0"},
     {MIXTRAL, MOE, "router", L "block_sparse_moe.gate", .dims = "1 0"},
     {GRANITE, MOE, "router", L "block_sparse_moe.router.layer", .dims = "1 0"},
     {"llama4_text", MOE, "router", L "feed_forward.router", .dims = "1 0"},
@@ -250,7 +250,7 @@ static const struct row modules[] = {
     {GPT " falcon", "", "final_norm", "transformer.ln_f", NORM},
     {"gpt_neox", "", "final_norm", "gpt_neox.final_layer_norm", NORM},
     {"phi persimmon bamba", "", "final_norm", "model.final_layernorm", NORM},
-    {NEMOTRON_H, "", "final_norm", "backbone.norm_f", NORM},
+    {BACKBONE, "", "final_norm", "backbone.norm_f", NORM},
     {"lfm2", "", "final_norm", "model.embedding_norm", NORM},
     {NULL, "", "final_norm", "model.norm", NORM},
     {"gpt_neox", "", "head", "embed_out", .dims = "1 0"},

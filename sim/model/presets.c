@@ -390,7 +390,7 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
         [SCENARIO_SERIAL] = "",
         [SCENARIO_BESIDE] = ", parallel attention and mlp",
         [SCENARIO_BESIDE_NORMS] = ", parallel attention and mlp with two norms",
-        [SCENARIO_ALONE] = ", attention or an mlp in a layer"};
+        [SCENARIO_ALONE] = ", one part in a layer"};
 
     text_add(out, places[m->norm_place]);
     if (m->norm == SCENARIO_LAYER_NORM || m->norm_weights == SCENARIO_NORM_BARE)
@@ -415,12 +415,22 @@ static void describe_ends(struct text *out, const struct scenario_model *m)
     text_add(out, " for further tokens");
 }
 
-/* Whether no layer has an mlp: where there is one, it has experts. */
-static bool has_experts_only(const struct scenario_model *m)
+/* Whether a layer has an mlp without experts. */
+static bool has_mlp(const struct scenario_model *m)
 {
     if (m->residual == SCENARIO_ALONE)
-        return !scenario_lists_type(m, SCENARIO_LAYER_MLP);
-    return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
+        return scenario_lists_type(m, SCENARIO_LAYER_MLP);
+    return m->kind != SCENARIO_ATTENTION &&
+           (m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1);
+}
+
+static bool has_attention(const struct scenario_model *m)
+{
+    bool attends = false;
+
+    for (int64_t i = 0; i < m->layers && !attends; i++)
+        attends = scenario_layer_attends(scenario_layer_type(m, i));
+    return attends && m->kind != SCENARIO_MLP;
 }
 
 /* Append ", WHAT SIZE in N layers"; without the number if all layers have WHAT. */
@@ -507,12 +517,12 @@ static void describe(struct text *out, const struct scenario *s)
 
     add_count(out, m->layers, "layer");
     text_addf(out, " of %s", scenario_kind_name(m->kind));
-    if (m->kind != SCENARIO_ATTENTION)
+    if (has_mlp(m) || m->moe.experts > 0)
         text_addf(out, " %s", scenario_activation_name(m->activation));
     text_addf(out, ", embed %lld", (long long)m->d_model);
-    if (m->kind != SCENARIO_ATTENTION && !has_experts_only(m))
+    if (has_mlp(m))
         text_addf(out, ", mlp %lld", (long long)m->d_ff);
-    if (m->kind != SCENARIO_MLP) {
+    if (has_attention(m)) {
         text_add(out, ", ");
         add_count(out, m->heads, "head");
         text_addf(out, " of %lld", (long long)m->head_dim);
@@ -520,8 +530,9 @@ static void describe(struct text *out, const struct scenario *s)
             text_add(out, " on ");
             add_count(out, m->kv_heads, "key head");
         }
-        describe_attention(out, m);
     }
+    if (m->kind != SCENARIO_MLP)
+        describe_attention(out, m);
     if (m->moe.experts > 0)
         describe_experts(out, m, s->planned);
     if (m->kind != SCENARIO_MLP && m->kind != SCENARIO_ATTENTION)

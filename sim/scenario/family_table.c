@@ -250,6 +250,16 @@ KEYS(nemotron_h_state_keys, V("mamba_num_heads", "linear.value_heads"),
      MUST("mamba_hidden_act", silu, "another activation of Mamba-2 is not modelled"),
      MUST("use_bias", no, "projections of Mamba-2 with biases are not modelled"),
      MUST("mamba_proj_bias", no, "projections of Mamba-2 with biases are not modelled"));
+/* Every layer is a state: heads are its own. */
+KEYS(mamba2_keys, NEEDED("hidden_size", "model.d_model"),
+     NEEDED("num_hidden_layers", "model.layers"), NEEDED("vocab_size", "model.vocab"),
+     V("tie_word_embeddings", "model.tied"), V("layer_norm_epsilon", "model.norm_eps"),
+     V("num_heads", "model.heads"), V("num_heads", "linear.value_heads"),
+     V("head_dim", "model.head_dim"), V("head_dim", "linear.value_dim"),
+     V("n_groups", "linear.key_heads"), V("state_size", "linear.key_dim"),
+     V("conv_kernel", "linear.taps"), V("use_conv_bias", "linear.taps_bias"),
+     MUST("hidden_act", silu, "another activation of Mamba-2 is not modelled"),
+     MUST("use_bias", no, "projections of Mamba-2 with biases are not modelled"));
 KEYS(nemotron_h_moe_keys, V("n_routed_experts", "moe.experts"), TOP_K, EXPERT_FF,
      V("n_shared_experts", "moe.shared"),
      V("moe_shared_expert_intermediate_size", "moe.shared_d_ff"), V("n_group", "moe.groups"),
@@ -484,6 +494,12 @@ const struct family_row family_table[] = {
              "moe.group_score: top2" SIGMOID,
      .keys = {nemotron_h_keys, nemotron_h_state_keys, nemotron_h_moe_keys},
      .layers = FAMILY_MAMBA | FAMILY_ALONE},
+    {.types = {"mamba2"},
+     .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, model.residual: alone, "
+             "model.heads: 128, model.head_dim: 64" MAMBA_2
+             ", linear.key_heads: 8, linear.key_dim: 128, linear.value_dim: 64",
+     .keys = {mamba2_keys},
+     .layers = FAMILY_MAMBA},
     {.types = {"mellum"},
      .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, model.head_dim: 128, "
                      "moe.experts: 64, moe.top_k: 8, moe.d_ff: 896, moe.renormalize: true",
@@ -732,7 +748,9 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 /* ---- models that are not modelled ---- */
 
 const struct family_refusal family_refusals[] = {
-    {"mamba mamba2 falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
+    {"mamba falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
+    {"", "layers of Mamba-2, which are read as a config.json, and not served",
+     "Mamba-Codestral mamba2-"},
     {"jamba falcon_h1 zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
      "a hybrid of attention with recurrent or convolutional layers",
      "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B Zamba2"},

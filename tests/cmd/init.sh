@@ -88,10 +88,10 @@ for file in config.yaml elsewhere/config.yaml; do
     is 0 "a config.json: $file is planned"
     says out "fsdp=8: 8 devices" "a config.json: $file is on so many devices"
 done
-printf '{"model_type": "mamba2"}\n' >models/mamba.json
+printf '{"model_type": "mamba"}\n' >models/mamba.json
 shardsim init --model models/mamba.json -o no.yaml
 is 2 "a config.json that is not modelled"
-says err 'mamba.json:1:16: error: model_type is .mamba2., which is not modelled' "a config.json that is not modelled: why"
+says err 'mamba.json:1:16: error: model_type is .mamba., which is not modelled' "a config.json that is not modelled: why"
 [ ! -e no.yaml ]
 ok $? "a config.json that is not modelled: nothing is written"
 shardsim init --model models/none.json

@@ -113,6 +113,12 @@ static const struct {
      "sides, norms by 1 + scale, parallel attention and mlp, vocab 40, embeddings times 4, logits "
      "capped at 30, head bias, 1 module for further tokens, float32; batch 4x8; forward and "
      "backward"},
+    {"a decoder of states alone, which has no heads of attention and no mlp",
+     "{kind: decoder, d_model: 16, d_ff: 32, heads: 4, vocab: 40, residual: alone, "
+     "layer_types: [mamba]}",
+     "tokens[batch,seq] labels[batch,seq] ", NULL, NULL,
+     "1 layer of decoder, embed 16, causal, rope, Mamba-2 in 1 layer, one part in a layer, vocab "
+     "40, float32; batch 4x8; forward and backward"},
 };
 
 static int is_list(const struct graph *g, enum graph_op op, const char *expected)

@@ -143,6 +143,7 @@ TRAITS = dict(attention_bias=True, mlp_bias=True, use_bias=True, bias=True, qkv_
 LESS = {"llama4_text": dict(num_experts_per_tok=1), "stablelm": dict(qk_layernorm=False),
         "nemotron_h": dict(hybrid_override_pattern="M-*E", mamba_num_heads=8, mamba_head_dim=6, ssm_state_size=4, n_groups=2,
                            num_nextn_predict_layers=0, use_bias=False),
+        "mamba2": dict(state_size=6, n_groups=2, use_bias=False),
         "lfm2": dict(layer_types=["conv", "full_attention", "conv"])}
 MLA = "deepseek_v2 deepseek_v3 kimi_k2 sarvam_mla glm4_moe_lite youtu".split()
 
