@@ -110,11 +110,16 @@ static struct preset preset_of(struct graph *graph, const struct scenario *scena
 
 static enum block_order order_of(const struct scenario_model *m, enum scenario_layer_type type)
 {
-    if (m->residual == SCENARIO_SERIAL)
+    switch (m->residual) {
+    case SCENARIO_SERIAL:
         return BLOCK_SERIAL;
-    if (m->residual != SCENARIO_ALONE)
+    case SCENARIO_NORMED:
+        return BLOCK_NORMED;
+    case SCENARIO_ALONE:
+        return scenario_layer_mixes(type) ? BLOCK_ATTENTION : BLOCK_MLP;
+    default:
         return BLOCK_BESIDE;
-    return scenario_layer_mixes(type) ? BLOCK_ATTENTION : BLOCK_MLP;
+    }
 }
 
 /* Add the block `name`, as that of layer i is. */
@@ -127,7 +132,8 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
     const struct block_opts opts = {.attention = &attention,
                                     .activation = weights_activation(s),
                                     .order = order_of(&s->model, type),
-                                    .residual_scale = s->model.residual_scale};
+                                    .residual_scale = s->model.residual_scale,
+                                    .skip_scale = s->model.skip_scale};
     struct block_weights w =
         weights_block(p->graph, s, name, &p->dims, !sparse && opts.order != BLOCK_ATTENTION,
                       scenario_layer_attends(type));
@@ -388,6 +394,7 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
     static const char *const weights[] = {"", ", norms without bias", ", norms without weights"};
     static const char *const residuals[SCENARIO_NRESIDUALS] = {
         [SCENARIO_SERIAL] = "",
+        [SCENARIO_NORMED] = ", residuals of norms",
         [SCENARIO_BESIDE] = ", parallel attention and mlp",
         [SCENARIO_BESIDE_NORMS] = ", parallel attention and mlp with two norms",
         [SCENARIO_ALONE] = ", one part in a layer"};
@@ -397,6 +404,7 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
         text_add(out, weights[m->norm_weights]);
     text_addf(out, "%s%s", m->norm_one_plus ? ", norms by 1 + scale" : "", residuals[m->residual]);
     add_number(out, "residuals times", m->residual_scale);
+    add_number(out, "residual stream times", m->skip_scale);
 }
 
 /* Describe embedding, head and modules for further tokens. */

@@ -283,6 +283,9 @@ static void check_blocks(struct reader *r)
     if (m->residual == SCENARIO_BESIDE && m->norm_place == SCENARIO_NORM_AFTER)
         WRONG(r, "model.residual",
               "beside shares an input norm, but norm_place: after has none; expected beside-norms");
+    if (m->residual == SCENARIO_NORMED && m->norm_place == SCENARIO_NORM_AFTER)
+        WRONG(r, "model.residual",
+              "normed adds to an input norm, but norm_place: after has none; expected serial");
     if (m->norm_one_plus && m->norm_weights == SCENARIO_NORM_BARE)
         WRONG(r, "model.norm_one_plus", "1 + scale needs norms with a scale; expected false");
 }

@@ -53,6 +53,7 @@ enum scenario_norm_weights {
 /* How attention and mlp of a block follow each other. */
 enum scenario_residual {
     SCENARIO_SERIAL,
+    SCENARIO_NORMED,       /* serial; what is added to is the norm's output, not its input */
     SCENARIO_BESIDE,       /* both read one norm of the block's input, and are added together */
     SCENARIO_BESIDE_NORMS, /* so too, each with a norm of its own */
     SCENARIO_ALONE,        /* a layer is one of both, as its type says */
@@ -286,9 +287,9 @@ struct scenario_model {
     double attention_cap;   /* scores are cap * tanh(score / cap) */
     bool attention_gate;    /* heads' outputs are gated by a sigmoid of a projection */
     bool sinks;             /* each head has one more score, learned, whose key has no value */
-    double embed_scale, residual_scale, logit_scale; /* factors; 0: 1 */
-    double logit_cap;                                /* as attention_cap */
-    bool head_bias;                                  /* the head's kernel has a bias */
+    double embed_scale, residual_scale, skip_scale, logit_scale; /* factors; 0: 1 */
+    double logit_cap;                                            /* as attention_cap */
+    bool head_bias;                                              /* the head's kernel has a bias */
     int64_t mtp;       /* modules that predict further tokens: DeepSeek-V3, arXiv 2412.19437, 2.2 */
     double mtp_weight; /* of their mean loss */
     int64_t positions; /* positions with a learned vector; 0: none */

@@ -68,11 +68,9 @@ static const char *const norm_weights[] = {
 };
 
 static const char *const residuals[] = {
-    [SCENARIO_SERIAL] = "serial",
-    [SCENARIO_BESIDE] = "beside",
-    [SCENARIO_BESIDE_NORMS] = "beside-norms",
-    [SCENARIO_ALONE] = "alone",
-    [SCENARIO_NRESIDUALS] = NULL,
+    [SCENARIO_SERIAL] = "serial", [SCENARIO_NORMED] = "normed",
+    [SCENARIO_BESIDE] = "beside", [SCENARIO_BESIDE_NORMS] = "beside-norms",
+    [SCENARIO_ALONE] = "alone",   [SCENARIO_NRESIDUALS] = NULL,
 };
 
 /* The first two are what a flag would be. */
@@ -447,7 +445,8 @@ const struct option option_table[] = {
     {FIELD(model, norm_one_plus, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
      .help = "Whether norms multiply by 1 + scale, so that scales are initialised to 0."},
     {WORD(model, residual, residuals), .kinds = OF_BLOCKS, .standard = "serial", .trait = true,
-     .help = "serial: the MLP reads attention's output. beside: attention and MLP read the block's "
+     .help = "serial: the MLP reads attention's output. normed: likewise, and each output is added "
+             "to the output of its norm. beside: attention and MLP read the block's "
              "input in parallel, after one shared norm, and are added; beside-norms: in parallel, "
              "each after its own norm. alone: a layer is attention, or what model.layer_types "
              "has in its place, or an MLP (mlp, experts)."},
@@ -501,6 +500,9 @@ const struct option option_table[] = {
      .trait = true,
      .help =
          "The factor of the outputs that attention and MLP add to the residual stream; 0 means 1."},
+    {FIELD(model, skip_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true,
+     .help = "The factor of the residual stream where these outputs are added to it; 0 means 1."},
     {FIELD(model, logit_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
      .trait = true, .help = "The factor of logits; 0 means 1."},
     {FIELD(model, logit_cap, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",

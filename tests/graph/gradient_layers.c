@@ -493,7 +493,8 @@ static struct norm_weights block_norm(struct maker *m, const char *name, bool ch
 
 /* x[a, b, c] with heads e (6), 3 key heads, and d for the feed-forward layer.  The variant is a
  * sum: 1 layer norms, 2 gated, 4 rotary embedding, 8 attention and mlp beside each other, 16 norms
- * behind them, too, 32 norms by 1 + scale and a residual scale, 64 limits and biases. */
+ * behind them, too, 32 norms by 1 + scale and residual scales, 64 limits and biases, 128 residuals
+ * of norms. */
 static uint32_t build_block(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
@@ -502,8 +503,11 @@ static uint32_t build_block(struct maker *m, const void *arg)
     const struct block_opts opts = {
         .attention = &attention,
         .activation = {gated ? KERN_QUICK_GELU : KERN_GELU, limited ? 0.3 : 0},
-        .order = variant & 8 ? BLOCK_BESIDE : BLOCK_SERIAL,
-        .residual_scale = variant & 32 ? 0.7 : 0};
+        .order = variant & 8     ? BLOCK_BESIDE
+                 : variant & 128 ? BLOCK_NORMED
+                                 : BLOCK_SERIAL,
+        .residual_scale = variant & 32 ? 0.7 : 0,
+        .skip_scale = variant & 32 ? 1.3 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");
     uint32_t head_dim = graph_dim(m->graph, "A", 2), kv_heads = graph_dim(m->graph, "B", 3);
@@ -849,6 +853,7 @@ static const struct op_case ops[] = {
     {"block: layer norms, gated, rope", build_block, 7},
     {"block: attention and mlp beside each other", build_block, 8},
     {"block: RMS norms on both sides, by 1 + scale", build_block, 16 + 32},
+    {"block: residuals of norms, and their factors", build_block, 32 + 128},
     {"block: beside, layer norms on both sides", build_block, 1 + 8 + 16},
     {"block: gated, within limits, with a gate's bias", build_block, 2 + 64},
     {"latent attention", build_latent_attention, false},

@@ -1437,6 +1437,10 @@ static const struct {
     {"seed fraction", HEAD "seed: 1.5\n", "5:7: error: seed is '1.5'; expected a whole number"},
     {"name", HEAD "name: [a]\n", "5:7: error: name is a list; expected printable text"},
     {"name control", HEAD "name: \"a\\nb\"\n", "5:7: error: name is 'a\\nb'; expected printable"},
+    {"residual: normed without input norms",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, "
+     "norm_place: after, residual: normed}\n",
+     "error: normed adds to an input norm, but norm_place: after has none; expected serial"},
     {"residual: beside without input norms",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2, "
      "norm_place: after, residual: beside}\n",

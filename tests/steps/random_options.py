@@ -109,7 +109,7 @@ MODEL = (
     ("model.norm_one_plus", 0.15, lambda d: d.get("model.norm_weights") != "bare"),
     ("model.norm_eps", 0.15, [1e-5, 1e-3]),
     ("model.residual", 0.2, lambda d: d.choice(
-        ["serial", "beside-norms"] + ["beside"] * (d.get("model.norm_place") != "after"))),
+        ["serial", "beside-norms"] + ["beside", "normed"] * (d.get("model.norm_place") != "after"))),
     ("model.vocab", 1, cut([16, 32, 64, 256])),
     ("model.vocab_multiple", 0.2, lambda d: d.choice([1, 32, 128]) if d.get("model.vocab") else SKIP),
     ("model.attention_bias", 0.35, latent(["none", "qkv", "qkv", "all"])),
@@ -123,6 +123,7 @@ MODEL = (
     ("model.sinks", 0.35, latent([True, True, False])),
     ("model.embed_scale", 0.15, [4, 0.5]),
     ("model.residual_scale", 0.15, [0.5, 1]),
+    ("model.skip_scale", 0.15, [1.5, 1]),
     ("model.logit_scale", 0.15, [0.25, 2]),
     ("model.logit_cap", 0.15, [5, 30]),
     ("model.head_bias", 0.2, [True, False]),

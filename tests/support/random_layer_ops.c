@@ -761,8 +761,10 @@ static void add_block(struct random_program *p)
         .order = random_chance(&p->random, 40)   ? BLOCK_BESIDE
                  : random_chance(&p->random, 20) ? BLOCK_ATTENTION
                  : random_chance(&p->random, 20) ? BLOCK_MLP
+                 : random_chance(&p->random, 20) ? BLOCK_NORMED
                                                  : BLOCK_SERIAL,
-        .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0};
+        .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0,
+        .skip_scale = random_chance(&p->random, 20) ? 1.5 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = fit(p, of_x, 3), before;
 

@@ -9,15 +9,19 @@ static uint32_t norm(struct graph *g, const char *name, const char *part, uint32
     return layer_norm(g, graph_text(g, "%s/%s", name, part), x, w);
 }
 
+static uint32_t times(struct graph *g, const char *name, const char *part, uint32_t x,
+                      double factor)
+{
+    if (!(factor > 0) || factor == 1)
+        return x;
+    return graph_map(g, graph_text(g, "%s/%s", name, part), KERN_SCALE, x, GRAPH_NONE, factor);
+}
+
 /* What attention or the mlp adds to the residual stream, from its output y. */
 static uint32_t addend(struct graph *g, const char *name, const char *part, uint32_t y,
                        const struct norm_weights *after, const struct block_opts *opts)
 {
-    y = norm(g, name, part, y, after);
-    if (!(opts->residual_scale > 0) || opts->residual_scale == 1)
-        return y;
-    return graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, y, GRAPH_NONE,
-                     opts->residual_scale);
+    return times(g, name, "scaled", norm(g, name, part, y, after), opts->residual_scale);
 }
 
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, const struct block_weights *w,
@@ -61,8 +65,9 @@ static uint32_t feed_forward(struct graph *g, const char *name, uint32_t x,
 
 /* The residual sum at the end of a part of the block. */
 static uint32_t residual(struct graph *g, const char *name, const char *part, uint32_t x,
-                         uint32_t y)
+                         uint32_t y, const struct block_opts *opts)
 {
+    x = times(g, name, "skipped", x, opts->skip_scale);
     x = graph_map(g, graph_text(g, "%s/%s", name, part), KERN_ADD, x, y, 0);
     return graph_constraint(g, graph_text(g, "%s/out", name), x);
 }
@@ -73,19 +78,22 @@ uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
     uint32_t in = norm(graph, name, "norm1", x, &weights->norm1), h, y;
 
     if (opts->order == BLOCK_MLP)
-        return residual(graph, name, "residual", x, feed_forward(graph, name, in, weights, opts));
+        return residual(graph, name, "residual", x, feed_forward(graph, name, in, weights, opts),
+                        opts);
     h = attend(graph, name, in, weights, opts);
     if (opts->order == BLOCK_ATTENTION)
-        return residual(graph, name, "residual", x, h);
-    if (opts->order == BLOCK_SERIAL) {
-        x = residual(graph, name, "residual1", x, h);
-        y = norm(graph, name, "norm2", x, &weights->norm2);
-        y = feed_forward(graph, name, y, weights, opts);
-        return residual(graph, name, "residual2", x, y);
+        return residual(graph, name, "residual", x, h, opts);
+    if (opts->order == BLOCK_SERIAL || opts->order == BLOCK_NORMED) {
+        bool normed = opts->order == BLOCK_NORMED;
+
+        x = residual(graph, name, "residual1", normed ? in : x, h, opts);
+        in = norm(graph, name, "norm2", x, &weights->norm2);
+        y = feed_forward(graph, name, in, weights, opts);
+        return residual(graph, name, "residual2", normed ? in : x, y, opts);
     }
     if (weights->norm2.used)
         in = norm(graph, name, "norm2", x, &weights->norm2);
     y = feed_forward(graph, name, in, weights, opts);
     y = graph_map(graph, graph_text(graph, "%s/beside", name), KERN_ADD, h, y, 0);
-    return residual(graph, name, "residual", x, y);
+    return residual(graph, name, "residual", x, y, opts);
 }

@@ -1,13 +1,14 @@
 /* block.h - a transformer block: attention and an mlp (or experts), each with norms before or
  * behind it, added to the residual stream one after the other or side by side; or one of both.
  *
- *   serial     h = x + f attn(norm1(x)), y = h + f mlp(norm2(h))
- *   beside     y = x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
- *   attention  y = x + f attn(norm1(x))
- *   mlp        y = x + f mlp(norm1(x))
+ *   serial     h = s x + f attn(norm1(x)), y = s h + f mlp(norm2(h))
+ *   normed     n = norm1(x), h = s n + f attn(n); m = norm2(h), y = s m + f mlp(m)
+ *   beside     y = s x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
+ *   attention  y = s x + f attn(norm1(x))
+ *   mlp        y = s x + f mlp(norm1(x))
  *
  * with norm1_after and norm2_after of what attn and mlp return, where these are used.  f is the
- * residual scale.  Beside each other the two outputs are added first, so that where both are
+ * residual scale, s the skip scale.  Beside each other the two outputs are added first, so that where both are
  * partial sums one all-reduce completes them.
  *
  * Places where a sharding may be asked for, under the block's name: those of attn and mlp (or moe),
@@ -46,13 +47,13 @@ struct block_weights {
     struct norm_weights norm1_after, norm2_after; /* of their outputs */
 };
 
-enum block_order { BLOCK_SERIAL, BLOCK_BESIDE, BLOCK_ATTENTION, BLOCK_MLP };
+enum block_order { BLOCK_SERIAL, BLOCK_NORMED, BLOCK_BESIDE, BLOCK_ATTENTION, BLOCK_MLP };
 
 struct block_opts {
     const struct attention_opts *attention;
     struct mlp_activation activation;
     enum block_order order;
-    double residual_scale; /* 0: 1 */
+    double residual_scale, skip_scale; /* 0: 1 */
 };
 
 #define BLOCK_NORM_EPS 1e-6 /* of RMS norms */
