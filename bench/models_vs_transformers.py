@@ -171,6 +171,11 @@ CONFIGS = {
                                           moe_layer_end_index=1)),
     "minimax_m2": ("minimax_m2", dict(head_dim=8, rotary_dim=4, num_local_experts=8,
                                       num_experts_per_tok=2)),
+    "minimax": ("minimax", dict(num_local_experts=4, num_experts_per_tok=2, head_dim=8, block_size=8)),
+    "minimax, by types, factors": ("minimax", dict(
+        num_local_experts=4, num_experts_per_tok=2, num_hidden_layers=3, block_size=5, full_attn_alpha_factor=3.5,
+        full_attn_beta_factor=0.7, linear_attn_alpha_factor=3.5, linear_attn_beta_factor=0.7, mlp_alpha_factor=3.5,
+        mlp_beta_factor=0.7, layer_types=["linear_attention", "full_attention", "linear_attention"])),
     "mellum": ("mellum", dict(head_dim=8, num_local_experts=8, num_experts_per_tok=2,
                               moe_intermediate_size=24)),
     "llama4_text": ("llama4_text", dict(num_hidden_layers=4, head_dim=8, intermediate_size_mlp=56,
@@ -276,6 +281,16 @@ class Layer:
                 return self.get("mamba/" + ours).reshape(shape)
         return matrix(self.get("mamba/o/kernel"), 2)
 
+    def lightning(self, name, shape):
+        """An array of lightning attention, whose q, k and v are one projection, of each head side by side."""
+        if "qkv_proj" in name:
+            parts = [self.get(f"lightning/{x}/kernel") for x in "qkv"]
+            return matrix(numpy.concatenate(parts, 2))
+        if "output_gate" in name:
+            return matrix(self.get("lightning/gate/kernel"))
+        return matrix(self.get("lightning/o/kernel"), 2) if "out_proj" in name else \
+            self.get("lightning/norm/scale").reshape(shape)
+
     def convolution(self, name, shape):
         """An array of a gated short convolution."""
         if "in_proj" in name:
@@ -313,6 +328,8 @@ class Layer:
             name = "mlp." + name[6:]
         if name.startswith("mamba."):
             return self.mamba(name, shape)
+        if name.startswith("self_attn.") and self.has("lightning/o/kernel"):
+            return self.lightning(name, shape)
         if name.startswith("conv."):
             return self.convolution(name, shape)
         if "self_attn.q_proj.weight" in name and self.has("attn/gate/kernel"):

@@ -379,7 +379,9 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/gated_delta.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
+	%D%/graph/layers/lightning.c \
 	%D%/graph/layers/mamba.c \
+	%D%/graph/layers/lightning.h \
 	%D%/graph/layers/mamba.h \
 	%D%/graph/layers/mlp.c \
 	%D%/graph/layers/mlp.h \

@@ -35,9 +35,11 @@ struct row {
 #define MOE LAYER "moe/"
 #define SHARED MOE "shared/"
 #define MAMBA LAYER "mamba/"
+#define LIGHTNING LAYER "lightning/"
 
 #define GPT "gpt2 gpt_bigcode gptj codegen"
-#define MIXTRAL "mixtral minimax_m2"
+#define MINIMAX "minimax minimax_text_01 minimax_m1"
+#define MIXTRAL "mixtral minimax_m2 " MINIMAX
 #define GRANITE "granitemoe granitemoeshared granitemoehybrid"
 #define LATENT "latent plain_latent"
 #define BACKBONE "nemotron_h mamba2"
@@ -47,6 +49,7 @@ struct row {
 /* Kernels are stored output by input, but for those of GPT-2; "+" is a dimension along which parts
  * of an array follow each other. */
 #define QKV .part = "their array is q, k and v side by side"
+#define HEADS_QKV .part = "their array is q, k and v of each head side by side"
 #define KV_A .part = "their array is kv_latent and k_rope side by side"
 #define KV_B .part = "their array is k and v of each head side by side"
 #define Q_B .part = "their array is q and q_rope of each head side by side"
@@ -119,6 +122,10 @@ static const struct row modules[] = {
     MAMBA_ROWS(NULL, L "mamba."),
     {BACKBONE, ATTN, "q k v", B "mixer.?_proj", .dims = "12 0"},
     {BACKBONE, ATTN, "o", B "mixer.o_proj", .dims = "2 01"},
+    {NULL, LIGHTNING, "q k v", L "self_attn.qkv_proj", "+12 0", HEADS_QKV},
+    {NULL, LIGHTNING, "gate", L "self_attn.output_gate", .dims = "12 0"},
+    {NULL, LIGHTNING, "norm/scale", L "self_attn.norm.weight", .dims = "01"},
+    {NULL, LIGHTNING, "o", L "self_attn.out_proj", .dims = "2 01"},
     {"lfm2", LAYER, "conv/in conv/gate conv/value", L "conv.in_proj", "+1 0", IN_PROJ},
     {"lfm2", LAYER, "conv/taps", L "conv.conv.weight", .dims = "1  0"},
     {"lfm2", LAYER, "conv/o", L "conv.out_proj", .dims = "1 0"},

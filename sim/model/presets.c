@@ -122,6 +122,13 @@ static enum block_order order_of(const struct scenario_model *m, enum scenario_l
     }
 }
 
+/* The decay of lightning attention's heads, which the last layers hardly have: as MiniMax-01's
+ * module computes it. */
+static double slope_of(const struct scenario_model *m, int64_t layer)
+{
+    return 1 - (double)layer / ((double)(m->layers - 1) + 1e-5) + 1e-5;
+}
+
 /* Add the block `name`, as that of layer i is. */
 static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x)
 {
@@ -133,7 +140,8 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
                                     .activation = weights_activation(s),
                                     .order = order_of(&s->model, type),
                                     .residual_scale = s->model.residual_scale,
-                                    .skip_scale = s->model.skip_scale};
+                                    .skip_scale = s->model.skip_scale,
+                                    .slope = slope_of(&s->model, i)};
     struct block_weights w =
         weights_block(p->graph, s, name, &p->dims, !sparse && opts.order != BLOCK_ATTENTION,
                       scenario_layer_attends(type));
@@ -156,6 +164,10 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
     } else if (type == SCENARIO_LAYER_MAMBA) {
         state = weights_state(p->graph, s, graph_text(p->graph, "%s/mamba", name), &p->dims, type);
         w.mamba = &state;
+    } else if (type == SCENARIO_LAYER_LIGHTNING) {
+        state =
+            weights_lightning(p->graph, s, graph_text(p->graph, "%s/lightning", name), &p->dims);
+        w.lightning = &state;
     } else if (type == SCENARIO_LAYER_CONV) {
         conv = weights_short_conv(p->graph, s, graph_text(p->graph, "%s/conv", name), &p->dims);
         w.conv = &conv;
@@ -454,44 +466,42 @@ static void describe_some(struct text *out, const struct scenario_model *m, cons
     }
 }
 
+/* Append ", WHAT in N layers". */
+static void describe_part(struct text *out, const char *what, int64_t n)
+{
+    if (n == 0)
+        return;
+    text_addf(out, ", %s in ", what);
+    add_count(out, n, "layer");
+}
+
 /* What layers attend to, where not all attend to all, and how many rotate no positions in. */
 static void describe_layers(struct text *out, const struct scenario_model *m)
 {
-    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0, delta = 0, mamba = 0, conv = 0,
+    static const struct {
+        enum scenario_layer_type type;
+        const char *what;
+    } others[] = {{SCENARIO_LAYER_DELTA, "a gated delta rule"},
+                  {SCENARIO_LAYER_MAMBA, "Mamba-2"},
+                  {SCENARIO_LAYER_LIGHTNING, "lightning attention"},
+                  {SCENARIO_LAYER_CONV, "a short convolution"}};
+    int64_t n[SCENARIO_NLAYER_TYPES] = {0}, sees[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0,
             parts = 0;
 
     for (int64_t i = 0; i < m->layers; i++) {
         enum scenario_layer_type type = scenario_layer_type(m, i);
 
-        n[scenario_layer_sight(type)]++;
+        n[type]++;
+        sees[scenario_layer_sight(type)]++;
         plain += scenario_layer_is_plain(type);
-        delta += type == SCENARIO_LAYER_DELTA;
-        mamba += type == SCENARIO_LAYER_MAMBA;
         parts += !scenario_layer_mixes(type);
-        conv += type == SCENARIO_LAYER_CONV;
     }
-    describe_some(out, m, "windows", m->window, n[SCENARIO_LAYER_WINDOW]);
-    describe_some(out, m, "chunks", m->chunk, n[SCENARIO_LAYER_CHUNK]);
-    if (delta > 0) {
-        text_add(out, ", a gated delta rule in ");
-        add_count(out, delta, "layer");
-    }
-    if (mamba > 0) {
-        text_add(out, ", Mamba-2 in ");
-        add_count(out, mamba, "layer");
-    }
-    if (parts > 0) {
-        text_add(out, ", an mlp alone in ");
-        add_count(out, parts, "layer");
-    }
-    if (conv > 0) {
-        text_add(out, ", a short convolution in ");
-        add_count(out, conv, "layer");
-    }
-    if (plain > 0 && m->rope.used) {
-        text_add(out, ", no rope in ");
-        add_count(out, plain, "layer");
-    }
+    describe_some(out, m, "windows", m->window, sees[SCENARIO_LAYER_WINDOW]);
+    describe_some(out, m, "chunks", m->chunk, sees[SCENARIO_LAYER_CHUNK]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        describe_part(out, others[i].what, n[others[i].type]);
+    describe_part(out, "an mlp alone", parts);
+    describe_part(out, "no rope", m->rope.used ? plain : 0);
 }
 
 /* Positions, norms and scores of attention. */

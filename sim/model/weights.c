@@ -401,6 +401,31 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     return w;
 }
 
+struct state_weights weights_lightning(struct graph *graph, const struct scenario *scenario,
+                                       const char *name, const struct weights_dims *dims)
+{
+    uint32_t values = graph_dim(graph, "lightning_dim", scenario->model.head_dim);
+    const uint32_t q[3] = {dims->embed, dims->heads, dims->head_dim};
+    const uint32_t v[3] = {dims->embed, dims->heads, values};
+    const uint32_t o[3] = {dims->heads, values, dims->embed};
+    struct state_weights w = {.names = &state_names_lightning,
+                              .q_taps = GRAPH_NONE,
+                              .k_taps = GRAPH_NONE,
+                              .v_taps = GRAPH_NONE,
+                              .q_bias = GRAPH_NONE,
+                              .k_bias = GRAPH_NONE,
+                              .v_bias = GRAPH_NONE,
+                              .norm_eps = BLOCK_NORM_EPS};
+
+    w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
+    w.k = kernel(graph, scenario, name, "k/kernel", q, 3, 1);
+    w.v = kernel(graph, scenario, name, "v/kernel", v, 3, 1);
+    w.gate = kernel(graph, scenario, name, "gate/kernel", v, 3, 1);
+    w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name), o, 2, 1, 2);
+    w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
+    return w;
+}
+
 struct short_conv_weights weights_short_conv(struct graph *graph, const struct scenario *scenario,
                                              const char *name, const struct weights_dims *dims)
 {

@@ -73,6 +73,9 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
 struct state_weights weights_state(struct graph *graph, const struct scenario *scenario,
                                    const char *name, const struct weights_dims *dims,
                                    enum scenario_layer_type type);
+struct state_weights weights_lightning(struct graph *graph, const struct scenario *scenario,
+                                       const char *name, const struct weights_dims *dims);
+
 struct short_conv_weights weights_short_conv(struct graph *graph, const struct scenario *scenario,
                                              const char *name, const struct weights_dims *dims);
 

@@ -226,6 +226,23 @@ static bool read_dense(struct reader *r, const struct family_reader *c,
     return true;
 }
 
+/* Options here have one number for what configs say of two kinds of layers. */
+static bool read_same(const struct family_reader *c, const struct family_key *key,
+                      const struct yaml_node *node)
+{
+    double value = 1, other = 1;
+
+    if (!family_read_number(&value, c, c->root, key->key) ||
+        !family_read_number(&other, c, c->root, key->standard))
+        return false;
+    if (value == other)
+        return true;
+    diag_error(c->diag, node ? node->place : c->root->place,
+               "%s is %g, and %s is %g; expected one number: %s", key->key, value, key->standard,
+               other, key->why);
+    return false;
+}
+
 /* Whether a key is read in this config. */
 static bool applies(const struct family_reader *c, const struct family_key *key)
 {
@@ -266,6 +283,8 @@ static bool read_key(struct reader *r, const struct family_reader *c, const stru
         return read_prefix(r, c, key, node);
     case FAMILY_DENSE:
         return read_dense(r, c, key, node);
+    case FAMILY_SAME:
+        return read_same(c, key, node);
     default:
         return read_function(r, c, key);
     }
@@ -290,7 +309,7 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor "       \
     "full_attention_interval full_attn_idxs attn_layer_indices block_auto_adjust_ff_dim "     \
     "block_multiple_of position_embedding_type mamba_d_head mamba_expand "                    \
-    "hybrid_override_pattern layers_block_type"
+    "hybrid_override_pattern layers_block_type attn_type_list"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -505,7 +524,7 @@ const struct yaml_node *family_text(const struct yaml_node *root)
 static bool depends_on_layers(const struct family_reader *c)
 {
     return c->seq != FAMILY_ARRAYS ||
-           (c->row->layers & (FAMILY_DELTA | FAMILY_MAMBA | FAMILY_CONV)) != 0;
+           (c->row->layers & (FAMILY_DELTA | FAMILY_MAMBA | FAMILY_CONV | FAMILY_LIGHTNING)) != 0;
 }
 
 int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,

@@ -11,8 +11,9 @@
 #include "base/words.h"
 #include "scenario/family_reader.h"
 
-/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule or 's' of a short
- * convolution, and whether it has rotary positions. */
+/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule, 'm' of Mamba-2, 'l'
+ * of lightning attention, 's' of a short convolution, 'p' of an mlp alone or 'e' of experts, and
+ * whether it has rotary positions. */
 #define LAYERS_MAX 65536
 
 struct layers {
@@ -22,9 +23,9 @@ struct layers {
     bool plain[LAYERS_MAX];
 };
 
-static bool has(const struct family_reader *c, enum family_layers bit)
+static bool has(const struct family_reader *c, unsigned bits)
 {
-    return (c->row->layers & bit) != 0;
+    return (c->row->layers & bits) != 0;
 }
 
 /* Layers of another kind than attention where the list of a key does not have them. */
@@ -123,12 +124,31 @@ static bool read_alone(struct layers *l, const struct family_reader *c)
     return true;
 }
 
+/* 1 for each layer with attention, 0 for one with lightning attention. */
+static bool read_flags(struct layers *l, const struct family_reader *c,
+                       const struct yaml_node *list)
+{
+    int64_t flag;
+
+    for (int64_t i = 0; i < l->n; i++) {
+        if (list->kind != YAML_LIST || i >= (int64_t)list->nitems ||
+            !yaml_read_int(list->items[i], &flag) || (flag != 0 && flag != 1)) {
+            diag_error(c->diag, list->place,
+                       "attn_type_list: expected a list of %" PRId64 " numbers, 0 or 1", l->n);
+            return false;
+        }
+        l->kinds[i] = flag == 1 ? 'f' : 'l';
+    }
+    return true;
+}
+
 /* Windows in layers from `max_window_layers` on, or by the family's pattern, which
  * `sliding_window_pattern` makes longer or shorter. */
 static bool read_pattern(struct layers *l, const struct family_reader *c)
 {
     const char *pattern = c->row->pattern ? c->row->pattern : "f";
     const struct yaml_node *text = family_find(c->root, "sliding_window_pattern");
+    const struct yaml_node *flags = family_find(c->root, "attn_type_list");
     int64_t period = (int64_t)strlen(pattern), first = 28; /* of Qwen's modules */
 
     if (has(c, FAMILY_PATTERN) && text && text->kind == YAML_TEXT && strspn(text->text, "LG") > 0 &&
@@ -143,6 +163,8 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
                            family_find(c->root, "full_attn_idxs") ? 's' : 'f');
     if (has(c, FAMILY_ALONE))
         return read_alone(l, c);
+    if (has(c, FAMILY_LIGHTNING) && flags)
+        return read_flags(l, c, flags);
     if (has(c, FAMILY_MAMBA))
         return read_others(l, c, "attn_layer_indices", 'm');
     if (has(c, FAMILY_DELTA)) {
@@ -193,6 +215,8 @@ static bool read_types(struct layers *l, const struct family_reader *c,
             l->kinds[i] = 'c';
         } else if (has(c, FAMILY_DELTA) && !strcmp(word, "linear_attention")) {
             l->kinds[i] = 'd';
+        } else if (has(c, FAMILY_LIGHTNING) && !strcmp(word, "linear_attention")) {
+            l->kinds[i] = 'l';
         } else if (has(c, FAMILY_CONV) && !strcmp(word, "conv")) {
             l->kinds[i] = 's';
         } else {
@@ -200,10 +224,10 @@ static bool read_types(struct layers *l, const struct family_reader *c,
                        "layer_types has %s; expected full_attention, sliding_attention or "
                        "chunked_attention%s",
                        yaml_describe(type).text,
-                       has(c, FAMILY_DELTA)   ? ", or linear_attention"
-                       : has(c, FAMILY_MAMBA) ? ", or mamba"
-                       : has(c, FAMILY_CONV)  ? ", or conv"
-                                              : "");
+                       has(c, FAMILY_DELTA | FAMILY_LIGHTNING) ? ", or linear_attention"
+                       : has(c, FAMILY_MAMBA)                  ? ", or mamba"
+                       : has(c, FAMILY_CONV)                   ? ", or conv"
+                                                               : "");
             return false;
         }
     }
@@ -305,6 +329,7 @@ static uint8_t type_of(const struct layers *l, int64_t i)
                     : l->kinds[i] == 'd' ? SCENARIO_LAYER_DELTA
                     : l->kinds[i] == 'm' ? SCENARIO_LAYER_MAMBA
                     : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
+                    : l->kinds[i] == 'l' ? SCENARIO_LAYER_LIGHTNING
                     : l->kinds[i] == 'p' ? SCENARIO_LAYER_MLP
                     : l->kinds[i] == 'e' ? SCENARIO_LAYER_EXPERTS
                                          : SCENARIO_LAYER_FULL;
@@ -321,7 +346,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0] && !strchr("dmspe", l->kinds[0]))
+    if (period == 1 && !l->plain[0] && !strchr("dmslpe", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

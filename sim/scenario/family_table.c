@@ -51,6 +51,7 @@ WORDS(beside_norms, IS("true", "model.residual: beside-norms"),
 WORDS(two_norms, IS("2", "model.residual: beside-norms"), IS("1", "model.residual: beside"));
 WORDS(post_norms, IS("true", "model.norm_place: both"), IS("false", "model.norm_place: before"));
 WORDS(one_key_head, IS("true", "model.kv_heads: 1"), IS("false", ""));
+WORDS(normed, IS("true", "model.residual: normed"), IS("false", "model.residual: serial"));
 WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
       IS("false", "model.rope: {interleaved: false}"));
 WORDS(scores, IS("softmax", "moe.score: softmax"), IS("sigmoid", "moe.score: sigmoid"));
@@ -92,6 +93,11 @@ WORDS(alpha_of_gpt_oss, IS("1.702", ""));
 #define MUST(theirs, list, reason)                                        \
     {                                                                     \
         .key = theirs, .form = FAMILY_WORDS, .words = list, .why = reason \
+    }
+#define SAME(theirs, other)                                                             \
+    {                                                                                   \
+        .key = theirs, .form = FAMILY_SAME, .standard = other,                          \
+        .why = "residual factors that differ between parts of a layer are not modelled" \
     }
 #define KEYS(name, ...) static const struct family_key name[] = {__VA_ARGS__, {.key = NULL}}
 
@@ -300,6 +306,20 @@ KEYS(ernie_moe_keys, V("moe_num_experts", "moe.experts"), V("moe_k", "moe.top_k"
      V("moe_num_shared_experts", "moe.shared"), V("moe_layer_start_index", "moe.first_dense"),
      V("moe_layer_interval", "moe.every"));
 KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
+/* As the module of transformers calls the factors, and as MiniMax's own does. */
+KEYS(minimax_text_keys, V("mlp_alpha_factor", "model.skip_scale"),
+     V("mlp_beta_factor", "model.residual_scale"),
+     SAME("full_attn_alpha_factor", "mlp_alpha_factor"),
+     SAME("full_attn_beta_factor", "mlp_beta_factor"),
+     SAME("linear_attn_alpha_factor", "mlp_alpha_factor"),
+     SAME("linear_attn_beta_factor", "mlp_beta_factor"));
+KEYS(minimax_own_keys, V("layernorm_mlp_alpha", "model.skip_scale"),
+     V("layernorm_mlp_beta", "model.residual_scale"),
+     SAME("layernorm_full_attention_alpha", "layernorm_mlp_alpha"),
+     SAME("layernorm_full_attention_beta", "layernorm_mlp_beta"),
+     SAME("layernorm_linear_attention_alpha", "layernorm_mlp_alpha"),
+     SAME("layernorm_linear_attention_beta", "layernorm_mlp_beta"), W("postnorm", normed),
+     MUST("shared_intermediate_size", zero, "shared experts are not modelled here"));
 
 /* ---- families ---- */
 
@@ -307,6 +327,10 @@ KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
 #define SWIGLU ", model.activation: swiglu"
 #define LLAMA "model.kind: llama3" RMS_NORM SWIGLU
 #define DECODER "model.kind: decoder" RMS_NORM SWIGLU
+/* MiniMax-01: the norm of lightning attention has its own epsilon. */
+#define MINIMAX                                                                   \
+    DECODER ", model.norm_eps: 1e-5, model.kv_heads: 8, model.residual: normed, " \
+            "moe.experts: 8, moe.top_k: 2, moe.renormalize: true"
 #define LAYER_NORM "model.kind: decoder, model.norm: layer, model.norm_eps: 1e-5"
 #define GPT2                                                                              \
     "model.kind: gpt2, model.norm: layer, model.norm_eps: 1e-5, model.bias: true, "       \
@@ -737,6 +761,18 @@ const struct family_row family_table[] = {
                      "moe.bias: true" PAIRS,
      .keys = {llama_keys, ernie_keys, ernie_moe_keys},
      .rope_theta = 500000},
+    {.types = {"minimax"},
+     .ours = MINIMAX,
+     .keys = {llama_keys, minimax_keys, minimax_text_keys},
+     .layers = FAMILY_TYPES | FAMILY_LIGHTNING,
+     .pattern = "fl",
+     .rope_theta = 1000000},
+    {.types = {"minimax_text_01", "minimax_m1"},
+     .ours = MINIMAX,
+     .keys = {llama_keys, minimax_keys, minimax_own_keys},
+     .layers = FAMILY_LIGHTNING,
+     .pattern = "f",
+     .rope_theta = 1000000},
     {.types = {"minimax_m2"},
      .ours = DECODER ", model.head_dim: 128, model.kv_heads: 8, model.qk_norm: whole, "
                      "moe.experts: 256, moe.top_k: 8" SIGMOID,
@@ -756,11 +792,9 @@ const struct family_refusal family_refusals[] = {
      "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B Zamba2"},
     {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
      "Bamba granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
-    {"kimi_linear minimax "
-     "bailing_hybrid",
-     "a hybrid of softmax and linear attention", "Kimi-Linear MiniMax-M1 MiniMax-Text"},
+    {"kimi_linear bailing_hybrid", "a hybrid of softmax and linear attention", "Kimi-Linear"},
     {"", "a hybrid of softmax and linear attention, which is read as a config.json, and not served",
-     "Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},
+     "MiniMax-M1 MiniMax-Text Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},
     {"", "a hybrid of attention and convolutions, which is read as a config.json, and not served",
      "LFM2"},
     {"deepseek_v32 deepseek_v4 glm_moe_dsa", "sparse attention with an indexer",

@@ -22,7 +22,8 @@ enum family_form {
     FAMILY_ROOT,    /* a number; the option is 1 / sqrt(number) */
     FAMILY_WORDS,   /* one of `words`; others are errors */
     FAMILY_PREFIX,  /* a list of layers, 0 to n - 1: the option is n */
-    FAMILY_DENSE    /* a word for each layer, "dense" n times, then "sparse": the option is n */
+    FAMILY_DENSE,   /* a word for each layer, "dense" n times, then "sparse": the option is n */
+    FAMILY_SAME     /* a number, 1 if it is missing, which key `standard` must have, too */
 };
 
 /* A key of a config.  One that is missing or null leaves the family's own values. */
@@ -31,9 +32,10 @@ struct family_key {
     const char *option; /* "model.d_model"; of FAMILY_WORDS NULL */
     enum family_form form;
     const struct family_word *words; /* ended by a row of NULLs */
-    const char *standard;            /* of FAMILY_WORDS: the word of a missing key; NULL: none */
-    const char *when; /* the key is read only where this one is true, or, with '!', is not */
-    const char *why;  /* what of another word is not modelled; NULL: nothing to say */
+    const char *standard; /* of FAMILY_WORDS: the word of a missing key, NULL: none; of FAMILY_SAME:
+                             another key */
+    const char *when;     /* the key is read only where this one is true, or, with '!', is not */
+    const char *why;      /* what of another word is not modelled; NULL: nothing to say */
 };
 
 /* How the layers of a family, and their positions, differ; bits. */
@@ -51,10 +53,13 @@ enum family_layers {
     FAMILY_CONV = 512,     /* layers may be short convolutions: conv of `layer_types` */
     FAMILY_MAMBA = 1024,   /* all layers but those of `attn_layer_indices` are Mamba-2's: mamba of
                               `layer_types` */
-    FAMILY_ALONE = 4096, /* a layer is a letter of `hybrid_override_pattern`, M(amba), * (attention),
-                            - (mlp) or E(xperts), or a word of `layers_block_type` */
+    FAMILY_ALONE =
+        4096, /* a layer is a letter of `hybrid_override_pattern`, M(amba), * (attention),
+                 - (mlp) or E(xperts), or a word of `layers_block_type` */
     FAMILY_POSITIONED = 2048, /* rotary positions only with `position_embedding_type: rope` */
-    FAMILY_SHARED_MLP = 8192  /* without experts, the shared expert is the mlp */
+    FAMILY_SHARED_MLP = 8192, /* without experts, the shared expert is the mlp */
+    FAMILY_LIGHTNING = 16384  /* layers may be lightning attention: linear_attention of
+                                 `layer_types`, 0 of `attn_type_list` */
 };
 
 struct family_row {
@@ -62,11 +67,12 @@ struct family_row {
     const char *ours;                 /* options of all its models, and defaults of keys */
     const struct family_key *keys[4]; /* lists, each ended by a row without a key */
     unsigned layers;                  /* bit set of enum family_layers */
-    const char *pattern;   /* of layers by default, repeated: w(indow), c(hunk), f(ull) */
-    double rope_theta;     /* by default; 0: the family has no rotary positions */
-    double rope_part;      /* by default, of a head's width; 0: all of it */
-    double local_theta;    /* by default, of layers with a window; 0: as the others */
-    int64_t window, chunk; /* by default; 0: none */
+    const char *pattern;              /* of layers by default, repeated: w(indow), c(hunk), f(ull),
+                                         l(ightning) */
+    double rope_theta;                /* by default; 0: the family has no rotary positions */
+    double rope_part;                 /* by default, of a head's width; 0: all of it */
+    double local_theta;               /* by default, of layers with a window; 0: as the others */
+    int64_t window, chunk;            /* by default; 0: none */
 };
 
 extern const struct family_row family_table[];

@@ -20,6 +20,7 @@ static const char *const words[SCENARIO_NLAYER_TYPES] = {
     [SCENARIO_LAYER_DELTA] = "delta",
     [SCENARIO_LAYER_MAMBA] = "mamba",
     [SCENARIO_LAYER_CONV] = "conv",
+    [SCENARIO_LAYER_LIGHTNING] = "lightning",
     [SCENARIO_LAYER_MLP] = "mlp",
     [SCENARIO_LAYER_EXPERTS] = "experts",
 };
@@ -134,12 +135,13 @@ enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type)
 const struct value_type value_layer_types = {
     .size = sizeof(struct scenario_layer_types),
     .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain, "
-                "delta, mamba, conv, mlp, experts",
+                "delta, mamba, conv, lightning, mlp, experts",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"array\", \"null\"]"}, {"minItems", "1"},
         {"maxItems", SCHEMA_NUMBER(SCENARIO_LAYER_TYPES_MAX)},
-        {"items", "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
-                  "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"mlp\", \"experts\"]}"}),
+        {"items",
+         "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
+         "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"lightning\", \"mlp\", \"experts\"]}"}),
 };

@@ -1,4 +1,5 @@
-/* scenario/model_options.h - the `model`, `moe` and `mla` sections of a scenario: what the layers are.
+/* scenario/model_options.h - the `model`, `moe` and `mla` sections of a scenario: what the layers
+ * are.
  *
  * Part of scenario.h, which others include.
  *
@@ -80,11 +81,12 @@ enum scenario_layer_type {
     SCENARIO_LAYER_FULL_PLAIN, /* as the three above, without rotary positions */
     SCENARIO_LAYER_WINDOW_PLAIN,
     SCENARIO_LAYER_CHUNK_PLAIN,
-    SCENARIO_LAYER_DELTA, /* a state by the gated delta rule */
-    SCENARIO_LAYER_MAMBA, /* a state by the recurrence of Mamba-2 */
-    SCENARIO_LAYER_CONV,  /* a gated short convolution */
-    SCENARIO_LAYER_MLP,   /* an mlp alone; with SCENARIO_ALONE */
-    SCENARIO_LAYER_EXPERTS, /* likewise, with experts */
+    SCENARIO_LAYER_DELTA,     /* a state by the gated delta rule */
+    SCENARIO_LAYER_MAMBA,     /* a state by the recurrence of Mamba-2 */
+    SCENARIO_LAYER_CONV,      /* a gated short convolution */
+    SCENARIO_LAYER_LIGHTNING, /* a state by lightning attention, with attention's heads */
+    SCENARIO_LAYER_MLP,       /* an mlp alone; with SCENARIO_ALONE */
+    SCENARIO_LAYER_EXPERTS,   /* likewise, with experts */
     SCENARIO_NLAYER_TYPES
 };
 
@@ -201,9 +203,9 @@ enum scenario_beside {
 struct scenario_moe {
     int64_t experts; /* 0: none, and the other fields are unused */
     int64_t top_k;
-    int64_t d_ff;               /* of one expert; 0: model.d_ff */
-    int64_t redundant;          /* copies of experts beside these */
-    int64_t shared; /* shared experts, applied to every token as one MLP of their joint width */
+    int64_t d_ff;      /* of one expert; 0: model.d_ff */
+    int64_t redundant; /* copies of experts beside these */
+    int64_t shared;    /* shared experts, applied to every token as one MLP of their joint width */
     int64_t first_dense, every; /* layers without experts: the first ones, and all but every
                                    every-th */
     enum scenario_score score;
@@ -299,9 +301,9 @@ struct scenario_model {
     struct scenario_moe moe;
     struct scenario_mla mla;
     struct scenario_linear linear;
-    int64_t size; /* a published size, see scenario/published.h; 0: the other options decide */
-    double scale; /* of that size, above 0 to 1 */
-    char *from;   /* path of a config.json with the sizes, or NULL */
+    int64_t size;    /* a published size, see scenario/published.h; 0: the other options decide */
+    double scale;    /* of that size, above 0 to 1 */
+    char *from;      /* path of a config.json with the sizes, or NULL */
     bool text_alone; /* that is the config of a model of texts and images, of which this is the
                         text's part */
 };

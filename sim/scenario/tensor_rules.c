@@ -29,7 +29,8 @@ enum need {
     NEEDS_MAMBA_BIAS,
     NEEDS_GROUPS, /* of Mamba-2: more than one */
     NEEDS_GROUPS_BIAS,
-    NEEDS_CONV
+    NEEDS_CONV,
+    NEEDS_LIGHTNING
 };
 
 static bool has(const struct scenario_model *m, enum need need)
@@ -76,6 +77,8 @@ static bool has(const struct scenario_model *m, enum need need)
         return mamba && m->linear.key_heads != 1 && m->linear.taps_bias;
     case NEEDS_CONV:
         return scenario_lists_type(m, SCENARIO_LAYER_CONV);
+    case NEEDS_LIGHTNING:
+        return scenario_lists_type(m, SCENARIO_LAYER_LIGHTNING);
     default:
         return true;
     }
@@ -95,6 +98,7 @@ static const struct row {
     {AXES(queries), true, NEEDS_DELTA, "attn", "key|value|decay|beta", "kernel"},
     {AXES(queries), true, NEEDS_MAMBA, "mamba", "x|z|dt", "kernel"},
     {AXES(queries), true, NEEDS_GROUPS, "mamba", "b|c", "kernel"},
+    {AXES(queries), true, NEEDS_LIGHTNING, "lightning", "q|k|v|gate", "kernel"},
     {AXES(keys), true, ALWAYS, "attn", "k|v", "kernel"},
     {AXES(queries), true, NEEDS_DELTA, "attn", "q|key|value", "taps"},
     {AXES(queries), true, NEEDS_MAMBA, "mamba", "x", "taps"},
@@ -112,6 +116,7 @@ static const struct row {
     {AXES(queries), false, NEEDS_CROSS, "cross", "o", "kernel"},
     {AXES(mlp), false, NEEDS_CONV, "conv", "o", "kernel"},
     {AXES(queries), false, NEEDS_MAMBA, "mamba", "o", "kernel"},
+    {AXES(queries), false, NEEDS_LIGHTNING, "lightning", "o", "kernel"},
     {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "log"},
     {AXES(queries), false, NEEDS_DELTA, "attn/decay", NULL, "bias"},
     {AXES(queries), false, NEEDS_DELTA_BIAS, "attn", "q|key|value", "conv_bias"},
@@ -121,6 +126,7 @@ static const struct row {
     {AXES(queries), false, NEEDS_GROUPS_BIAS, "mamba", "b|c", "conv_bias"},
     {AXES(queries), false, NEEDS_MAMBA, "mamba/skip", NULL, NULL},
     {AXES(queries), false, NEEDS_MAMBA, "mamba/norm", NULL, "scale"},
+    {AXES(queries), false, NEEDS_LIGHTNING, "lightning/norm", NULL, "scale"},
     {AXES(mlp), false, NEEDS_DENSE, "mlp", "down", "kernel"},
     {AXES(shared), false, NEEDS_SHARED, "shared", "down", "kernel"},
     {AXES(queries), false, NEEDS_QKV_BIAS, "attn", "q", "bias"},
@@ -291,6 +297,8 @@ void tensor_inside_print(struct text *out, const struct tensor_values *axes,
                   axes->seq, text_get(&last), style);
     if (has(model, NEEDS_MAMBA))
         add_value(out, "mamba/q", axes, axes->seq, text_get(&last), style);
+    if (has(model, NEEDS_LIGHTNING))
+        add_value(out, "lightning/q", axes, axes->seq, text_get(&last), style);
     if (has(model, NEEDS_DENSE))
         add_value(out, "mlp/hidden", axes, axes->seq, axes->vocab, style);
     if (has(model, NEEDS_SHARED))

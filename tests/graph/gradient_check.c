@@ -209,7 +209,8 @@ static uint32_t deviation(struct graph *g, uint32_t node, uint32_t k)
     return graph_reduce(g, "most", SHD_MAX, graph_map(g, "square", KERN_MUL, d, d, 0), NULL, 0);
 }
 
-/* The largest deviation of the nodes that are linear by their op's row. */
+/* The largest deviation of the nodes that are linear by their op's row, but for those of whole
+ * numbers alone. */
 static uint32_t deviations(struct graph *g)
 {
     uint32_t nnodes = g->nnodes, most = GRAPH_NONE;
@@ -218,6 +219,8 @@ static uint32_t deviations(struct graph *g)
         enum kern_linear linear = graph_linearity(&g->nodes[node]);
         bool all = linear == KERN_LINEAR_IN_ALL;
 
+        if (g->nodes[node].ninputs == 1 && g->nodes[g->nodes[node].inputs[0]].dtype == SHD_I32)
+            continue;
         for (uint32_t k = 0; k < g->nodes[node].ninputs && (k == 0 || !all); k++) {
             uint32_t d;
 

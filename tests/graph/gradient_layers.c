@@ -12,6 +12,7 @@
 #include "graph/layers/adapter.h"
 #include "graph/layers/block.h"
 #include "graph/layers/latent_attention.h"
+#include "graph/layers/lightning.h"
 #include "graph/layers/mamba.h"
 #include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
@@ -619,6 +620,29 @@ static uint32_t build_mamba(struct maker *m, const void *arg)
     return layer_mamba(m->graph, "mamba", x, &w);
 }
 
+/* variant 0: q and the norm's scale are differentiated; 1: v, the gate and o. */
+static uint32_t build_lightning(struct maker *m, const void *arg)
+{
+    bool second = variant_of(arg) > 0;
+    uint32_t x = checked_leaf(m, "bfc");
+    const struct state_weights w = {.names = &state_names_lightning,
+                                    .q = leaf_of(m, !second, "q", "ced"),
+                                    .k = leaf(m, "k", "ced"),
+                                    .v = leaf_of(m, second, "v", "ceg"),
+                                    .gate = leaf_of(m, second, "gate", "ceg"),
+                                    .q_taps = GRAPH_NONE,
+                                    .k_taps = GRAPH_NONE,
+                                    .v_taps = GRAPH_NONE,
+                                    .q_bias = GRAPH_NONE,
+                                    .k_bias = GRAPH_NONE,
+                                    .v_bias = GRAPH_NONE,
+                                    .scale = leaf_of(m, !second, "scale", "eg"),
+                                    .o = leaf_of(m, second, "o", "egc"),
+                                    .norm_eps = 1e-2};
+
+    return layer_lightning(m->graph, "lightning", x, 0.8, &w);
+}
+
 static uint32_t build_short_conv(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
@@ -863,6 +887,8 @@ static const struct op_case ops[] = {
     {"Mamba-2: queries and steps", build_mamba, 0},
     {"Mamba-2: values and the gate", build_mamba, 1},
     {"Mamba-2: biases, and what skips the state", build_mamba, 2},
+    {"lightning attention: queries and the norm", build_lightning, 0},
+    {"lightning attention: values and the gate", build_lightning, 1},
     {"gated short convolution", build_short_conv, 0},
 };
 

@@ -1,4 +1,5 @@
-/* Tests the values of layers with a state (layers/mamba.h, gated_delta.h, short_conv.h) beside the
+/* Tests the values of layers with a state (layers/mamba.h, gated_delta.h, lightning.h,
+ * short_conv.h) beside the
  * recurrences of their papers, written here token by token in float64: a loss and its gradient
  * agree with each other whatever a layer computes.
  *
@@ -12,6 +13,7 @@
 
 #include "gradient_check.h"
 #include "graph/layers/gated_delta.h"
+#include "graph/layers/lightning.h"
 #include "graph/layers/mamba.h"
 #include "graph/layers/short_conv.h"
 #include "../support/tap.h"
@@ -29,6 +31,7 @@ enum {
 
 #define NORM_EPS 1e-2
 #define UNIT_EPS 1e-6
+#define SLOPE 0.8 /* of lightning attention */
 #define TOLERANCE 1e-12
 
 /* A leaf that is a result, too, so that the recurrence reads what the layer read. */
@@ -300,6 +303,65 @@ static double conv_error(const struct step *s)
     return worst;
 }
 
+static uint32_t build_lightning(struct maker *m)
+{
+    const struct state_weights w = {.names = &state_names_lightning,
+                                    .q = shown(m, "q", "ced"),
+                                    .k = shown(m, "k", "ced"),
+                                    .v = shown(m, "v", "ceg"),
+                                    .gate = shown(m, "gate", "ceg"),
+                                    .q_taps = GRAPH_NONE,
+                                    .k_taps = GRAPH_NONE,
+                                    .v_taps = GRAPH_NONE,
+                                    .q_bias = GRAPH_NONE,
+                                    .k_bias = GRAPH_NONE,
+                                    .v_bias = GRAPH_NONE,
+                                    .scale = shown(m, "scale", "eg"),
+                                    .o = shown(m, "o", "egc"),
+                                    .norm_eps = NORM_EPS};
+
+    return layer_lightning(m->graph, "layer", shown(m, "x", "bfc"), SLOPE, &w);
+}
+
+/* y = q sum over u <= t of exp(-(t - u) rate) k v^T, of the heads of one token. */
+static void lightning_token(const struct step *s, int b, int t, double y[HEADS][VALUE_DIM])
+{
+    for (int e = 0; e < HEADS; e++) {
+        double rate = SLOPE * pow(2, -8.0 * (e + 1) / HEADS);
+
+        for (int g = 0; g < VALUE_DIM; g++)
+            y[e][g] = 0;
+        for (int u = 0; u <= t; u++) {
+            double score = 0;
+
+            for (int d = 0; d < KEY_DIM; d++)
+                score += silu(projected(s, "q", b, t, e, d)) * silu(projected(s, "k", b, u, e, d));
+            for (int g = 0; g < VALUE_DIM; g++)
+                y[e][g] += exp(-(t - u) * rate) * score * silu(projected(s, "v", b, u, e, g));
+        }
+    }
+}
+
+static double lightning_error(const struct step *s)
+{
+    double worst = 0, y[HEADS][VALUE_DIM];
+
+    for (int b = 0; b < BATCH; b++)
+        for (int t = 0; t < SEQ; t++) {
+            lightning_token(s, b, t, y);
+            for (int c = 0; c < EMBED; c++) {
+                double want = 0;
+
+                for (int e = 0; e < HEADS; e++)
+                    for (int g = 0; g < VALUE_DIM; g++)
+                        want += y[e][g] / rms(y[0], HEADS * VALUE_DIM) * at(s, "scale", e, g, 0) /
+                                (1 + exp(-projected(s, "gate", b, t, e, g))) * at(s, "o", e, g, c);
+                worst = fmax(worst, fabs(want - at(s, "y", b, t, c)));
+            }
+        }
+    return worst;
+}
+
 static void check_layer(const char *what, uint32_t (*build)(struct maker *m),
                         double (*error)(const struct step *s))
 {
@@ -317,9 +379,10 @@ static void check_layer(const char *what, uint32_t (*build)(struct maker *m),
 
 int main(void)
 {
-    plan(3);
+    plan(4);
     check_layer("Mamba-2 beside its recurrence", build_mamba, mamba_error);
     check_layer("gated delta rule beside its recurrence", build_delta, delta_error);
+    check_layer("lightning attention beside its sums", build_lightning, lightning_error);
     check_layer("gated short convolution beside its sums", build_conv, conv_error);
     return done();
 }

@@ -353,6 +353,17 @@ JSON
 # Widths of Mamba-2 that are none, and heads that there are not.
 mamba='"model_type": "bamba", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 48,
  "vocab_size": 100'
+minimax='"model_type": "minimax_text_01", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100,
+ "num_local_experts": 4, "intermediate_size": 48'
+refused two_factors "3:35: error: layernorm_full_attention_alpha is 2, and layernorm_mlp_alpha is 3; expected one number" \
+    "factors that differ" <<JSON
+{$minimax,
+"layernorm_full_attention_alpha": 2, "layernorm_mlp_alpha": 3}
+JSON
+refused few_flags "3:19: error: attn_type_list: expected a list of 2 numbers, 0 or 1" "too few kinds of attention" <<JSON
+{$minimax,
+"attn_type_list": [0]}
+JSON
 refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads of no width" <<JSON
 {$mamba, "mamba_expand": 0,
  "mamba_n_heads": 4}
@@ -424,6 +435,20 @@ want = 2 * (n - 1) * 4 * numbers * layers
 assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
 PY
     done
+done
+
+# Lightning attention sends as attention does, and sums the squares of all heads' norm and their
+# gradient.
+for n in 2 4; do
+    shardsim run -q --json "$tmp/mamba.yaml" -s "mesh.tp=$n" -s 'model.layer_types=[lightning]' \
+        -s "params=[['mlp/(gate|up)/kernel|lightning/(q|k|v|gate)/kernel', [null, tp]],
+            ['(mlp/down|lightning/o)/kernel|lightning/norm', [tp]], [.*, []]]"
+    is 0 "lightning attention over $n devices: right"
+    holds "lightning attention over $n devices: bytes are the formula's" <<PY
+n, tokens, width, layers = $n, 2 * 16, 32, 2
+want = 2 * (n - 1) * 4 * (4 * tokens * width + 2 * tokens) * layers
+assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
+PY
 done
 
 # ---- heads that are normalised ----

@@ -723,7 +723,7 @@ static void test_print_again(void)
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
-        "layer_types: [delta, mamba, conv, full], attention_gate: true",
+        "layer_types: [delta, mamba, conv, lightning, full], attention_gate: true",
     };
 
     for (size_t i = 0; i < COUNT(models); i++) {

@@ -82,6 +82,12 @@ static const struct {
      "['(attn/q|mamba/(x|z|dt|b|c))/kernel|mamba/(x|b|c)/taps', [null, tp]], "
      "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/(x|b|c)/conv_bias|mamba/skip|"
      "mamba/norm/scale', [tp]], [.*, []]"},
+    {"lightning attention",
+     {.kind = SCENARIO_DECODER,
+      .layer_types = {2, {SCENARIO_LAYER_LIGHTNING, SCENARIO_LAYER_FULL}}},
+     {.queries = "tp"},
+     "['(attn/q|lightning/(q|k|v|gate))/kernel', [null, tp]], "
+     "['(attn/o|lightning/o)/kernel|lightning/norm/scale', [tp]], [.*, []]"},
     {"layers of one part each, one of experts and none of an MLP",
      {.kind = SCENARIO_DECODER,
       .residual = SCENARIO_ALONE,

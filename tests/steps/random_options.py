@@ -43,7 +43,7 @@ def rope(d):
 def layer_types(d):
     """Layers that see all, a window or a chunk, some of them without rotary positions."""
     plain = [] if d.kind == "deepseek" else ["full-plain", "window-plain", "chunk-plain"]
-    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "mamba", "conv"] * 2
+    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "mamba", "conv", "lightning"] * 2
     types = d.rng.choices(["full", "window", "chunk"] + plain + others, k=d.choice([1, 2, 3]))
     for key in "window", "chunk":
         if any(t.startswith(key) for t in types):
@@ -56,7 +56,7 @@ def layer_types(d):
 
 def has_state(d):
     """Layers without attention, which know no documents."""
-    return {"delta", "mamba", "conv"} & set(d.get("model.layer_types") or [])
+    return {"delta", "mamba", "conv", "lightning"} & set(d.get("model.layer_types") or [])
 
 
 def of_linear(values):

@@ -35,6 +35,8 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, const stru
         x = layer_gated_delta(g, attn, x, w->delta);
     else if (w->mamba)
         x = layer_mamba(g, graph_text(g, "%s/mamba", name), x, w->mamba);
+    else if (w->lightning)
+        x = layer_lightning(g, graph_text(g, "%s/lightning", name), x, opts->slope, w->lightning);
     else
         x = w->latent ? layer_latent_attention(g, attn, x, w->latent, opts->attention)
                       : layer_attention(g, attn, x, &w->attn, opts->attention);

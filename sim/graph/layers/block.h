@@ -22,6 +22,7 @@
 #include "graph/layers/attention.h"
 #include "graph/layers/gated_delta.h"
 #include "graph/layers/latent_attention.h"
+#include "graph/layers/lightning.h"
 #include "graph/layers/mamba.h"
 #include "graph/layers/mlp.h"
 #include "graph/layers/moe.h"
@@ -40,6 +41,7 @@ struct block_weights {
     const struct latent_weights *latent;        /* each of these replaces attn; all NULL: use attn */
     const struct state_weights *delta;          /* layer NAME/attn, too */
     const struct state_weights *mamba;          /* layer NAME/mamba */
+    const struct state_weights *lightning;      /* layer NAME/lightning */
     const struct short_conv_weights *conv;      /* layer NAME/conv */
     struct mlp_weights mlp;
     const struct block_experts *experts;          /* replaces mlp; NULL: use mlp */
@@ -54,6 +56,7 @@ struct block_opts {
     struct mlp_activation activation;
     enum block_order order;
     double residual_scale, skip_scale; /* 0: 1 */
+    double slope;                      /* of lightning attention */
 };
 
 #define BLOCK_NORM_EPS 1e-6 /* of RMS norms */

@@ -48,6 +48,6 @@ uint32_t layer_gated_delta(struct graph *graph, const char *name, uint32_t x,
     o = graph_constraint(graph, graph_text(graph, "%s/attended", name), o);
     o = layer_rms_norm(graph, graph_text(graph, "%s/norm", name), o, w->scale, w->norm_eps);
     o = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, o,
-                  layer_state_gate(graph, name, x, w), 0);
+                  layer_state_gate(graph, name, x, KERN_SILU, w), 0);
     return layer_state_out(graph, name, o, x, w);
 }

@@ -66,7 +66,7 @@ uint32_t layer_mamba(struct graph *graph, const char *name, uint32_t x,
     y = graph_map(graph, graph_text(graph, "%s/skipped", name), KERN_ADD, y, skipped, 0);
     y = graph_constraint(graph, graph_text(graph, "%s/attended", name), y);
     y = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, y,
-                  layer_state_gate(graph, name, x, w), 0);
+                  layer_state_gate(graph, name, x, KERN_SILU, w), 0);
     y = grouped_norm(graph, graph_text(graph, "%s/norm", name), y, w);
     return layer_state_out(graph, name, y, x, w);
 }

@@ -8,6 +8,7 @@
 
 const struct state_names state_names_delta = {"q", "key", "value", "gate", "decay"};
 const struct state_names state_names_mamba = {"c", "b", "x", "z", "dt"};
+const struct state_names state_names_lightning = {"q", "k", "v", "gate", NULL};
 
 /* q, k or v; `place` is where its heads may be sharded. */
 static uint32_t part(struct graph *g, const char *name, const char *which, const char *place,
@@ -17,7 +18,8 @@ static uint32_t part(struct graph *g, const char *name, const char *which, const
 
     x = layer_project(g, full, x, weights);
     x = graph_constraint(g, graph_text(g, "%s/projected", name), x);
-    x = layer_taps(g, graph_text(g, "%s/taps", full), x, taps);
+    if (taps != GRAPH_NONE)
+        x = layer_taps(g, graph_text(g, "%s/taps", full), x, taps);
     if (bias != GRAPH_NONE)
         x = graph_map(g, graph_text(g, "%s/biased", full), KERN_ADD, x, bias, 0);
     x = graph_map(g, graph_text(g, "%s/silu", full), KERN_SILU, x, GRAPH_NONE, 0);
@@ -90,14 +92,15 @@ uint32_t layer_state_repeated(struct graph *graph, const char *name, uint32_t x,
                         heads);
 }
 
-uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x,
+uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x, enum kern_fn fn,
                           const struct state_weights *w)
 {
     const char *full = graph_text(graph, "%s/%s", name, w->names->gate);
 
     x = layer_project(graph, full, x, w->gate);
     x = graph_constraint(graph, graph_text(graph, "%s/projected", name), x);
-    return graph_map(graph, graph_text(graph, "%s/silu", full), KERN_SILU, x, GRAPH_NONE, 0);
+    full = graph_text(graph, fn == KERN_SILU ? "%s/silu" : "%s/sigmoid", full);
+    return graph_map(graph, full, fn, x, GRAPH_NONE, 0);
 }
 
 uint32_t layer_state_out(struct graph *graph, const char *name, uint32_t heads, uint32_t x,

@@ -1,5 +1,5 @@
 /* state.h - what layers with a state in place of attention have in common: their weights, and what
- * they compute of the tokens before linear attention (gated_delta.h, mamba.h).
+ * they compute of the tokens before linear attention (gated_delta.h, mamba.h, lightning.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,8 +13,9 @@ struct state_names {
     const char *q, *k, *v, *gate, *decay;
 };
 
-extern const struct state_names state_names_delta; /* q, key, value, gate, decay */
-extern const struct state_names state_names_mamba; /* c, b, x, z, dt */
+extern const struct state_names state_names_delta;     /* q, key, value, gate, decay */
+extern const struct state_names state_names_mamba;     /* c, b, x, z, dt */
+extern const struct state_names state_names_lightning; /* q, k, v, gate; no decay of weights */
 
 struct state_weights {
     const struct state_names *names;
@@ -22,11 +23,12 @@ struct state_weights {
     uint32_t v, gate;                /* [embed, heads, value_dim] */
     uint32_t decay;                  /* [embed, heads] */
     uint32_t beta;                   /* gated delta rule: [embed, heads] */
-    uint32_t q_taps, k_taps, v_taps; /* [tap, ..] with the dimensions of heads of q, k, v */
+    uint32_t q_taps, k_taps, v_taps; /* [tap, ..] with the dimensions of heads of q, k, v;
+                                        GRAPH_NONE: no convolution */
     uint32_t q_bias, k_bias, v_bias; /* of the taps; GRAPH_NONE: none */
     uint32_t log, bias;              /* of the decay: [heads] */
     uint32_t skip;                   /* Mamba-2: [heads] */
-    uint32_t scale;                  /* of the norm: [value_dim]; Mamba-2: [heads, value_dim] */
+    uint32_t scale;                  /* of the norm: delta [value_dim], others [heads, value_dim] */
     uint32_t o;                      /* [heads, value_dim, embed] */
     double norm_eps;
 };
@@ -53,8 +55,8 @@ uint32_t layer_state_decay(struct graph *graph, const char *name, uint32_t steps
 /* x[batch, seq, heads, dim] with its heads repeated to `heads`. */
 uint32_t layer_state_repeated(struct graph *graph, const char *name, uint32_t x, uint32_t heads);
 
-/* silu(x projected), as v. */
-uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x,
+/* silu or sigmoid, `fn`, of x projected, as v. */
+uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x, enum kern_fn fn,
                           const struct state_weights *weights);
 
 /* The heads' outputs times o, with the dimensions of x. */
