@@ -106,6 +106,17 @@ CONFIGS = {
         num_hidden_layers=3, num_heads=8, head_dim=8, state_size=12, n_groups=2, hidden_act="silu")),
     "mamba2, one group, tied": ("mamba2", dict(
         num_heads=4, head_dim=16, state_size=6, n_groups=1, conv_kernel=3, use_conv_bias=False, tie_word_embeddings=True)),
+    "falcon_h1": ("falcon_h1", dict(
+        mamba_d_ssm=64, mamba_n_heads=8, mamba_d_state=12, mamba_chunk_size=8, embedding_multiplier=5.6,
+        lm_head_multiplier=0.04, key_multiplier=0.4, attention_in_multiplier=1.3, attention_out_multiplier=0.9,
+        ssm_in_multiplier=1.25, ssm_out_multiplier=0.24, ssm_multipliers=[0.35, 0.25, 0.4, 0.5, 0.3],
+        mlp_multipliers=[0.88, 0.59])),
+    "falcon_h1, norms before gates": ("falcon_h1", dict(
+        mamba_d_ssm=48, mamba_n_heads=4, mamba_n_groups=2, mamba_d_state=6, mamba_d_conv=3, mamba_rms_norm=True,
+        head_dim=16, mlp_bias=True, mlp_multipliers=[0.5, 2.0])),
+    "falcon_h1, norms behind gates": ("falcon_h1", dict(
+        mamba_d_ssm=None, mamba_n_heads=8, mamba_n_groups=2, mamba_d_state=6, mamba_rms_norm=True,
+        mamba_norm_before_gate=False, mamba_conv_bias=False)),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),

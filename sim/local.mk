@@ -960,6 +960,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/draft.h \
 	%D%/scenario/family.c \
 	%D%/scenario/family.h \
+	%D%/scenario/family_factors.c \
 	%D%/scenario/family_layers.c \
 	%D%/scenario/family_reader.c \
 	%D%/scenario/family_reader.h \

@@ -87,7 +87,7 @@ static const struct row modules[] = {
     {NULL, "embed/", "positions", "transformer.wpe.weight", .dims = "0 1"},
 
     {BACKBONE, LAYER, "norm1", B "norm", NORM},
-    {"bamba", LAYER, "norm2", L "pre_ff_layernorm", NORM},
+    {"bamba falcon_h1", LAYER, "norm2", L "pre_ff_layernorm", NORM},
     {"lfm2", LAYER, "norm1", L "operator_norm", NORM},
     {"lfm2", LAYER, "norm2", L "ffn_norm", NORM},
     {GPT, LAYER, "norm1", H "ln_1", NORM},
@@ -187,7 +187,7 @@ static const struct row modules[] = {
     {"phi3 glm glm4", MLP, "gate up", L "mlp.gate_up_proj", "+1 0", GATE_UP},
     {GRANITE, MLP, "gate up", L "shared_mlp.input_linear", "+1 0", GATE_UP},
     {GRANITE, MLP, "down", L "shared_mlp.output_linear", .dims = "1 0"},
-    {"llama4_text bamba", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
+    {"llama4_text bamba falcon_h1", MLP, "gate up down", L "feed_forward.?_proj", .dims = "1 0"},
     {NULL, MLP, "gate up down", L "mlp.?_proj", .dims = "1 0"},
 
     {BACKBONE, MOE, "router/bias", B "mixer.gate.e_score_correction_bias", .dims = "0"},
@@ -256,7 +256,7 @@ static const struct row modules[] = {
 
     {GPT " falcon", "", "final_norm", "transformer.ln_f", NORM},
     {"gpt_neox", "", "final_norm", "gpt_neox.final_layer_norm", NORM},
-    {"phi persimmon bamba", "", "final_norm", "model.final_layernorm", NORM},
+    {"phi persimmon bamba falcon_h1", "", "final_norm", "model.final_layernorm", NORM},
     {BACKBONE, "", "final_norm", "backbone.norm_f", NORM},
     {"lfm2", "", "final_norm", "model.embedding_norm", NORM},
     {NULL, "", "final_norm", "model.norm", NORM},

@@ -141,6 +141,8 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
                                     .order = order_of(&s->model, type),
                                     .residual_scale = s->model.residual_scale,
                                     .skip_scale = s->model.skip_scale,
+                                    .attention_scale = s->model.attention_out_scale,
+                                    .mlp_scale = s->model.mlp_out_scale,
                                     .slope = slope_of(&s->model, i)};
     struct block_weights w =
         weights_block(p->graph, s, name, &p->dims, !sparse && opts.order != BLOCK_ATTENTION,
@@ -161,9 +163,10 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
     } else if (type == SCENARIO_LAYER_DELTA) {
         state = weights_state(p->graph, s, attn, &p->dims, type);
         w.delta = &state;
-    } else if (type == SCENARIO_LAYER_MAMBA) {
+    } else if (type == SCENARIO_LAYER_MAMBA || type == SCENARIO_LAYER_FULL_MAMBA) {
         state = weights_state(p->graph, s, graph_text(p->graph, "%s/mamba", name), &p->dims, type);
         w.mamba = &state;
+        w.both = type == SCENARIO_LAYER_FULL_MAMBA;
     } else if (type == SCENARIO_LAYER_LIGHTNING) {
         state =
             weights_lightning(p->graph, s, graph_text(p->graph, "%s/lightning", name), &p->dims);
@@ -417,6 +420,9 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
     text_addf(out, "%s%s", m->norm_one_plus ? ", norms by 1 + scale" : "", residuals[m->residual]);
     add_number(out, "residuals times", m->residual_scale);
     add_number(out, "residual stream times", m->skip_scale);
+    add_number(out, "attention's output times", m->attention_out_scale);
+    add_number(out, "activations of inputs times", m->activation_scale);
+    add_number(out, "the mlp's output times", m->mlp_out_scale);
 }
 
 /* Describe embedding, head and modules for further tokens. */
@@ -483,6 +489,7 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
         const char *what;
     } others[] = {{SCENARIO_LAYER_DELTA, "a gated delta rule"},
                   {SCENARIO_LAYER_MAMBA, "Mamba-2"},
+                  {SCENARIO_LAYER_FULL_MAMBA, "Mamba-2 beside attention"},
                   {SCENARIO_LAYER_LIGHTNING, "lightning attention"},
                   {SCENARIO_LAYER_CONV, "a short convolution"}};
     int64_t n[SCENARIO_NLAYER_TYPES] = {0}, sees[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0,

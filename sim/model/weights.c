@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/layers/norm.h"
+#include "graph/layers/project.h"
 #include "model/model.h"
 
 /* A dimension of `size`; GRAPH_NONE if the kind of model does not have it (0). */
@@ -158,14 +159,6 @@ struct head_weights weights_head(struct graph *graph, const struct scenario *sce
     return w;
 }
 
-/* x times a number, where that is neither 0, which means none, nor 1. */
-static uint32_t times(struct graph *g, const char *name, uint32_t x, double factor)
-{
-    if (!(factor > 0) || factor == 1)
-        return x;
-    return graph_map(g, name, KERN_SCALE, x, GRAPH_NONE, factor);
-}
-
 /* cap * tanh(x / cap); a cap of 0 means none. */
 static uint32_t capped(struct graph *g, const char *name, uint32_t x, double cap)
 {
@@ -185,7 +178,7 @@ uint32_t weights_logits(struct graph *graph, const struct scenario *scenario, co
     x = graph_einsum(graph, name, x, head->kernel, logits, 3);
     if (head->bias != GRAPH_NONE)
         x = graph_map(graph, graph_text(graph, "%s/biased", name), KERN_ADD, x, head->bias, 0);
-    x = times(graph, graph_text(graph, "%s/scaled", name), x, scenario->model.logit_scale);
+    x = layer_scaled(graph, graph_text(graph, "%s/scaled", name), x, scenario->model.logit_scale);
     x = capped(graph, graph_text(graph, "%s/capped", name), x, scenario->model.logit_cap);
     return graph_constraint(graph, graph_text(graph, "%s/out", name), x);
 }
@@ -196,7 +189,7 @@ uint32_t weights_embed(struct graph *graph, const struct scenario *scenario, con
     double scale = kern_round(scenario->model.dtype, scenario->model.embed_scale);
     uint32_t x = graph_embed(graph, name, table, ids);
 
-    return times(graph, graph_text(graph, "%s/scaled", name), x, scale);
+    return layer_scaled(graph, graph_text(graph, "%s/scaled", name), x, scale);
 }
 
 struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scenario,
@@ -361,7 +354,7 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
 {
     const struct scenario_model *m = &scenario->model;
     const struct scenario_linear *l = &m->linear;
-    bool mamba = type == SCENARIO_LAYER_MAMBA;
+    bool mamba = type != SCENARIO_LAYER_DELTA, normed = !mamba || l->norm != SCENARIO_STATE_BARE;
     uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
     uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
     uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
@@ -371,8 +364,16 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
     const uint32_t o[3] = {heads, values, embed};
     struct state_weights w = {.norm_eps = m->norm_eps > 0 ? m->norm_eps : BLOCK_NORM_EPS,
+                              .norm_first = l->norm == SCENARIO_STATE_BEFORE,
                               .beta = GRAPH_NONE,
-                              .skip = GRAPH_NONE};
+                              .skip = GRAPH_NONE,
+                              .scale = GRAPH_NONE,
+                              .factors = {.q = l->query_scale,
+                                          .k = l->key_scale,
+                                          .v = l->value_scale,
+                                          .gate = l->gate_scale,
+                                          .decay = l->step_scale,
+                                          .out = l->out_scale}};
     const struct state_names *n = mamba ? &state_names_mamba : &state_names_delta;
 
     w.names = n;
@@ -395,8 +396,9 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
         vector(graph, scenario, graph_text(graph, "%s/%s/bias", name, n->decay), &heads, 1, 1, 2);
     if (mamba)
         w.skip = vector(graph, scenario, graph_text(graph, "%s/skip", name), &heads, 1, 1, 2);
-    w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name), mamba ? o : &values,
-                     mamba ? 2 : 1, 1, 2);
+    if (normed)
+        w.scale = vector(graph, scenario, graph_text(graph, "%s/norm/scale", name),
+                         mamba ? o : &values, mamba ? 2 : 1, 1, 2);
     w.o = kernel(graph, scenario, name, "o/kernel", o, 3, 2);
     return w;
 }
@@ -483,16 +485,19 @@ uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario
 struct mlp_activation weights_activation(const struct scenario *scenario)
 {
     static const struct mlp_activation activations[SCENARIO_NACTIVATIONS] = {
-        [SCENARIO_GELU] = {KERN_GELU, 0},
-        [SCENARIO_SWIGLU] = {KERN_SILU, 0},
-        [SCENARIO_RELU] = {KERN_RELU, 0},
-        [SCENARIO_SILU] = {KERN_SILU, 0},
-        [SCENARIO_GEGLU] = {KERN_GELU, 0},
-        [SCENARIO_GELU_EXACT] = {KERN_GELU_EXACT, 0},
-        [SCENARIO_GEGLU_EXACT] = {KERN_GELU_EXACT, 0},
-        [SCENARIO_RELU_SQUARED] = {KERN_RELU_SQUARED, 0},
-        [SCENARIO_SWIGLU_CLAMPED] = {KERN_QUICK_GELU, 7},
+        [SCENARIO_GELU] = {.fn = KERN_GELU},
+        [SCENARIO_SWIGLU] = {.fn = KERN_SILU},
+        [SCENARIO_RELU] = {.fn = KERN_RELU},
+        [SCENARIO_SILU] = {.fn = KERN_SILU},
+        [SCENARIO_GEGLU] = {.fn = KERN_GELU},
+        [SCENARIO_GELU_EXACT] = {.fn = KERN_GELU_EXACT},
+        [SCENARIO_GEGLU_EXACT] = {.fn = KERN_GELU_EXACT},
+        [SCENARIO_RELU_SQUARED] = {.fn = KERN_RELU_SQUARED},
+        [SCENARIO_SWIGLU_CLAMPED] = {.fn = KERN_QUICK_GELU, .limit = 7},
     };
 
-    return activations[scenario->model.activation];
+    struct mlp_activation out = activations[scenario->model.activation];
+
+    out.scale = scenario->model.activation_scale;
+    return out;
 }

@@ -309,7 +309,9 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor "       \
     "full_attention_interval full_attn_idxs attn_layer_indices block_auto_adjust_ff_dim "     \
     "block_multiple_of position_embedding_type mamba_d_head mamba_expand "                    \
-    "hybrid_override_pattern layers_block_type attn_type_list"
+    "hybrid_override_pattern layers_block_type attn_type_list mamba_d_ssm key_multiplier "    \
+    "attention_in_multiplier attention_out_multiplier ssm_in_multiplier ssm_multipliers "     \
+    "mlp_multipliers"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -432,7 +434,7 @@ static bool derive_state(const struct family_reader *c)
 {
     struct scenario_linear *l = &c->model->linear;
     const struct yaml_node *node = family_find(c->root, "mamba_d_head");
-    int64_t expand = 2, given, wide;
+    int64_t expand = 2, given, wide, ssm = 0;
 
     if (!(c->row->layers & FAMILY_MAMBA))
         return true;
@@ -441,17 +443,22 @@ static bool derive_state(const struct family_reader *c)
                      "expected at least 1");
     if (l->value_dim > 0)
         return true;
-    if (!family_read_count(&expand, c, c->root, "mamba_expand"))
+    if (c->row->layers & FAMILY_BESIDE && !yaml_find(c->root, "mamba_d_ssm"))
+        ssm = 1024; /* of Falcon-H1's module */
+    if (!family_read_count(&expand, c, c->root, "mamba_expand") ||
+        !family_read_count(&ssm, c, c->root, "mamba_d_ssm"))
         return false;
-    wide = expand > INT32_MAX ? 0 : expand * c->model->d_model / l->value_heads;
-    if (wide < 1 || wide > STATE_WIDTH_MOST || expand * c->model->d_model % l->value_heads != 0)
+    if (ssm == 0)
+        ssm = expand * c->model->d_model;
+    wide = ssm / l->value_heads;
+    if (wide < 1 || wide > STATE_WIDTH_MOST || ssm % l->value_heads != 0)
         return fault(c, "linear.value_heads",
-                     "expected a divisor of mamba_expand times hidden_size");
+                     "expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size");
     if (node && !(node->kind == YAML_TEXT && !strcmp(node->text, "auto")) &&
         (!yaml_read_int(node, &given) || given != wide)) {
         diag_error(c->diag, node->place,
-                   "mamba_d_head is %s; expected %" PRId64 ", "
-                   "mamba_expand times hidden_size over mamba_n_heads",
+                   "mamba_d_head is %s; expected %" PRId64 ", mamba_d_ssm, or mamba_expand times "
+                   "hidden_size, over mamba_n_heads",
                    yaml_describe(node).text, wide);
         return false;
     }
@@ -479,7 +486,7 @@ static bool derive(const struct family_reader *c)
         m->decoder_layers = m->layers;
     if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
         return fault(c, "mla.rope_dim", "expected an even number: RoPE rotates pairs");
-    return adjust_width(c) && derive_state(c) && derive_experts(c);
+    return adjust_width(c) && derive_state(c) && derive_experts(c) && family_read_factors(c);
 }
 
 static bool read_dtype(struct family_config *out, const struct family_reader *c)

@@ -11,9 +11,9 @@
 #include "base/words.h"
 #include "scenario/family_reader.h"
 
-/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule, 'm' of Mamba-2, 'l'
- * of lightning attention, 's' of a short convolution, 'p' of an mlp alone or 'e' of experts, and
- * whether it has rotary positions. */
+/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule, 'm' of Mamba-2, 'b'
+ * of both, 'l' of lightning attention, 's' of a short convolution, 'p' of an mlp alone or 'e' of
+ * experts, and whether it has rotary positions. */
 #define LAYERS_MAX 65536
 
 struct layers {
@@ -166,7 +166,7 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
     if (has(c, FAMILY_LIGHTNING) && flags)
         return read_flags(l, c, flags);
     if (has(c, FAMILY_MAMBA))
-        return read_others(l, c, "attn_layer_indices", 'm');
+        return read_others(l, c, "attn_layer_indices", has(c, FAMILY_BESIDE) ? 'b' : 'm');
     if (has(c, FAMILY_DELTA)) {
         period = 4; /* of Qwen's modules */
         if (!family_read_count(&period, c, c->root, "full_attention_interval"))
@@ -330,6 +330,7 @@ static uint8_t type_of(const struct layers *l, int64_t i)
                     : l->kinds[i] == 'm' ? SCENARIO_LAYER_MAMBA
                     : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
                     : l->kinds[i] == 'l' ? SCENARIO_LAYER_LIGHTNING
+                    : l->kinds[i] == 'b' ? SCENARIO_LAYER_FULL_MAMBA
                     : l->kinds[i] == 'p' ? SCENARIO_LAYER_MLP
                     : l->kinds[i] == 'e' ? SCENARIO_LAYER_EXPERTS
                                          : SCENARIO_LAYER_FULL;
@@ -346,7 +347,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0] && !strchr("dmslpe", l->kinds[0]))
+    if (period == 1 && !l->plain[0] && !strchr("dmslbpe", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

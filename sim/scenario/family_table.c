@@ -51,6 +51,8 @@ WORDS(beside_norms, IS("true", "model.residual: beside-norms"),
 WORDS(two_norms, IS("2", "model.residual: beside-norms"), IS("1", "model.residual: beside"));
 WORDS(post_norms, IS("true", "model.norm_place: both"), IS("false", "model.norm_place: before"));
 WORDS(one_key_head, IS("true", "model.kv_heads: 1"), IS("false", ""));
+WORDS(state_norms, IS("true", "linear.norm: before"), IS("false", "linear.norm: behind"));
+WORDS(normed_states, IS("true", ""), IS("false", "linear.norm: none"));
 WORDS(normed, IS("true", "model.residual: normed"), IS("false", "model.residual: serial"));
 WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
       IS("false", "model.rope: {interleaved: false}"));
@@ -243,6 +245,16 @@ KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
 KEYS(bamba_keys, MAMBA, ALL_BIAS, MLP_BIAS);
 KEYS(granitemoehybrid_keys, MAMBA, V("num_local_experts", "moe.experts"), TOP_K,
      V("shared_intermediate_size", "moe.shared_d_ff"));
+KEYS(falcon_h1_keys, MAMBA, MLP_BIAS, V("embedding_multiplier", "model.embed_scale"),
+     V("lm_head_multiplier", "model.logit_scale"), V("ssm_out_multiplier", "linear.out_scale"),
+     {.key = "mamba_norm_before_gate",
+      .form = FAMILY_WORDS,
+      .words = state_norms,
+      .standard = "true"},
+     {.key = "mamba_rms_norm", .form = FAMILY_WORDS, .words = normed_states, .standard = "false"},
+     MUST("attention_bias", no, "biases of attention beside factors are not modelled"),
+     MUST("projectors_bias", no, "projections of Mamba-2 with biases are not modelled"),
+     MUST("mamba_use_mlp", yes, "layers without an MLP are not modelled here"));
 KEYS(nemotron_h_keys, NEEDED("hidden_size", "model.d_model"),
      NEEDED("num_attention_heads", "model.heads"), NEEDED("vocab_size", "model.vocab"),
      V("num_key_value_heads", "model.kv_heads"), V("tie_word_embeddings", "model.tied"), FF,
@@ -508,6 +520,11 @@ const struct family_row family_table[] = {
                              "moe.after: true, moe.shared_d_ff: 1024",
      .keys = {llama_keys, granite_keys, granitemoehybrid_keys},
      .layers = FAMILY_TYPES | FAMILY_MAMBA | FAMILY_POSITIONED | FAMILY_SHARED_MLP,
+     .rope_theta = 10000},
+    {.types = {"falcon_h1"},
+     .ours = DECODER MAMBA_2 ", model.norm_eps: 1e-5, model.kv_heads: 8",
+     .keys = {llama_keys, falcon_h1_keys},
+     .layers = FAMILY_MAMBA | FAMILY_BESIDE | FAMILY_FACTORS,
      .rope_theta = 10000},
     {.types = {"nemotron_h"},
      .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, model.activation: "
@@ -787,11 +804,11 @@ const struct family_refusal family_refusals[] = {
     {"mamba falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
     {"", "layers of Mamba-2, which are read as a config.json, and not served",
      "Mamba-Codestral mamba2-"},
-    {"jamba falcon_h1 zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
+    {"jamba zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
      "a hybrid of attention with recurrent or convolutional layers",
-     "AI21-Jamba Falcon-H1 LFM2-8B LFM2-24B Zamba2"},
+     "AI21-Jamba LFM2-8B LFM2-24B Zamba2"},
     {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
-     "Bamba granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
+     "Bamba Falcon-H1 granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
     {"kimi_linear bailing_hybrid", "a hybrid of softmax and linear attention", "Kimi-Linear"},
     {"", "a hybrid of softmax and linear attention, which is read as a config.json, and not served",
      "MiniMax-M1 MiniMax-Text Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},

@@ -58,8 +58,10 @@ enum family_layers {
                  - (mlp) or E(xperts), or a word of `layers_block_type` */
     FAMILY_POSITIONED = 2048, /* rotary positions only with `position_embedding_type: rope` */
     FAMILY_SHARED_MLP = 8192, /* without experts, the shared expert is the mlp */
-    FAMILY_LIGHTNING = 16384  /* layers may be lightning attention: linear_attention of
+    FAMILY_LIGHTNING = 16384, /* layers may be lightning attention: linear_attention of
                                  `layer_types`, 0 of `attn_type_list` */
+    FAMILY_BESIDE = 32768,    /* with FAMILY_MAMBA: all layers have attention beside Mamba-2 */
+    FAMILY_FACTORS = 65536    /* `ssm_multipliers` and others are read */
 };
 
 struct family_row {

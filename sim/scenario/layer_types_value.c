@@ -21,6 +21,7 @@ static const char *const words[SCENARIO_NLAYER_TYPES] = {
     [SCENARIO_LAYER_MAMBA] = "mamba",
     [SCENARIO_LAYER_CONV] = "conv",
     [SCENARIO_LAYER_LIGHTNING] = "lightning",
+    [SCENARIO_LAYER_FULL_MAMBA] = "full-mamba",
     [SCENARIO_LAYER_MLP] = "mlp",
     [SCENARIO_LAYER_EXPERTS] = "experts",
 };
@@ -106,12 +107,13 @@ int64_t scenario_state_keys(const struct scenario_model *model)
 
 bool scenario_layer_attends(enum scenario_layer_type type)
 {
-    return type < SCENARIO_LAYER_DELTA;
+    return type < SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_FULL_MAMBA;
 }
 
 bool scenario_layer_has_state(enum scenario_layer_type type)
 {
-    return type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_MAMBA;
+    return type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_MAMBA ||
+           type == SCENARIO_LAYER_FULL_MAMBA;
 }
 
 bool scenario_layer_mixes(enum scenario_layer_type type)
@@ -119,29 +121,35 @@ bool scenario_layer_mixes(enum scenario_layer_type type)
     return type < SCENARIO_LAYER_MLP;
 }
 
+bool scenario_layer_in_order(enum scenario_layer_type type)
+{
+    return scenario_layer_mixes(type) &&
+           (!scenario_layer_attends(type) || scenario_layer_has_state(type));
+}
+
 bool scenario_layer_is_plain(enum scenario_layer_type type)
 {
-    return type >= SCENARIO_LAYER_FULL_PLAIN && scenario_layer_attends(type);
+    return type >= SCENARIO_LAYER_FULL_PLAIN && type < SCENARIO_LAYER_DELTA;
 }
 
 enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type)
 {
     unsigned plain = scenario_layer_is_plain(type) ? SCENARIO_LAYER_FULL_PLAIN : 0;
 
-    return scenario_layer_attends(type) ? (enum scenario_layer_type)(type - plain)
-                                        : SCENARIO_LAYER_FULL;
+    return type < SCENARIO_LAYER_DELTA ? (enum scenario_layer_type)(type - plain)
+                                       : SCENARIO_LAYER_FULL;
 }
 
 const struct value_type value_layer_types = {
     .size = sizeof(struct scenario_layer_types),
     .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain, "
-                "delta, mamba, conv, lightning, mlp, experts",
+                "delta, mamba, conv, lightning, full-mamba, mlp, experts",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"array\", \"null\"]"}, {"minItems", "1"},
         {"maxItems", SCHEMA_NUMBER(SCENARIO_LAYER_TYPES_MAX)},
-        {"items",
-         "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
-         "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"lightning\", \"mlp\", \"experts\"]}"}),
+        {"items", "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
+                  "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"lightning\", \"full-mamba\", "
+                  "\"mlp\", \"experts\"]}"}),
 };

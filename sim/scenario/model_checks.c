@@ -103,8 +103,7 @@ static void check_linear(struct reader *r)
     enum scenario_layer_type type = SCENARIO_NLAYER_TYPES;
 
     for (uint32_t i = 0; i < types->n; i++)
-        if (!scenario_layer_attends((enum scenario_layer_type)types->types[i]) &&
-            scenario_layer_mixes((enum scenario_layer_type)types->types[i]) &&
+        if (scenario_layer_in_order((enum scenario_layer_type)types->types[i]) &&
             types->types[i] < type)
             type = (enum scenario_layer_type)types->types[i];
     if (type == SCENARIO_NLAYER_TYPES)

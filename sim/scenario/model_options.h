@@ -85,6 +85,7 @@ enum scenario_layer_type {
     SCENARIO_LAYER_MAMBA,     /* a state by the recurrence of Mamba-2 */
     SCENARIO_LAYER_CONV,      /* a gated short convolution */
     SCENARIO_LAYER_LIGHTNING, /* a state by lightning attention, with attention's heads */
+    SCENARIO_LAYER_FULL_MAMBA, /* attention to all tokens, and Mamba-2 beside it */
     SCENARIO_LAYER_MLP,       /* an mlp alone; with SCENARIO_ALONE */
     SCENARIO_LAYER_EXPERTS,   /* likewise, with experts */
     SCENARIO_NLAYER_TYPES
@@ -242,11 +243,22 @@ struct scenario_mla {
 };
 
 /* Layers with a state, or with a short convolution, in place of attention. */
+/* Where what a layer of Mamba-2 puts out is normalised. */
+enum scenario_state_norm {
+    SCENARIO_STATE_BEHIND, /* the gate */
+    SCENARIO_STATE_BEFORE,
+    SCENARIO_STATE_BARE, /* nowhere */
+    SCENARIO_NSTATE_NORMS
+};
+
 struct scenario_linear {
     int64_t key_heads, value_heads; /* 0: as model.heads */
     int64_t key_dim, value_dim;
     int64_t taps;   /* of the convolution along the sequence */
     bool taps_bias; /* of layers with a state */
+    enum scenario_state_norm norm;
+    /* Factors of projections and outputs; 0: 1. */
+    double query_scale, key_scale, value_scale, gate_scale, step_scale, out_scale;
 };
 
 struct scenario_axis {
@@ -290,6 +302,7 @@ struct scenario_model {
     bool attention_gate;    /* heads' outputs are gated by a sigmoid of a projection */
     bool sinks;             /* each head has one more score, learned, whose key has no value */
     double embed_scale, residual_scale, skip_scale, logit_scale; /* factors; 0: 1 */
+    double attention_out_scale, activation_scale, mlp_out_scale; /* likewise */
     double logit_cap;                                            /* as attention_cap */
     bool head_bias;                                              /* the head's kernel has a bias */
     int64_t mtp;       /* modules that predict further tokens: DeepSeek-V3, arXiv 2412.19437, 2.2 */

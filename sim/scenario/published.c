@@ -130,6 +130,13 @@ static void fill_linear(struct scenario *s, const struct scenario_model *from)
     FILL_IN("linear", "value_dim", linear.value_dim);
     FILL_IN("linear", "taps", linear.taps);
     FILL_IN("linear", "taps_bias", linear.taps_bias);
+    FILL_IN("linear", "norm", linear.norm);
+    FILL_IN("linear", "query_scale", linear.query_scale);
+    FILL_IN("linear", "key_scale", linear.key_scale);
+    FILL_IN("linear", "value_scale", linear.value_scale);
+    FILL_IN("linear", "gate_scale", linear.gate_scale);
+    FILL_IN("linear", "step_scale", linear.step_scale);
+    FILL_IN("linear", "out_scale", linear.out_scale);
 }
 
 /* Fill in the values that are common to all models of a kind, or to those of a family. */

@@ -559,6 +559,7 @@ enum scenario_layer_type scenario_layer_type(const struct scenario_model *model,
 bool scenario_layer_attends(enum scenario_layer_type type);
 bool scenario_layer_has_state(enum scenario_layer_type type);
 bool scenario_layer_mixes(enum scenario_layer_type type);
+bool scenario_layer_in_order(enum scenario_layer_type type); /* it has a state or a convolution */
 bool scenario_layer_is_plain(enum scenario_layer_type type);
 enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type);
 

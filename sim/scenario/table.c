@@ -67,6 +67,13 @@ static const char *const norm_weights[] = {
     [SCENARIO_NNORM_WEIGHTS] = NULL,
 };
 
+static const char *const state_norms[] = {
+    [SCENARIO_STATE_BEHIND] = "behind",
+    [SCENARIO_STATE_BEFORE] = "before",
+    [SCENARIO_STATE_BARE] = "none",
+    [SCENARIO_NSTATE_NORMS] = NULL,
+};
+
 static const char *const residuals[] = {
     [SCENARIO_SERIAL] = "serial", [SCENARIO_NORMED] = "normed",
     [SCENARIO_BESIDE] = "beside", [SCENARIO_BESIDE_NORMS] = "beside-norms",
@@ -399,6 +406,12 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define INT(in, name, least, most) FIELD(in, name, int), .min = (least), .max = (most)
 #define WORD(in, name, list) FIELD(in, name, word), .words = (list)
 
+#define STATE_SCALE(of, what)                                                                \
+    {                                                                                        \
+        FIELD(linear, of##_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0", \
+                                           .help = "The factor of " what "; 0 means 1."      \
+    }
+
 const struct option option_table[] = {
     {TOP(name, name), .offset = AT(name),
      .help = "The name of the scenario. Default: the file's name."},
@@ -482,7 +495,8 @@ const struct option option_table[] = {
          "tokens; window: the latest model.window tokens; chunk: the token's own chunk of "
          "model.chunk; suffix -plain: without RoPE. Without attention: delta, a state by the gated "
          "delta rule, mamba, that of Mamba-2, and conv, a gated short convolution (section "
-         "linear); lightning, lightning attention with model.heads. With residual: alone, also "
+         "linear); lightning, lightning attention with model.heads. full-mamba: full and mamba side by "
+         "side, added. With residual: alone, also "
          "mlp and experts. null means window in "
          "all layers if model.window is set, else chunk if model.chunk is set, else full."},
     {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
@@ -505,6 +519,13 @@ const struct option option_table[] = {
     {FIELD(model, skip_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .trait = true,
      .help = "The factor of the residual stream where these outputs are added to it; 0 means 1."},
+    {FIELD(model, attention_out_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true, .help = "The factor of attention's output; 0 means 1."},
+    {FIELD(model, activation_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true,
+     .help = "The factor of what an MLP's activation function reads; 0 means 1."},
+    {FIELD(model, mlp_out_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true, .help = "The factor of the output of the MLP or the experts; 0 means 1."},
     {FIELD(model, logit_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
      .trait = true, .help = "The factor of logits; 0 means 1."},
     {FIELD(model, logit_cap, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
@@ -654,6 +675,15 @@ const struct option option_table[] = {
              "itself and those before it (dimension taps)."},
     {FIELD(linear, taps_bias, bool), .kinds = OF_BLOCKS, .standard = "false",
      .help = "Whether the convolutions of delta and mamba layers have biases."},
+    {WORD(linear, norm, state_norms), .kinds = OF_BLOCKS, .standard = "behind",
+     .help = "Where the output of mamba layers is normalised: behind the gate, before it, or not "
+             "at all."},
+    STATE_SCALE(query, "the projection to queries of delta layers, and c of mamba layers"),
+    STATE_SCALE(key, "the projection to keys of delta layers, and b of mamba layers"),
+    STATE_SCALE(value, "the projection to values of delta layers, and x of mamba layers"),
+    STATE_SCALE(gate, "the projection to gates of delta and mamba layers"),
+    STATE_SCALE(step, "the projection to decays of delta layers, and dt of mamba layers"),
+    STATE_SCALE(out, "the output of delta and mamba layers"),
     {INT(batch, size, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "sequences",
      .help = "The global batch size: sequences of a step over all devices (logical axis batch)."},
     {INT(batch, seq, 1, INT32_MAX), .required = true, .kinds = OF_PRESETS, .unit = "tokens",

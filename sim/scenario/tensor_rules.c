@@ -27,6 +27,7 @@ enum need {
     NEEDS_DELTA_BIAS,
     NEEDS_MAMBA,
     NEEDS_MAMBA_BIAS,
+    NEEDS_MAMBA_NORM,
     NEEDS_GROUPS, /* of Mamba-2: more than one */
     NEEDS_GROUPS_BIAS,
     NEEDS_CONV,
@@ -38,7 +39,8 @@ static bool has(const struct scenario_model *m, enum need need)
     bool dense = m->residual == SCENARIO_ALONE
                      ? scenario_lists_type(m, SCENARIO_LAYER_MLP)
                      : m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
-    bool mamba = scenario_lists_type(m, SCENARIO_LAYER_MAMBA);
+    bool mamba = scenario_lists_type(m, SCENARIO_LAYER_MAMBA) ||
+                 scenario_lists_type(m, SCENARIO_LAYER_FULL_MAMBA);
 
     switch (need) {
     case NEEDS_DENSE:
@@ -69,6 +71,8 @@ static bool has(const struct scenario_model *m, enum need need)
         return scenario_lists_type(m, SCENARIO_LAYER_DELTA) && m->linear.taps_bias;
     case NEEDS_MAMBA:
         return mamba;
+    case NEEDS_MAMBA_NORM:
+        return mamba && m->linear.norm != SCENARIO_STATE_BARE;
     case NEEDS_MAMBA_BIAS:
         return mamba && m->linear.taps_bias;
     case NEEDS_GROUPS:
@@ -125,7 +129,7 @@ static const struct row {
     {AXES(queries), false, NEEDS_MAMBA_BIAS, "mamba", "x", "conv_bias"},
     {AXES(queries), false, NEEDS_GROUPS_BIAS, "mamba", "b|c", "conv_bias"},
     {AXES(queries), false, NEEDS_MAMBA, "mamba/skip", NULL, NULL},
-    {AXES(queries), false, NEEDS_MAMBA, "mamba/norm", NULL, "scale"},
+    {AXES(queries), false, NEEDS_MAMBA_NORM, "mamba/norm", NULL, "scale"},
     {AXES(queries), false, NEEDS_LIGHTNING, "lightning/norm", NULL, "scale"},
     {AXES(mlp), false, NEEDS_DENSE, "mlp", "down", "kernel"},
     {AXES(shared), false, NEEDS_SHARED, "shared", "down", "kernel"},

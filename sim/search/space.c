@@ -67,7 +67,7 @@ static void find_states(struct space *out, const struct scenario_model *m)
     for (uint32_t i = 0; i < m->layer_types.n; i++) {
         enum scenario_layer_type type = (enum scenario_layer_type)m->layer_types.types[i];
 
-        out->in_order |= scenario_layer_mixes(type) && !scenario_layer_attends(type);
+        out->in_order |= scenario_layer_in_order(type);
         if (!scenario_layer_has_state(type))
             continue;
         out->states = scenario_state_heads(m);

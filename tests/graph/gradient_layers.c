@@ -494,21 +494,24 @@ static struct norm_weights block_norm(struct maker *m, const char *name, bool ch
 
 /* x[a, b, c] with heads e (6), 3 key heads, and d for the feed-forward layer.  The variant is a
  * sum: 1 layer norms, 2 gated, 4 rotary embedding, 8 attention and mlp beside each other, 16 norms
- * behind them, too, 32 norms by 1 + scale and residual scales, 64 limits and biases, 128 residuals
+ * behind them, too, 32 norms by 1 + scale and all factors, 64 limits and biases, 128 residuals
  * of norms. */
 static uint32_t build_block(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
     bool gated = variant & 2, limited = variant & 64;
     const struct attention_opts attention = {.causal = true, .rope_theta = variant & 4 ? 100 : 0};
-    const struct block_opts opts = {
-        .attention = &attention,
-        .activation = {gated ? KERN_QUICK_GELU : KERN_GELU, limited ? 0.3 : 0},
-        .order = variant & 8     ? BLOCK_BESIDE
-                 : variant & 128 ? BLOCK_NORMED
-                                 : BLOCK_SERIAL,
-        .residual_scale = variant & 32 ? 0.7 : 0,
-        .skip_scale = variant & 32 ? 1.3 : 0};
+    const struct block_opts opts = {.attention = &attention,
+                                    .activation = {.fn = gated ? KERN_QUICK_GELU : KERN_GELU,
+                                                   .limit = limited ? 0.3 : 0,
+                                                   .scale = variant & 32 ? 1.2 : 0},
+                                    .order = variant & 8     ? BLOCK_BESIDE
+                                             : variant & 128 ? BLOCK_NORMED
+                                                             : BLOCK_SERIAL,
+                                    .residual_scale = variant & 32 ? 0.7 : 0,
+                                    .skip_scale = variant & 32 ? 1.3 : 0,
+                                    .attention_scale = variant & 32 ? 0.6 : 0,
+                                    .mlp_scale = variant & 32 ? 1.4 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");
     uint32_t head_dim = graph_dim(m->graph, "A", 2), kv_heads = graph_dim(m->graph, "B", 3);
@@ -603,7 +606,7 @@ static uint32_t build_gated_delta(struct maker *m, const void *arg)
 }
 
 /* variant 2: convolutions with biases, whose gradients are checked, and that of what skips the
- * state. */
+ * state.  3 and 4, with factors: norms before the gate, and without. */
 static uint32_t build_mamba(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
@@ -617,6 +620,11 @@ static uint32_t build_mamba(struct maker *m, const void *arg)
         w.v_bias = leaf(m, "v_bias", "eg");
     }
     w.skip = biased ? checked_leaf(m, "e") : leaf(m, "skip", "e");
+    w.norm_first = variant_of(arg) == 3;
+    if (variant_of(arg) == 4)
+        w.scale = GRAPH_NONE;
+    if (variant_of(arg) >= 3)
+        w.factors = (struct state_factors){0.3, 0.6, 1.2, 1.4, 0.7, 0.5};
     return layer_mamba(m->graph, "mamba", x, &w);
 }
 
@@ -887,6 +895,8 @@ static const struct op_case ops[] = {
     {"Mamba-2: queries and steps", build_mamba, 0},
     {"Mamba-2: values and the gate", build_mamba, 1},
     {"Mamba-2: biases, and what skips the state", build_mamba, 2},
+    {"Mamba-2: factors, and the norm before the gate", build_mamba, 3},
+    {"Mamba-2: factors without a norm", build_mamba, 4},
     {"lightning attention: queries and the norm", build_lightning, 0},
     {"lightning attention: values and the gate", build_lightning, 1},
     {"gated short convolution", build_short_conv, 0},

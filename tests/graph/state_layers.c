@@ -34,6 +34,14 @@ enum {
 #define SLOPE 0.8 /* of lightning attention */
 #define TOLERANCE 1e-12
 
+/* Of the layer that is tested; without factors all are 1. */
+static struct state_factors factors;
+
+static double times(double factor)
+{
+    return factor > 0 ? factor : 1;
+}
+
 /* A leaf that is a result, too, so that the recurrence reads what the layer read. */
 static uint32_t shown(struct maker *m, const char *name, const char *letters)
 {
@@ -77,16 +85,19 @@ static double operand(const struct step *s, char letter, bool biased, int b, int
     const char kernel[] = {letter, '\0'}, taps[] = {letter, '_', 't', 'a', 'p', 's', '\0'};
     const char bias[] = {letter, '_', 'b', 'i', 'a', 's', '\0'};
     double sum = biased ? at(s, bias, i, j, 0) : 0;
+    double factor = times(letter == 'q' ? factors.q : letter == 'k' ? factors.k : factors.v);
 
     for (int tap = 0; tap < TAPS; tap++)
         if (t - (TAPS - 1) + tap >= 0)
-            sum += at(s, taps, tap, i, j) * projected(s, kernel, b, t - (TAPS - 1) + tap, i, j);
+            sum += factor * at(s, taps, tap, i, j) *
+                   projected(s, kernel, b, t - (TAPS - 1) + tap, i, j);
     return silu(sum);
 }
 
 static double steps(const struct step *s, int b, int t, int head)
 {
-    return log1p(exp(projected(s, "decay", b, t, head, 0) + at(s, "bias", head, 0, 0)));
+    return log1p(exp(times(factors.decay) * projected(s, "decay", b, t, head, 0) +
+                     at(s, "bias", head, 0, 0)));
 }
 
 static double decay(const struct step *s, int b, int t, int head)
@@ -173,7 +184,7 @@ static double worst_of(const struct step *s, int b, bool mamba, double heads[SEQ
     for (int t = 0; t < SEQ; t++) {
         for (int e = 0; e < HEADS; e++)
             for (int g = 0; g < VALUE_DIM; g++) {
-                double gate = silu(projected(s, "gate", b, t, e, g));
+                double gate = silu(times(factors.gate) * projected(s, "gate", b, t, e, g));
 
                 gated[e][g] = mamba ? heads[t][e][g] * gate
                                     : heads[t][e][g] / rms(heads[t][e], VALUE_DIM) *
@@ -192,6 +203,7 @@ static double worst_of(const struct step *s, int b, bool mamba, double heads[SEQ
                              rms(gated[first], HEADS / KEY_HEADS * VALUE_DIM);
                     want += y * at(s, "o", e, g, c);
                 }
+            want *= times(factors.out);
             worst = fmax(worst, fabs(want - at(s, "y", b, t, c)));
         }
     }
@@ -257,7 +269,14 @@ static uint32_t build_mamba(struct maker *m)
     w.k_bias = shown(m, "k_bias", "ad");
     w.v_bias = shown(m, "v_bias", "eg");
     w.skip = shown(m, "skip", "e");
+    w.factors = factors;
     return layer_mamba(m->graph, "layer", shown(m, "x", "bfc"), &w);
+}
+
+static uint32_t build_factors(struct maker *m)
+{
+    factors = (struct state_factors){0.3, 0.6, 1.2, 1.4, 0.7, 0.5};
+    return build_mamba(m);
 }
 
 static uint32_t build_delta(struct maker *m)
@@ -379,8 +398,10 @@ static void check_layer(const char *what, uint32_t (*build)(struct maker *m),
 
 int main(void)
 {
-    plan(4);
+    plan(5);
     check_layer("Mamba-2 beside its recurrence", build_mamba, mamba_error);
+    check_layer("Mamba-2 with factors", build_factors, mamba_error);
+    factors = (struct state_factors){0};
     check_layer("gated delta rule beside its recurrence", build_delta, delta_error);
     check_layer("lightning attention beside its sums", build_lightning, lightning_error);
     check_layer("gated short convolution beside its sums", build_conv, conv_error);

@@ -364,13 +364,17 @@ refused few_flags "3:19: error: attn_type_list: expected a list of 2 numbers, 0 
 {$minimax,
 "attn_type_list": [0]}
 JSON
-refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads of no width" <<JSON
+refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size" "heads of no width" <<JSON
 {$mamba, "mamba_expand": 0,
  "mamba_n_heads": 4}
 JSON
-refused wide "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads too wide" <<JSON
+refused wide "3:19: error: mamba_n_heads: expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size" "heads too wide" <<JSON
 {$mamba, "mamba_expand": 2147483647,
  "mamba_n_heads": 4}
+JSON
+refused few_factors "2:20: error: mlp_multipliers: expected a list of 2 numbers above 0" "factors of an mlp" <<JSON
+{"model_type": "falcon_h1", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 48,
+"mlp_multipliers": [0.5], "vocab_size": 100, "mamba_n_heads": 4}
 JSON
 refused no_groups "3:20: error: mamba_n_groups: expected at least 1" "no groups" <<JSON
 {$mamba, "mamba_n_heads": 4,
@@ -436,6 +440,15 @@ assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
 PY
     done
 done
+
+# Beside attention, Mamba-2 is a part of the same sums.
+shardsim run -q --json "$tmp/mamba.yaml" -s mesh.tp=4 -s linear.key_heads=4 -s 'model.layer_types=[full-mamba]' \
+    -s "params=[['(mlp/(gate|up)|attn/(q|k|v))/kernel|mamba/(x|z|dt|b|c)/(kernel|taps)', [null, tp]],
+        ['(mlp/down|attn/o|mamba/o)/kernel|mamba/(dt/|skip|norm|(x|b|c)/conv_bias)', [tp]], [.*, []]]"
+is 0 "Mamba-2 beside attention over 4 devices: right"
+holds "Mamba-2 beside attention over 4 devices: bytes are those of attention" <<PY
+assert r["received_bytes"]["total"] == 2 * 3 * 4 * (4 * 2 * 16 * 32) * 2, r["received_bytes"]
+PY
 
 # Lightning attention sends as attention does, and sums the squares of all heads' norm and their
 # gradient.

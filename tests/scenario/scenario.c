@@ -723,7 +723,7 @@ static void test_print_again(void)
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
-        "layer_types: [delta, mamba, conv, lightning, full], attention_gate: true",
+        "layer_types: [delta, mamba, conv, lightning, full-mamba, full], attention_gate: true",
     };
 
     for (size_t i = 0; i < COUNT(models); i++) {
@@ -1348,6 +1348,11 @@ static const struct {
      "version: 1\n" MESH BATCH "model: {kind: transformer, d_model: 16, d_ff: 16, heads: 4, vocab: "
      "16, mtp: 1, residual: alone, layer_types: [full, mlp]}\n",
      "error: alone is not modelled with modules for further tokens (model.mtp)"},
+    {"a state beside attention without an order of tokens",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "
+     "layer_types: [full-mamba]}\n",
+     "error: full-mamba layers are not modelled with causal: false"},
     {"a state without an order of tokens",
      "version: 1\n" MESH BATCH
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, causal: false, "

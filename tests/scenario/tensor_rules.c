@@ -82,6 +82,13 @@ static const struct {
      "['(attn/q|mamba/(x|z|dt|b|c))/kernel|mamba/(x|b|c)/taps', [null, tp]], "
      "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/(x|b|c)/conv_bias|mamba/skip|"
      "mamba/norm/scale', [tp]], [.*, []]"},
+    {"Mamba-2 of one group beside attention, without a norm",
+     {.kind = SCENARIO_DECODER,
+      .linear = {.key_heads = 1, .norm = SCENARIO_STATE_BARE},
+      .layer_types = {1, {SCENARIO_LAYER_FULL_MAMBA}}},
+     {.queries = "tp"},
+     "['(attn/q|mamba/(x|z|dt))/kernel|mamba/x/taps', [null, tp]], "
+     "['(attn/o|mamba/o)/kernel|mamba/dt/log|mamba/dt/bias|mamba/skip', [tp]], [.*, []]"},
     {"lightning attention",
      {.kind = SCENARIO_DECODER,
       .layer_types = {2, {SCENARIO_LAYER_LIGHTNING, SCENARIO_LAYER_FULL}}},

@@ -976,7 +976,8 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
                                         ", window: 16, layer_types: [mamba, window]",
                                         ", layer_types: [full, delta]",
                                         ", layer_types: [conv, full, delta]",
-                                        ", layer_types: [lightning, full]"};
+                                        ", layer_types: [lightning, full]",
+                                        ", layer_types: [full-mamba, full]"};
     static const char *const alone[] = {
         "layer_types: [mamba, mlp", "layer_types: [delta, mlp, mamba",
         "layer_types: [full, mlp, conv, mlp", "window: 16, layer_types: [mlp, window"};

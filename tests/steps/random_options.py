@@ -43,7 +43,7 @@ def rope(d):
 def layer_types(d):
     """Layers that see all, a window or a chunk, some of them without rotary positions."""
     plain = [] if d.kind == "deepseek" else ["full-plain", "window-plain", "chunk-plain"]
-    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "mamba", "conv", "lightning"] * 2
+    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "mamba", "conv", "lightning", "full-mamba"] * 2
     types = d.rng.choices(["full", "window", "chunk"] + plain + others, k=d.choice([1, 2, 3]))
     for key in "window", "chunk":
         if any(t.startswith(key) for t in types):
@@ -56,7 +56,7 @@ def layer_types(d):
 
 def has_state(d):
     """Layers without attention, which know no documents."""
-    return {"delta", "mamba", "conv", "lightning"} & set(d.get("model.layer_types") or [])
+    return {"delta", "mamba", "conv", "lightning", "full-mamba"} & set(d.get("model.layer_types") or [])
 
 
 def of_linear(values):
@@ -124,6 +124,9 @@ MODEL = (
     ("model.embed_scale", 0.15, [4, 0.5]),
     ("model.residual_scale", 0.15, [0.5, 1]),
     ("model.skip_scale", 0.15, [1.5, 1]),
+    ("model.attention_out_scale", 0.1, [0.5, 2]),
+    ("model.activation_scale", 0.1, [0.5, 1.5]),
+    ("model.mlp_out_scale", 0.1, [0.5, 2]),
     ("model.logit_scale", 0.15, [0.25, 2]),
     ("model.logit_cap", 0.15, [5, 30]),
     ("model.head_bias", 0.2, [True, False]),
@@ -216,6 +219,9 @@ LINEAR = (
     ("linear.key_dim", 1, of_linear([2, 4])),
     ("linear.value_dim", 1, of_linear([3, 4])),
     ("linear.taps_bias", 0.5, lambda d: d.chance(0.7) if has_state(d) else SKIP),
+    ("linear.norm", 0.5, lambda d: d.choice(["behind", "before", "none", "none"]) if has_state(d) else SKIP),
+    *((f"linear.{part}_scale", 0.3, lambda d: d.choice([0.5, 1.5]) if has_state(d) else SKIP)
+      for part in ("query", "key", "value", "gate", "step", "out")),
     ("linear.taps", 0.7, lambda d: d.choice([1, 2, 3, 4]) if has_state(d) else SKIP),
 )
 

@@ -755,16 +755,19 @@ static void add_block(struct random_program *p)
                                        .rope_theta = random_chance(&p->random, 50) ? 100 : 0,
                                        .rope_interleaved = random_chance(&p->random, 50)};
     bool gated = random_chance(&p->random, 50), biased = random_chance(&p->random, 50);
-    const struct block_opts opts = {
-        .attention = &attention,
-        .activation = {gated ? KERN_SILU : KERN_GELU, random_chance(&p->random, 30) ? 0.5 : 0},
-        .order = random_chance(&p->random, 40)   ? BLOCK_BESIDE
-                 : random_chance(&p->random, 20) ? BLOCK_ATTENTION
-                 : random_chance(&p->random, 20) ? BLOCK_MLP
-                 : random_chance(&p->random, 20) ? BLOCK_NORMED
-                                                 : BLOCK_SERIAL,
-        .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0,
-        .skip_scale = random_chance(&p->random, 20) ? 1.5 : 0};
+    const struct block_opts opts = {.attention = &attention,
+                                    .activation = {gated ? KERN_SILU : KERN_GELU,
+                                                   random_chance(&p->random, 30) ? 0.5 : 0,
+                                                   random_chance(&p->random, 20) ? 0.5 : 0},
+                                    .order = random_chance(&p->random, 40)   ? BLOCK_BESIDE
+                                             : random_chance(&p->random, 20) ? BLOCK_ATTENTION
+                                             : random_chance(&p->random, 20) ? BLOCK_MLP
+                                             : random_chance(&p->random, 20) ? BLOCK_NORMED
+                                                                             : BLOCK_SERIAL,
+                                    .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0,
+                                    .skip_scale = random_chance(&p->random, 20) ? 1.5 : 0,
+                                    .attention_scale = random_chance(&p->random, 20) ? 0.5 : 0,
+                                    .mlp_scale = random_chance(&p->random, 20) ? 0.5 : 0};
     struct block_weights w = {.latent = NULL};
     uint32_t x = fit(p, of_x, 3), before;
 

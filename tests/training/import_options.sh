@@ -249,7 +249,8 @@ refuses "differs from this model; expected tied false, heads x head_dim = d_mode
 for option in model.sinks=true model.attention_cap=30 model.attention_scale=0.5 \
     'model.layer_types=[full-plain]' model.norm_place=after \
     model.norm_weights=scale model.norm_one_plus=true model.residual=beside model.embed_scale=2 \
-    model.residual_scale=0.5 model.skip_scale=2 model.logit_scale=2 model.logit_cap=30 model.head_bias=true model.mtp=1; do
+    model.residual_scale=0.5 model.skip_scale=2 model.attention_out_scale=2 model.activation_scale=2 \
+    model.mlp_out_scale=2 model.logit_scale=2 model.logit_cap=30 model.head_bias=true model.mtp=1; do
     refuses "export to torchtitan does not support" torchtitan models/llama3-8b.yaml tp-dp -s "$option"
     refuses "export to Megatron-LM does not support" megatron models/llama3-8b.yaml tp-dp -s "$option"
 done

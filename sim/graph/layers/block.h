@@ -41,6 +41,7 @@ struct block_weights {
     const struct latent_weights *latent;        /* each of these replaces attn; all NULL: use attn */
     const struct state_weights *delta;          /* layer NAME/attn, too */
     const struct state_weights *mamba;          /* layer NAME/mamba */
+    bool both;                                  /* mamba does not replace attn, but is added to it */
     const struct state_weights *lightning;      /* layer NAME/lightning */
     const struct short_conv_weights *conv;      /* layer NAME/conv */
     struct mlp_weights mlp;
@@ -56,6 +57,7 @@ struct block_opts {
     struct mlp_activation activation;
     enum block_order order;
     double residual_scale, skip_scale; /* 0: 1 */
+    double attention_scale, mlp_scale; /* of the outputs of attn and mlp; 0: 1 */
     double slope;                      /* of lightning attention */
 };
 

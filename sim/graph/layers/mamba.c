@@ -23,6 +23,8 @@ static uint32_t grouped_norm(struct graph *g, const char *name, uint32_t y,
     int64_t groups, heads;
     uint32_t dims[5];
 
+    if (w->scale == GRAPH_NONE)
+        return y;
     if (!graph_usable(g, y))
         return GRAPH_NONE;
     like = g->nodes[y];
@@ -65,8 +67,11 @@ uint32_t layer_mamba(struct graph *graph, const char *name, uint32_t x,
     skipped = graph_map(graph, graph_text(graph, "%s/skip", name), KERN_MUL, in.v, w->skip, 0);
     y = graph_map(graph, graph_text(graph, "%s/skipped", name), KERN_ADD, y, skipped, 0);
     y = graph_constraint(graph, graph_text(graph, "%s/attended", name), y);
+    if (w->norm_first)
+        y = grouped_norm(graph, graph_text(graph, "%s/norm", name), y, w);
     y = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, y,
                   layer_state_gate(graph, name, x, KERN_SILU, w), 0);
-    y = grouped_norm(graph, graph_text(graph, "%s/norm", name), y, w);
+    if (!w->norm_first)
+        y = grouped_norm(graph, graph_text(graph, "%s/norm", name), y, w);
     return layer_state_out(graph, name, y, x, w);
 }

@@ -5,7 +5,8 @@
  *   dt      = softplus(tokens projected + bias)
  *   y       = linear attention of c, b and dt x as q, k and v, with the decay -exp(log) dt;
  *             plus skip x
- *   o       = RMS norm of y silu(z), z of tokens projected, of each group's heads together
+ *   o       = RMS norm of y silu(z), z of tokens projected, of each group's heads together; or
+ *             (RMS norm of y) silu(z), or without a norm
  *
  * Places where a sharding may be asked for, under the layer's name: in, projected, kv (on c and b), q
  * (on x and the heads' outputs), attended, out.

@@ -3,6 +3,8 @@
 
 #include "graph/layers/mlp.h"
 
+#include "graph/layers/project.h"
+
 /* x times a matrix [from, to]: the result has x's dimensions with the last, from, replaced by
  * to. */
 static uint32_t project(struct graph *g, const char *name, uint32_t x, uint32_t matrix,
@@ -54,8 +56,11 @@ uint32_t mlp_activate(struct graph *graph, const char *name, uint32_t gate, uint
     const char *act = graph_text(graph, "%s/%s", name, kern_fns[activation.fn].name);
     uint32_t first = graph->nnodes, result;
 
-    if (gate == GRAPH_NONE)
+    if (gate == GRAPH_NONE) {
+        up = layer_scaled(graph, graph_text(graph, "%s/scaled", act), up, activation.scale);
         return graph_map(graph, act, activation.fn, up, GRAPH_NONE, 0);
+    }
+    gate = layer_scaled(graph, graph_text(graph, "%s/scaled", act), gate, activation.scale);
     if (activation.limit > 0)
         limit_both(graph, name, &gate, &up, activation.limit);
     gate = graph_map(graph, act, activation.fn, gate, GRAPH_NONE, 0);

@@ -20,12 +20,13 @@ struct mlp_weights {
     uint32_t down_bias; /* [embed] */
 };
 
-/* What is computed between the products: fn(up), or gated: fn(gate) * up.  With a limit, gated
+/* What is computed between the products: fn(scale up), or gated: fn(scale gate) * up.  With a limit, gated
  * ones only: fn(at most the limit) * (up within the limit on either side, plus 1), as gpt-oss
  * does. */
 struct mlp_activation {
     enum kern_fn fn;
     double limit; /* 0: none */
+    double scale; /* 0: 1 */
 };
 
 /* x[..., embed] -> [..., embed].  The dimensions embed and mlp are taken from `weights->up`. */

@@ -15,3 +15,10 @@ uint32_t layer_project(struct graph *graph, const char *name, uint32_t x, uint32
         dims[rank++] = graph->nodes[weights].dims[d];
     return graph_einsum(graph, name, x, weights, dims, rank);
 }
+
+uint32_t layer_scaled(struct graph *graph, const char *name, uint32_t x, double factor)
+{
+    if (!(factor > 0) || factor == 1)
+        return x;
+    return graph_map(graph, name, KERN_SCALE, x, GRAPH_NONE, factor);
+}

@@ -10,13 +10,20 @@ const struct state_names state_names_delta = {"q", "key", "value", "gate", "deca
 const struct state_names state_names_mamba = {"c", "b", "x", "z", "dt"};
 const struct state_names state_names_lightning = {"q", "k", "v", "gate", NULL};
 
+static uint32_t projected(struct graph *g, const char *name, uint32_t x, uint32_t weights,
+                          double factor)
+{
+    return layer_scaled(g, graph_text(g, "%s/scaled", name), layer_project(g, name, x, weights),
+                        factor);
+}
+
 /* q, k or v; `place` is where its heads may be sharded. */
 static uint32_t part(struct graph *g, const char *name, const char *which, const char *place,
-                     uint32_t x, uint32_t weights, uint32_t taps, uint32_t bias)
+                     uint32_t x, uint32_t weights, uint32_t taps, uint32_t bias, double factor)
 {
     const char *full = graph_text(g, "%s/%s", name, which);
 
-    x = layer_project(g, full, x, weights);
+    x = projected(g, full, x, weights, factor);
     x = graph_constraint(g, graph_text(g, "%s/projected", name), x);
     if (taps != GRAPH_NONE)
         x = layer_taps(g, graph_text(g, "%s/taps", full), x, taps);
@@ -31,9 +38,9 @@ struct state_operands layer_state_operands(struct graph *graph, const char *name
 {
     struct state_operands all;
 
-    all.q = part(graph, name, w->names->q, keys, x, w->q, w->q_taps, w->q_bias);
-    all.k = part(graph, name, w->names->k, keys, x, w->k, w->k_taps, w->k_bias);
-    all.v = part(graph, name, w->names->v, "q", x, w->v, w->v_taps, w->v_bias);
+    all.q = part(graph, name, w->names->q, keys, x, w->q, w->q_taps, w->q_bias, w->factors.q);
+    all.k = part(graph, name, w->names->k, keys, x, w->k, w->k_taps, w->k_bias, w->factors.k);
+    all.v = part(graph, name, w->names->v, "q", x, w->v, w->v_taps, w->v_bias, w->factors.v);
     return all;
 }
 
@@ -59,7 +66,7 @@ uint32_t layer_state_steps(struct graph *graph, const char *name, uint32_t x,
                            const struct state_weights *w)
 {
     name = graph_text(graph, "%s/%s", name, w->names->decay);
-    x = layer_project(graph, name, x, w->decay);
+    x = projected(graph, name, x, w->decay, w->factors.decay);
     if (!graph_usable(graph, x))
         return GRAPH_NONE;
     x = graph_map(graph, graph_text(graph, "%s/biased", name), KERN_ADD, x, w->bias, 0);
@@ -97,7 +104,7 @@ uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x, enu
 {
     const char *full = graph_text(graph, "%s/%s", name, w->names->gate);
 
-    x = layer_project(graph, full, x, w->gate);
+    x = projected(graph, full, x, w->gate, w->factors.gate);
     x = graph_constraint(graph, graph_text(graph, "%s/projected", name), x);
     full = graph_text(graph, fn == KERN_SILU ? "%s/silu" : "%s/sigmoid", full);
     return graph_map(graph, full, fn, x, GRAPH_NONE, 0);
@@ -109,5 +116,6 @@ uint32_t layer_state_out(struct graph *graph, const char *name, uint32_t heads, 
     if (!graph_usable(graph, heads) || !graph_usable(graph, x))
         return GRAPH_NONE;
     x = graph_einsum(graph, graph_text(graph, "%s/o", name), heads, w->o, graph->nodes[x].dims, 3);
+    x = layer_scaled(graph, graph_text(graph, "%s/scaled", name), x, w->factors.out);
     return graph_constraint(graph, graph_text(graph, "%s/out", name), x);
 }

@@ -17,6 +17,11 @@ extern const struct state_names state_names_delta;     /* q, key, value, gate, d
 extern const struct state_names state_names_mamba;     /* c, b, x, z, dt */
 extern const struct state_names state_names_lightning; /* q, k, v, gate; no decay of weights */
 
+/* Of the projections, before their convolutions and biases, and of the output; 0: 1. */
+struct state_factors {
+    double q, k, v, gate, decay, out;
+};
+
 struct state_weights {
     const struct state_names *names;
     uint32_t q, k;                   /* [embed, key_heads, key_dim] */
@@ -28,9 +33,12 @@ struct state_weights {
     uint32_t q_bias, k_bias, v_bias; /* of the taps; GRAPH_NONE: none */
     uint32_t log, bias;              /* of the decay: [heads] */
     uint32_t skip;                   /* Mamba-2: [heads] */
-    uint32_t scale;                  /* of the norm: delta [value_dim], others [heads, value_dim] */
+    uint32_t scale;                  /* of the norm: delta [value_dim], others [heads, value_dim];
+                                        GRAPH_NONE: none */
     uint32_t o;                      /* [heads, value_dim, embed] */
     double norm_eps;
+    bool norm_first; /* Mamba-2: the norm is before the gate */
+    struct state_factors factors;
 };
 
 /* Linear attention's operands. */
