@@ -484,6 +484,7 @@ USES = {
     "threefry2x32": (("uint32",), threefry),
     "random_split": (("float32",), random_of(lambda key, shape, x: jax.random.normal(jax.random.split(key)[1], shape, "float32") * x)),
     "random_fold_in": (("float32",), random_of(lambda key, shape, x: jax.random.bernoulli(jax.random.fold_in(key, 3), jnp.float32(0.4), shape))),
+    "random_gamma": (("float32",), random_of(lambda key, shape, x: jax.random.gamma(key, x, dtype="float32"))),
     "bitcast_convert_type": (("float32", "int32", "uint32"), unary(lambda x: lax.bitcast_convert_type(x, "int32" if x.dtype == "float32" else "uint32"))),
     "jit": (FLOATS, unary(jax.jit(lambda x: jnp.sin(x) * x))), "remat2": (FLOATS, unary(jax.checkpoint(lambda x: jnp.sin(jnp.cos(x))))),
     "custom_jvp_call": (FLOATS, unary(jax.nn.relu)),

@@ -393,6 +393,39 @@ class Operations(unittest.TestCase):
                 for got, want in zip(jax.tree.leaves(ran.outputs), wants, strict=True):
                     np.testing.assert_allclose(got, np.asarray(want), rtol=2e-5, atol=2e-6)
 
+    def test_gamma_samples(self) -> None:
+        """Equal to JAX's samples and their gradients; known samples are drawn while tracing."""
+        key, a = np.array([0, 5], np.uint32), np.random.RandomState(0).uniform(0.3, 5, (4, 4)).astype(np.float32)
+
+        def drawn(key: Any, a: Any) -> Any:
+            made, back = jax.vjp(lambda a: jax.random.gamma(jax.random.wrap_key_data(key), a), a)
+            return made, back(jnp.ones_like(a))[0]
+
+        def composed(key: Any, a: Any) -> Any:
+            return jax.random.dirichlet(jax.random.wrap_key_data(key), a)
+
+        with mock.patch.multiple("shardsim.trace.jax_random", DRAWS_MOST=3):
+            for fn in (drawn, composed):
+                ran = from_jax(fn, key, a, mesh={"a": 2}, in_specs=[("a", ("a",))]).run()
+                for got, want in zip(jax.tree.leaves(ran.outputs), jax.tree.leaves(fn(key, a)), strict=True):
+                    np.testing.assert_allclose(got, np.asarray(want), rtol=2e-5)
+            with mock.patch.multiple("shardsim.trace.jax_inner", TERMS_MOST=2), self.assertRaisesRegex(InputError, "more than 2 terms"):
+                from_jax(drawn, key, a, mesh={"a": 2}).run()
+        with mock.patch.multiple("shardsim.trace.jax_random", DRAWS_MOST=1), self.assertRaisesRegex(InputError, "test_jax.py.* is rejected 1 times"):
+            from_jax(lambda key, a: jax.random.gamma(jax.random.wrap_key_data(key), a), key, np.tile(a, (8, 8)), mesh={"a": 2}).run()
+        lines = from_jax(lambda a: a * jax.random.gamma(jax.random.key(3), 2.0, a.shape), a, mesh={"a": 2}).scenario()["graph"]["ops"]
+        self.assertLess(len(lines), 20)
+
+    def test_places_of_a_mask(self) -> None:
+        """With a number of elements, as JAX demands it of traced functions."""
+
+        def fn(x: Any) -> Any:
+            i, j = jnp.nonzero(x > 0, size=9)
+            return i, j, x[jnp.where(x > 0, size=20, fill_value=-1)].sum(), jnp.compress(x[:, 0] > 0, x, axis=0, size=3), jnp.sum(x, where=x > 0)
+
+        for got, want in zip(from_jax(fn, X, mesh={"a": 2}, in_specs=[("x", ("a",))]).run().outputs, fn(jnp.asarray(X)), strict=True):
+            np.testing.assert_allclose(got, np.asarray(want), rtol=1e-6)
+
     def test_loops_of_blocks(self) -> None:
         """Each device's loop ends by its own values."""
         x = X * np.array([[100], [100], [1], [1]], np.float32)

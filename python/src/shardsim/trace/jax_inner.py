@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import jax
 import numpy as np
+from jax.extend import core
 
 from .arrays import Array, Gap, Program
 from .complex_arrays import Complex, Numbers, complex_of, of_parts
@@ -102,8 +103,21 @@ def _chosen(reader: Reader, test: Array, yes: Value, no: Value) -> Value:
 TURNS_MOST = 4096
 
 
+#: Terms of a series of JAX's special functions without `turns`: gradients of gamma samples up to 100 need at most 60 terms.
+TERMS_MOST = 60
+
+
 @goes_into("while")
 def _while(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    body = eqn.params["body_jaxpr"].jaxpr
+    if reader.turns is not None or "jax/_src/lax/special.py" not in str(getattr(body.debug_info, "func_src_info", "")):
+        return _unrolled(reader, eqn, values)
+    what = f"a series (of the gradient of gamma samples) has more than {TERMS_MOST} terms; from_jax(..., turns=N) bounds its terms"
+    with reader.bounded(TERMS_MOST, what):
+        return _unrolled(reader, eqn, values)
+
+
+def _unrolled(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     """Unroll the loop: while its condition is known, or for the given number of turns.
 
     After the end of the loop a turn is computed, too, but each array keeps its value.  Under vmap the condition is an
@@ -144,10 +158,14 @@ def _scan_sizes(params: Any, values: List[Value]) -> Tuple[int, int]:
 
 @goes_into("scan")
 def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
-    """Unrolled: layers are unrolled in sequence."""
+    """Unrolled: layers are unrolled in sequence.  A map of loops is one loop of arrays."""
     p, params = reader.program, eqn.params
     inner, length = params["jaxpr"], params["length"]
     nconsts, ncarry = _scan_sizes(params, values)
+    if not ncarry and _has_loop(inner.jaxpr):
+        shapes = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
+        mapped = jax.make_jaxpr(jax.vmap(core.jaxpr_as_fun(inner), in_axes=[None] * nconsts + [0] * (len(values) - nconsts)))(*shapes)
+        return reader.read(mapped.jaxpr, mapped.consts, values)
     consts, carry, xs = values[:nconsts], list(values[nconsts : nconsts + ncarry]), values[nconsts + ncarry :]
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
     rows: List[List[Value]] = [[] for _ in range(len(eqn.outvars) - ncarry)]
@@ -162,6 +180,12 @@ def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
         parts = row[::-1] if params["reverse"] else row
         stacked.append(stack(reader, parts, 0))
     return [*carry, *stacked]
+
+
+def _has_loop(jaxpr: Any) -> bool:
+    """Whether a program has a while loop, or a program inside has one."""
+    inside = [getattr(v, "jaxpr", v) for eqn in jaxpr.eqns for v in eqn.params.values()]
+    return any(eqn.primitive.name == "while" for eqn in jaxpr.eqns) or any(_has_loop(v) for v in inside if hasattr(v, "eqns"))
 
 
 def _element(p: Program, x: Numbers, i: int) -> Numbers:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from .arrays import Array, Gap
-from .jax_reader import Reader, Real, handles
+from .jax_reader import CONSTANT_MOST, Reader, Real, handles
 
 
 def _implementation(dtype: Any) -> Any:
@@ -63,6 +63,24 @@ def _bits(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
         raise Gap(f"random numbers of {width} bits; 32 bits are supported")
     draw = _implementation(aval.dtype).random_bits
     return _traced(reader, lambda key: draw(key, width, shape), values, len(aval.shape))
+
+
+#: Draws of a gamma sample: a draw is rejected with a probability below 1/20, all seven with one below 1e-9.
+DRAWS_MOST = 7
+
+
+@handles("random_gamma")
+def _gamma(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
+    """JAX's loops, which draw until a sample is accepted, with a bounded number of draws; a run checks the last draw."""
+    impl, draw, log_space = _implementation(eqn.invars[0].aval.dtype), eqn.primitive.impl, eqn.params["log_space"]
+
+    def samples(words: Any, parameters: Any) -> Any:
+        return draw(jax.random.wrap_key_data(words, impl=impl.name), parameters, log_space=log_space, use_vmap=True)
+
+    if math.prod(eqn.outvars[0].aval.shape) <= CONSTANT_MOST and not any(isinstance(v, Array) for v in values):
+        return [np.asarray(jax.jit(samples)(*values))]
+    with reader.bounded(DRAWS_MOST, f"a sample of a gamma distribution is rejected {DRAWS_MOST} times; use another key"):
+        return _traced(reader, samples, values, 0)
 
 
 @handles("threefry2x32")

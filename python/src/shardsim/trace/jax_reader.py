@@ -93,6 +93,7 @@ class Reader:
         """`turns` is the bound for loops whose end depends on values."""
         self.program = program
         self.turns = turns
+        self._beyond = "the while loop has not ended after the number of turns that `turns` gives"
         self._inside: List[Array] = []  # conditions under which the equations that are read now count
         self.gaps: List[str] = []
         self._lifted: Dict[int, Tuple[np.ndarray, Array]] = {}
@@ -116,8 +117,17 @@ class Reader:
         more = p.reduce("max", more, range(more.rank)) if more.rank else more
         for test in self._inside:
             more = p.select(test, more, p.number(0, "bool"))
-        what = "the while loop has not ended after the number of turns that `turns` gives"
-        p.bounds.append((p.convert(more, "float32"), what))
+        p.bounds.append((p.convert(more, "float32"), self._beyond))
+
+    @contextlib.contextmanager
+    def bounded(self, turns: int, beyond: str) -> Iterator[None]:
+        """Loops that are read inside have a bound of their own, and an error if they have not ended by then."""
+        before = self.turns, self._beyond
+        self.turns, self._beyond = turns, beyond
+        try:
+            yield
+        finally:
+            self.turns, self._beyond = before
 
     # ---- values
 
