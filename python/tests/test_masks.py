@@ -21,6 +21,7 @@ from shardsim.trace.torch import from_torch
 torch.manual_seed(1)
 X, W, IDS = torch.randn(4, 6), torch.randn(6, 5), torch.randint(0, 5, (4, 6))
 LABELS = torch.tensor([1, -100, 2, 3])
+KEPT = torch.tensor([False, True, True, False])
 LAYER = nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True)
 LINEAR, EMBEDDING = nn.Linear(6, 6), nn.Embedding(5, 3)
 
@@ -122,6 +123,7 @@ SELECTED: Dict[str, "tuple[Callable[..., Any], int]"] = {
     "ids out of range where they do not count": (
         lambda x: EMBEDDING((IDS * 3)[IDS * 3 < x[0, 0] * 0 + 5]).square().sum() * x.sum() + (x @ W).gather(1, IDS * 3 % 5)[IDS * 3 < 5].sum(), 24),
     "none": (lambda x: x[x > 9].sum() + x[x > 9].mean() + x.sum(), 3),
+    "a constant mask": (lambda x: (x[~KEPT].reshape(2, -1).sort(1).values * torch.arange(6.0)).sum() + x[:, torch.ones(6) > 0][0].sum(), 1),
     "a known number": (exactly, 24), "a bound of its own": (at_most, 24),
 }  # fmt: skip
 

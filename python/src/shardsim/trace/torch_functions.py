@@ -273,6 +273,25 @@ def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Ten
     return sample
 
 
+def getitem(input: torch.Tensor, index: Any) -> torch.Tensor:
+    """A mask that depends on no input selects a known number of elements: by ids."""
+    parts = index if isinstance(index, tuple) else (index,)
+    found = [_places(part) if isinstance(part, torch.Tensor) and part.dtype == torch.bool else None for part in parts]
+    if all(places is None for places in found):
+        return input[index]
+    return input[tuple(one for part, places in zip(parts, found) for one in (places if places is not None else (part,)))]
+
+
+def _places(mask: torch.Tensor) -> Optional[Tuple[torch.Tensor, ...]]:
+    """The ids of a mask's elements in each of its axes, if known."""
+    own = type(mask) is torch.Tensor and not torch._is_functional_tensor(mask)  # a tensor of the program itself
+    known = None if mask.is_meta or not mask.dim() else mask if own else known_value("item", mask)
+    if known is None:
+        return None
+    with torch.no_grad(), _disable_current_modes():
+        return tuple(known.nonzero(as_tuple=True))
+
+
 def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     input, mask = torch.broadcast_tensors(input, mask)
     return input[mask] if input.dim() else input.reshape(1)[mask.reshape(1)]
@@ -348,6 +367,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     "istft": istft,
     **{draw.__name__: drawn_of_known(draw) for draw in (torch._standard_gamma, torch._sample_dirichlet, torch.poisson)},
     "masked_select": masked_select,
+    "__getitem__": getitem,
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},
