@@ -626,7 +626,7 @@ def main():
         total += found
         counted += [name] if found else []
         print(name, dict(found), file=sys.stderr, flush=True)
-    known = {*jax_reader.HANDLERS, *jax_reader.INNER}
+    known = {*jax_reader.HANDLERS, *jax_reader.INNER, *jax_reader.COMPLEX}
     print(f"jax {jax.__version__}, {time.process_time() - start:.0f} CPU seconds of this process\n")
     print("| outcome | uses |\n|---|--:|")
     for outcome in ("right", "refused by the tracer", "refused by the program", "wrong", "crash"):

@@ -101,6 +101,34 @@ class Block(nn.Module):
         return nn.Dense(64)(x)
 
 
+class Mixing(nn.Module):
+    """A layer of FNet."""
+
+    @nn.compact
+    def __call__(self, ids):
+        x = nn.Embed(64, 32)(ids)
+        x = nn.LayerNorm()(x + jnp.fft.fftn(x, axes=(-2, -1)).real)
+        return nn.Dense(64)(nn.LayerNorm()(x + nn.Dense(32)(nn.gelu(nn.Dense(64)(x)))))
+
+
+def state_spaces(width=8, states=4, n=64):
+    """S4D: a convolution with sums of complex exponentials, by spectra."""
+    params = {
+        "c": numbers(width, states, 2), "step": jnp.linspace(-6, -2, width), "decay": jnp.full((width, states), -0.7),
+        "turn": jnp.pi * jnp.arange(states) * jnp.ones((width, 1)), "direct": numbers(width), "out": numbers(width, width) / 3,
+    }  # fmt: skip
+
+    def apply(p, x):
+        a, n = -jnp.exp(p["decay"]) + 1j * p["turn"], x.shape[1]
+        steps = a * jnp.exp(p["step"])[:, None]
+        c = jax.lax.complex(p["c"][..., 0], p["c"][..., 1]) * (jnp.exp(steps) - 1) / a
+        kernel = 2 * jnp.einsum("hn,hnl->hl", c, jnp.exp(steps[..., None] * jnp.arange(n))).real
+        made = jnp.fft.irfft(jnp.fft.rfft(x.swapaxes(1, 2), n=2 * n) * jnp.fft.rfft(kernel, n=2 * n), n=2 * n)[..., :n]
+        return jax.nn.gelu(made.swapaxes(1, 2) + x * p["direct"]) @ p["out"]
+
+    return params, apply, numbers(2, n, width)
+
+
 class Images(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -154,6 +182,8 @@ def dense(width):
 
 MODELS = {
     "transformer of flax": (lambda: of_flax(Block(), numbers(2, 8, high=64)), optax.adamw),
+    "FNet of flax": (lambda: of_flax(Mixing(), numbers(2, 8, high=64)), optax.adamw),
+    "S4D": (state_spaces, optax.adam),
     "images, flax": (lambda: of_flax(Images(), numbers(2, 8, 8, 3)), optax.sgd),
     "LSTM of flax": (lambda: of_flax(nn.RNN(nn.OptimizedLSTMCell(16)), numbers(2, 5, 8)), optax.adam),
     "gated units of flax": (lambda: of_flax(nn.Sequential([nn.Dense(32), nn.glu, nn.Dense(8, use_bias=False)]), numbers(4, 16)), optax.lion),

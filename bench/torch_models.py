@@ -68,9 +68,9 @@ class Scored(nn.Module):
         return (made * torch.linspace(-1, 1, made.numel()).view(made.shape)).sum(), made
 
 
-def language(kind, head="ForCausalLM", recompute=None, train=False, **sizes):
+def language(kind, head="ForCausalLM", recompute=None, train=False, config=None, **sizes):
     """`recompute`: reentrant checkpoints or others."""
-    config = getattr(transformers, f"{kind}Config")(**sizes)
+    config = getattr(transformers, config or f"{kind}Config")(**sizes)
     model = getattr(transformers, kind + head)(config).train(train or recompute is not None)
     if recompute is not None:
         model.gradient_checkpointing_enable({"use_reentrant": recompute})
@@ -162,6 +162,96 @@ class Masked(nn.Module):
         if self.whole:
             return self.inner(x, x, tgt_mask=later, src_key_padding_mask=hidden)
         return self.inner(x, x, x, key_padding_mask=hidden, attn_mask=later.isinf())[0]
+
+
+class Rotated(nn.Module):
+    """Attention of Llama's reference code, whose positions are complex numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(32, 96, bias=False), nn.Linear(32, 32, bias=False)
+        angles = torch.outer(torch.arange(16).float(), 10000.0 ** (-torch.arange(0, 8, 2) / 8))
+        self.turns = torch.polar(torch.ones_like(angles), angles)
+
+    def turned(self, x):
+        turns = self.turns[: x.shape[1], None]
+        return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns).flatten(3)
+
+    def forward(self, x):
+        q, k, v = (y.unflatten(-1, (4, 8)) for y in self.qkv(x).chunk(3, -1))
+        q, k, v = (y.transpose(1, 2) for y in (self.turned(q), self.turned(k), v))
+        return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+
+
+class FourierOperator(nn.Module):
+    """Low frequencies of an image, each with a complex matrix of channels."""
+
+    def __init__(self, width=8, kept=4):
+        super().__init__()
+        self.kept, self.up, self.down = kept, nn.Linear(3, width), nn.Linear(width, 1)
+        self.low, self.high = (nn.Parameter(torch.randn(width, width, kept, kept, dtype=torch.cfloat) / width) for _ in range(2))
+        self.beside = nn.Conv2d(width, width, 1)
+
+    def forward(self, x):
+        x, n = self.up(x).permute(0, 3, 1, 2), self.kept
+        spectrum = torch.fft.rfft2(x)
+        made = torch.zeros_like(spectrum)
+        made[..., :n, :n] = torch.einsum("bixy,ioxy->boxy", spectrum[..., :n, :n], self.low)
+        made[..., -n:, :n] = torch.einsum("bixy,ioxy->boxy", spectrum[..., -n:, :n], self.high)
+        x = F.gelu(torch.fft.irfft2(made, s=x.shape[-2:]) + self.beside(x))
+        return self.down(x.permute(0, 2, 3, 1))
+
+
+class LongConvolution(nn.Module):
+    """Hyena's: a filter as long as the sequence, of positions, applied by spectra between gates."""
+
+    def __init__(self, width=8, n=96):
+        super().__init__()
+        self.into, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.filter = nn.Sequential(nn.Linear(5, 16), nn.SiLU(), nn.Linear(16, width))
+        self.direct = nn.Parameter(torch.randn(width))
+        place = torch.linspace(0, 1, n)[:, None]
+        waves = torch.exp(2j * torch.pi * place * torch.tensor([1.0, 2.0]))
+        self.register_buffer("places", torch.cat([place, waves.real, waves.imag], 1))
+
+    def forward(self, x):
+        n = x.shape[1]
+        first, value, gate = self.into(x).transpose(1, 2).chunk(3, 1)
+        value, kernel = value * first, self.filter(self.places).t() * torch.exp(-4 * self.places[:, 0])
+        made = torch.fft.irfft(torch.fft.rfft(value, n=2 * n) * torch.fft.rfft(kernel, n=2 * n), n=2 * n)[..., :n]
+        return self.out(((made + value * self.direct[:, None]) * gate).transpose(1, 2))
+
+
+class GlobalFilter(nn.Module):
+    """A block of GFNet: a complex factor for each frequency of an image, kept as pairs of numbers."""
+
+    def __init__(self, width=8, n=14):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+        self.factors = nn.Parameter(torch.randn(n, n // 2 + 1, width, 2) / 50)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        n = self.factors.shape[0]
+        spectrum = torch.fft.rfft2(self.norms[0](x).unflatten(1, (n, n)), dim=(1, 2), norm="ortho")
+        made = torch.fft.irfft2(spectrum * torch.view_as_complex(self.factors), s=(n, n), dim=(1, 2), norm="ortho")
+        return x + self.mlp(self.norms[1](made.flatten(1, 2)))
+
+
+class Resynthesized(nn.Module):
+    """A signal from its masked spectrogram, and a spectral loss' magnitudes."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("window", torch.hann_window(16))
+        self.mask = nn.Linear(9, 9)
+
+    def forward(self, x):
+        spectrum = torch.stft(x, 16, 4, window=self.window, return_complex=True)
+        size = spectrum.abs()
+        mask = self.mask(size.transpose(1, 2)).sigmoid().transpose(1, 2)
+        made = torch.istft(spectrum * mask, 16, 4, window=self.window, length=x.shape[-1])
+        return torch.cat([made, torch.stft(made, 8, 2, window=self.window[::2], return_complex=True).abs().flatten(1)], 1)
 
 
 class Recomputed(nn.Module):
@@ -273,6 +363,14 @@ MODELS = {
     "CCT of vit-pytorch": lambda: of_vit_pytorch("cct", "CCT", img_size=32, embedding_dim=32, n_conv_layers=1, num_layers=1, num_heads=4, mlp_ratio=2.0),
     "NesT of vit-pytorch": lambda: of_vit_pytorch("nest", "NesT", image_size=32, patch_size=4, dim=16, heads=2, num_hierarchies=2, block_repeats=(1, 1)),
     "MaxViT of vit-pytorch": lambda: of_vit_pytorch("max_vit", "MaxViT", 64, dim=16, depth=(1,), dim_head=8, window_size=4),
+    "Llama 4": lambda: language("Llama4", config="Llama4TextConfig", head_dim=8, intermediate_size_mlp=48, num_local_experts=4, **GROUPED),
+    "DeepSeek-V2": lambda: language("DeepseekV2", **{**EXPERTS, **LATENT, "q_lora_rank": None, "n_group": 1, "topk_group": 1}),
+    "FNet": lambda: language("FNet", "ForMaskedLM", max_position_embeddings=32, **{k: v for k, v in SIZES.items() if k != "num_attention_heads"}),
+    "Llama's reference attention": lambda: (Scored(Rotated()), [numbers(2, 12, 32)]),
+    "Fourier neural operator": lambda: (Scored(FourierOperator()), [numbers(2, 16, 16, 3)]),
+    "Hyena": lambda: (Scored(LongConvolution()), [numbers(2, 96, 8)]),
+    "GFNet": lambda: (Scored(GlobalFilter()), [numbers(2, 196, 8)]),
+    "a masked spectrogram": lambda: (Scored(Resynthesized()), [numbers(2, 64)]),
     "nn.LSTM": lambda: (Scored(nn.LSTM(8, 8, 2, batch_first=True), lambda made: made[0]), [numbers(2, 5, 8)]),
     "checkpoint": lambda: (Scored(Recomputed(False)), [numbers(2, 5, 16)]),
     "reentrant checkpoint": lambda: (Scored(Recomputed(True)), [numbers(2, 5, 16)]),

@@ -867,6 +867,17 @@ class Scale(nn.Module):  # type: ignore[misc]
         return x * self.by
 
 
+class Spectral(nn.Module):  # type: ignore[misc]
+    """A factor for each frequency."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, dtype=torch.cfloat))
+
+    def forward(self, x: Any) -> Any:
+        return torch.fft.irfft(torch.fft.rfft(x) * self.w, n=x.shape[-1])
+
+
 class Trainer:
     """A step as a method: clipped gradients, an optimizer, a schedule."""
 
@@ -1014,6 +1025,27 @@ class Steps(unittest.TestCase):
             small, x = Noisy(False), torch.empty(4, 6)
         traced = from_torch(small, x, mesh={"a": 2}, grad=True)
         self.assertIn("random", {name.partition(".")[0] for name in traced._leaves})
+
+    def test_an_optimizer_of_complex_parameters(self) -> None:
+        """A state is complex like its parameter."""
+        torch.manual_seed(0)
+        net = Spectral()
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+
+        def step(x: Any) -> Any:
+            opt.zero_grad()
+            loss = net(x).square().mean()
+            loss.backward()
+            opt.step()
+            return loss
+
+        for _ in range(2):  # a first step, and one with states
+            ran = from_torch(step, X, mesh={"a": 2}, rules=[("x", ("a",))]).run()
+            np.testing.assert_allclose(ran.outputs, step(X).item(), rtol=1e-5)
+            names = {"net.w": net.w, **{f"opt.{key}.net.w": opt.state[net.w][key] for key in ("exp_avg", "exp_avg_sq")}}
+            self.assertEqual(set(ran.updated), set(names))
+            for name, want in names.items():
+                np.testing.assert_allclose(ran.updated[name], want.detach().numpy(), rtol=1e-3, atol=1e-5)
 
     def test_by_hand(self) -> None:
         trainer = Trainer(torch.optim.SGD)

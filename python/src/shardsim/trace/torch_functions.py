@@ -389,7 +389,7 @@ class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         if instead is not None and isinstance(made, tuple):  # whose elements have names
             made = getattr(torch.return_types, func.__name__, tuple)(made)
         for one in made if isinstance(made, (list, tuple)) else (made,):
-            if at and isinstance(one, torch.Tensor):
+            if at and isinstance(one, torch.Tensor) and torch.is_grad_enabled():
                 record_place(one.grad_fn, at)
         return made
 
