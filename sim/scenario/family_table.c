@@ -801,12 +801,14 @@ const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
 /* ---- models that are not modelled ---- */
 
 const struct family_refusal family_refusals[] = {
-    {"mamba falcon_mamba rwkv xlstm", "recurrent layers without attention", NULL},
+    {"mamba falcon_mamba", "Mamba-1, whose states decay by channel and element", NULL},
+    {"rwkv xlstm", "recurrent layers without attention", NULL},
     {"", "layers of Mamba-2, which are read as a config.json, and not served",
      "Mamba-Codestral mamba2-"},
-    {"jamba zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
-     "a hybrid of attention with recurrent or convolutional layers",
-     "AI21-Jamba LFM2-8B LFM2-24B Zamba2"},
+    {"jamba", "a hybrid of attention and Mamba-1, whose states decay by channel and element",
+     "AI21-Jamba"},
+    {"zamba zamba2 recurrent_gemma lfm2_moe lfm3 olmo_hybrid",
+     "a hybrid of attention with recurrent or convolutional layers", "LFM2-8B LFM2-24B Zamba2"},
     {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
      "Bamba Falcon-H1 granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
     {"kimi_linear bailing_hybrid", "a hybrid of softmax and linear attention", "Kimi-Linear"},
