@@ -759,9 +759,8 @@ static void note_needs(const struct follow *f, uint32_t node)
         uint32_t *needed = &f->needed[f->p->graph->nodes[node].inputs[k]];
         uint32_t need = f->p->nodes[node].needs[k];
 
-        *needed = need < NEEDED_APART && (*needed == PLACEMENT_UNKNOWN || *needed == need)
-                      ? need
-                      : NEEDED_APART;
+        if (need != PLACEMENT_UNKNOWN)
+            *needed = *needed == PLACEMENT_UNKNOWN || *needed == need ? need : NEEDED_APART;
     }
 }
 
@@ -838,5 +837,7 @@ void follow_placement(struct placement *placement)
     for (uint32_t node = 0; node < n; node++)
         if (placement_is_free(placement, node))
             follow_node(&f, node);
+        else
+            note_needs(&f, node);
     pool_drop(placement->pool, pool);
 }

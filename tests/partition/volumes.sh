@@ -436,4 +436,28 @@ YAML
 assert r["received_bytes"]["total"] <= 2 * 3 * 64 * 64 * 4, r["received_bytes"]
 PY
 done
+
+# Nor where a constraint before has the sums: these are not moved again.
+cat >"$tmp/constrained.yaml" <<YAML
+version: 1
+mesh: {dp: 2, tp: 2}
+graph:
+  dims: {a: 4, b: 6, c: 8, e: 4, f: 10}
+  inputs: {x: {dims: [a, b]}, back: {dims: [a, c]}}
+  params: {gate: {dims: [b, e]}, down: {dims: [e, f, c]}}
+  ops:
+    - share[a, e] = einsum(x, gate)
+    - sums[a, e, f] = einsum(back, down)
+    - kept[a, e, f] = constraint(kept, sums)
+    - second[a, e, f] = sums * share
+  outputs: [kept, second]
+step: [forward]
+params: [[gate, [null, tp]], [down, [null, null, tp]]]
+constraints: [["^x\$|^back\$", [dp]], [kept, [dp, null, tp]]]
+YAML
+shardsim run -q --json "$tmp/constrained.yaml"
+is 0 "partial sums that a constraint has scattered, executed"
+holds "the sums scattered once, and the share" <<PY
+assert r["received_bytes"]["total"] <= 704, r["received_bytes"]
+PY
 done_testing
