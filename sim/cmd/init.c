@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
@@ -29,19 +30,21 @@ static void take_model(const struct args_value *v)
     ((struct first_scenario *)v->at)->named = true;
 }
 
-/* Take a recipe of training: the words of `search --range products=`. */
+/* Take a recipe of training: none, or one of those that `search --range products=` takes. */
 static void take_products(const struct args_value *v)
 {
-    const char **out = v->at, *word;
+    const char *word, *found = strcmp(v->arg, "none") ? NULL : v->arg;
+    struct text words = TEXT_INIT;
 
-    for (int32_t i = 1; (word = space_word(SPACE_PRODUCTS, i)) != NULL; i++)
-        if (!strcmp(word, v->arg))
-            *out = word;
-    if (!*out)
-        args_error(v->line,
-                   "'%.40s' is not a recipe of low-precision matmuls; expected tensorwise, "
-                   "rowwise, blockwise, mxfp8 or nvfp4",
-                   v->arg);
+    for (int32_t i = 1; (word = space_word(SPACE_PRODUCTS, i)) != NULL; i++) {
+        text_addf(&words, ", %s", word);
+        found = strcmp(word, v->arg) ? found : word;
+    }
+    if (!found)
+        args_error(v->line, "'%.40s' is not a recipe of low-precision matmuls; expected none%s",
+                   v->arg, text_get(&words));
+    text_fini(&words);
+    *(const char **)v->at = found == v->arg ? NULL : found;
 }
 
 static void check_sizes(const struct args_line *line, void *input)
@@ -75,7 +78,7 @@ static const struct args_row rows[] = {
      "A published model (default: llama3-8b), or the path of a config.json"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to FILE"},
     {"products", 0, "RECIPE", take_products, AT(products), 0, 0,
-     "Low-precision matmuls: tensorwise, rowwise, blockwise, mxfp8 or nvfp4 (default: none)"},
+     "Low-precision recipe of matmuls, as of products.recipe (default: none)"},
     ARGS_FORCE(struct first_scenario, force),
     {"serve", 0, NULL, args_switch, AT(serve), 0, 0,
      "Serving instead of training: one decode step with tensor parallelism within a node, expert "

@@ -384,7 +384,14 @@ awk "BEGIN {exit !($step_of_8 < 0.8 * $step_of_16)}"
 ok $? "products of 8 bits: a shorter step"
 shardsim init --model llama3-8b --products fp8
 is 2 "a recipe that is none"
-says err "^shardsim init: 'fp8' is not a recipe of low-precision matmuls; expected tensorwise, rowwise, blockwise, mxfp8 or nvfp4$" "names the recipes"
+says err "^shardsim init: 'fp8' is not a recipe of low-precision matmuls; expected none, tensorwise, rowwise, blockwise, mxfp8, nvfp4$" "names the recipes"
+shardsim init --model llama3-8b --products mxfp8 --products bogus
+is 2 "a recipe that is none, behind one"
+shardsim init --model llama3-8b --devices 8 --hardware tpu-v7 --products tensorwise
+is 0 "products that the cluster's system cannot express: layouts of any"
+shardsim init --model llama3-8b --devices 8 --hardware tpu-v7 --products tensorwise --for jax
+is 2 "products that the system cannot express"
+says err 'jax can express no layout of this model: ' "says so"
 shardsim init --model llama3-8b --devices 8 --hardware a100-sxm --products mxfp8
 is 2 "a cluster without 8 bits"
 says err "error: cluster 'a100-sxm' has no rate of float8_e4m3fn" "says what is missing"

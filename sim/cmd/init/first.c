@@ -488,8 +488,8 @@ static int write_best(struct text *out, struct first_figures *need, const struct
     return status;
 }
 
-/* Drop a target that has no word for the model, whatever the layout, or refuse the model if the
- * target was asked for. */
+/* Drop a target that has no word for the model or its products, whatever the layout, or refuse the
+ * model if the target was asked for. */
 static int settle_target(struct first_asked *asked, struct diag *diag)
 {
     struct shd_error err;
@@ -500,6 +500,8 @@ static int settle_target(struct first_asked *asked, struct diag *diag)
         return status;
     if (v.status == SHD_OK) /* else planning says why not */
         refused = export_check_source(asked->target, &v.file->scenarios[0], &err);
+    if (v.status == SHD_OK && refused == SHD_OK && asked->products)
+        refused = export_check_choices(asked->target, &v.file->scenarios[0], &err);
     variant_fini(&v);
     if (refused != SHD_OK && asked->insists) {
         diag_failure(diag, (struct place){NULL, 0, 0}, refused,
