@@ -6,8 +6,8 @@
  *
  * Before anything is bounded, sets of layouts are left out by what their scenarios say of
  * recomputation, the pipeline and so on, which is soon read.  What a system refuses of axes, their
- * order and ZeRO shows in the sharded graph, with a layer a stage, of the first layout that comes
- * to its last bound.
+ * order and ZeRO shows in the sharded graph, with as few layers as show all kinds in an even split,
+ * of the first layout that comes to its last bound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

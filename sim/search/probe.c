@@ -22,7 +22,7 @@
 #define STARTS 4
 #define STARTS_MOST (2 * STARTS + 1) /* two layouts of each, and the scenario's own */
 #define SWEEPS 4                     /* over all choices, at most */
-#define ROUNDS 16                    /* of descents and plans */
+#define ROUNDS 4                     /* of descents and plans, for each start */
 #define POLISH_PLANS 16
 #define NEIGHBORS 64 /* layouts beside another that are looked at */
 #define TAKEN 2      /* of them with one value of a choice */
@@ -67,7 +67,8 @@ static bool is_like(const struct layout *a, const struct layout *b)
 }
 
 /* Bounds leave out the first layers, without experts: each is taken to hold as much as one with
- * experts. */
+ * experts.  Layers without experts between these, which may be half of all, are left out here, too:
+ * a plan teaches what they hold. */
 static bool fits(const struct probe *p, const struct search_item *item)
 {
     const struct space *space = &p->s->subject->space;
@@ -637,9 +638,10 @@ static uint32_t take_best(const struct probe *p, uint32_t *items, uint32_t *n)
 static int plan_ends(struct probe *p, uint32_t ends[STARTS_MOST], uint32_t n,
                      enum space_choice fixed, struct shd_error *err)
 {
+    const uint32_t rounds = ROUNDS * n;
     int status = SHD_OK;
 
-    for (int round = 0; round < ROUNDS && n > 0 && status == SHD_OK && !is_done(p); round++) {
+    for (uint32_t r = 0; r < rounds && n > 0 && status == SHD_OK && !is_done(p); r++) {
         uint32_t from = take_best(p, ends, &n), end = from;
 
         if (fits(p, &p->s->items[end]))
@@ -647,7 +649,7 @@ static int plan_ends(struct probe *p, uint32_t ends[STARTS_MOST], uint32_t n,
         if (status != SHD_OK || fits(p, &p->s->items[end]) || is_done(p))
             continue;
         status = descend(p, &end, fixed_from(p, end, fixed), err);
-        if (status == SHD_OK && end != from)
+        if (status == SHD_OK && end != from && p->s->items[end].plan == UINT32_MAX)
             n = insert(p, ends, n, STARTS_MOST, end);
         else if (status == SHD_OK) /* nothing that is known fits */
             status = plan_items(p, &end, 1, err);
