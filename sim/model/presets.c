@@ -402,6 +402,12 @@ static void add_number(struct text *out, const char *what, double number)
         text_addf(out, ", %s %g", what, number);
 }
 
+static void add_factor(struct text *out, const char *what, double factor)
+{
+    if (factor > 0 && factor != 1)
+        text_addf(out, ", %s times %g", what, factor);
+}
+
 /* Describe what changes the values or the work of blocks, where it is not what most models have. */
 static void describe_blocks(struct text *out, const struct scenario_model *m)
 {
@@ -412,25 +418,25 @@ static void describe_blocks(struct text *out, const struct scenario_model *m)
         [SCENARIO_NORMED] = ", residuals of norms",
         [SCENARIO_BESIDE] = ", parallel attention and mlp",
         [SCENARIO_BESIDE_NORMS] = ", parallel attention and mlp with two norms",
-        [SCENARIO_ALONE] = ", one part in a layer"};
+        [SCENARIO_ALONE] = ", attention, a state or an mlp in each layer"};
 
     text_add(out, places[m->norm_place]);
     if (m->norm == SCENARIO_LAYER_NORM || m->norm_weights == SCENARIO_NORM_BARE)
         text_add(out, weights[m->norm_weights]);
     text_addf(out, "%s%s", m->norm_one_plus ? ", norms by 1 + scale" : "", residuals[m->residual]);
-    add_number(out, "residuals times", m->residual_scale);
-    add_number(out, "residual stream times", m->skip_scale);
-    add_number(out, "attention's output times", m->attention_out_scale);
-    add_number(out, "activations of inputs times", m->activation_scale);
-    add_number(out, "the mlp's output times", m->mlp_out_scale);
+    add_factor(out, "residuals", m->residual_scale);
+    add_factor(out, "residual stream", m->skip_scale);
+    add_factor(out, "attention's output", m->attention_out_scale);
+    add_factor(out, "the activation's input", m->activation_scale);
+    add_factor(out, "the mlp's output", m->mlp_out_scale);
 }
 
 /* Describe embedding, head and modules for further tokens. */
 static void describe_ends(struct text *out, const struct scenario_model *m)
 {
     text_addf(out, ", vocab %lld", (long long)m->vocab);
-    add_number(out, "embeddings times", m->embed_scale);
-    add_number(out, "logits times", m->logit_scale);
+    add_factor(out, "embeddings", m->embed_scale);
+    add_factor(out, "logits", m->logit_scale);
     add_number(out, "logits capped at", m->logit_cap);
     if (m->head_bias)
         text_add(out, ", head bias");
@@ -523,7 +529,8 @@ static void describe_attention(struct text *out, const struct scenario_model *m)
         [SCENARIO_QK_BARE] = ", bare qk norm",
     };
 
-    text_addf(out, "%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "");
+    if (has_attention(m))
+        text_addf(out, "%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "");
     if (m->rope.used && m->rope.part > 0 && m->rope.part < 1)
         text_addf(out, " of a part %g", m->rope.part);
     if (m->rope.used && m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED)

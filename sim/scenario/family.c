@@ -429,11 +429,32 @@ static bool adjust_width(const struct family_reader *c)
 
 #define STATE_WIDTH_MOST 65536 /* of option linear.value_dim */
 
+/* Mamba-2's own models say twice how wide their states are.  Nemotron-H's module does not read
+ * `expand`. */
+static bool check_expand(const struct family_reader *c)
+{
+    const struct scenario_linear *l = &c->model->linear;
+    int64_t expand = 2, wide = l->value_heads * l->value_dim;
+
+    if (c->row->layers & FAMILY_ALONE)
+        return true;
+    if (!family_read_count(&expand, c, c->root, "expand"))
+        return false;
+    if (expand * c->model->d_model == wide)
+        return true;
+    diag_error(c->diag, c->root->place,
+               "num_heads times head_dim is %" PRId64 "; expected expand times hidden_size, "
+               "%" PRId64,
+               wide, expand * c->model->d_model);
+    return false;
+}
+
 /* The width of Mamba-2's heads: all together are `mamba_expand` times as wide as the model. */
 static bool derive_state(const struct family_reader *c)
 {
     struct scenario_linear *l = &c->model->linear;
     const struct yaml_node *node = family_find(c->root, "mamba_d_head");
+    bool beside = c->row->layers & FAMILY_BESIDE;
     int64_t expand = 2, given, wide, ssm = 0;
 
     if (!(c->row->layers & FAMILY_MAMBA))
@@ -442,24 +463,26 @@ static bool derive_state(const struct family_reader *c)
         return fault(c, l->key_heads < 1 ? "linear.key_heads" : "linear.value_heads",
                      "expected at least 1");
     if (l->value_dim > 0)
-        return true;
-    if (c->row->layers & FAMILY_BESIDE && !yaml_find(c->root, "mamba_d_ssm"))
+        return check_expand(c);
+    if (beside && !yaml_find(c->root, "mamba_d_ssm"))
         ssm = 1024; /* of Falcon-H1's module */
     if (!family_read_count(&expand, c, c->root, "mamba_expand") ||
-        !family_read_count(&ssm, c, c->root, "mamba_d_ssm"))
+        (beside && !family_read_count(&ssm, c, c->root, "mamba_d_ssm")))
         return false;
     if (ssm == 0)
         ssm = expand * c->model->d_model;
     wide = ssm / l->value_heads;
     if (wide < 1 || wide > STATE_WIDTH_MOST || ssm % l->value_heads != 0)
         return fault(c, "linear.value_heads",
-                     "expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size");
+                     beside ? "expected a divisor of mamba_d_ssm, or of mamba_expand times "
+                              "hidden_size"
+                            : "expected a divisor of mamba_expand times hidden_size");
     if (node && !(node->kind == YAML_TEXT && !strcmp(node->text, "auto")) &&
         (!yaml_read_int(node, &given) || given != wide)) {
         diag_error(c->diag, node->place,
-                   "mamba_d_head is %s; expected %" PRId64 ", mamba_d_ssm, or mamba_expand times "
-                   "hidden_size, over mamba_n_heads",
-                   yaml_describe(node).text, wide);
+                   "mamba_d_head is %s; expected %" PRId64 ", %smamba_expand times hidden_size, "
+                   "over mamba_n_heads",
+                   yaml_describe(node).text, wide, beside ? "mamba_d_ssm, or " : "");
         return false;
     }
     l->value_dim = wide;

@@ -124,12 +124,16 @@ static bool read_alone(struct layers *l, const struct family_reader *c)
     return true;
 }
 
-/* 1 for each layer with attention, 0 for one with lightning attention. */
+/* 1 for each layer with attention, 0 for one with lightning attention; NULL: the key is missing. */
 static bool read_flags(struct layers *l, const struct family_reader *c,
                        const struct yaml_node *list)
 {
     int64_t flag;
 
+    if (!list) {
+        diag_error(c->diag, c->root->place, "'attn_type_list' is missing");
+        return false;
+    }
     for (int64_t i = 0; i < l->n; i++) {
         if (list->kind != YAML_LIST || i >= (int64_t)list->nitems ||
             !yaml_read_int(list->items[i], &flag) || (flag != 0 && flag != 1)) {
@@ -163,7 +167,7 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
                            family_find(c->root, "full_attn_idxs") ? 's' : 'f');
     if (has(c, FAMILY_ALONE))
         return read_alone(l, c);
-    if (has(c, FAMILY_LIGHTNING) && flags)
+    if (has(c, FAMILY_LIGHTNING) && (flags || !has(c, FAMILY_TYPES)))
         return read_flags(l, c, flags);
     if (has(c, FAMILY_MAMBA))
         return read_others(l, c, "attn_layer_indices", has(c, FAMILY_BESIDE) ? 'b' : 'm');

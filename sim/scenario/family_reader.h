@@ -39,7 +39,8 @@ bool family_read_flag(bool *out, const struct family_reader *c, const char *key)
 bool family_read_count(int64_t *out, const struct family_reader *c, const struct yaml_node *map,
                        const char *key);
 
-/* Set the factors of a model's parts, of which the width of heads is known.  False after an error. */
+/* Set the factors of a model's parts, of which the width of heads is known.  False after an
+ * error. */
 bool family_read_factors(const struct family_reader *c);
 
 /* Set model.layers of a family whose layers are one part each.  False after an error. */

@@ -241,6 +241,7 @@ KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
     V("mamba_n_heads", "linear.value_heads"), V("mamba_n_groups", "linear.key_heads"), \
         V("mamba_d_state", "linear.key_dim"), V("mamba_d_conv", "linear.taps"),        \
         V("mamba_conv_bias", "linear.taps_bias"),                                      \
+        MUST("hidden_act", silu, "another activation of Mamba-2 is not modelled"),     \
         MUST("mamba_proj_bias", no, "projections of Mamba-2 with biases are not modelled")
 KEYS(bamba_keys, MAMBA, ALL_BIAS, MLP_BIAS);
 KEYS(granitemoehybrid_keys, MAMBA, V("num_local_experts", "moe.experts"), TOP_K,
@@ -317,6 +318,8 @@ KEYS(youtu_keys, MLA);
 KEYS(ernie_moe_keys, V("moe_num_experts", "moe.experts"), V("moe_k", "moe.top_k"), EXPERT_FF,
      V("moe_num_shared_experts", "moe.shared"), V("moe_layer_start_index", "moe.first_dense"),
      V("moe_layer_interval", "moe.every"));
+#define LIGHTNING_ACT \
+    MUST("hidden_act", silu, "another activation of lightning attention is not modelled")
 KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
 /* As the module of transformers calls the factors, and as MiniMax's own does. */
 KEYS(minimax_text_keys, V("mlp_alpha_factor", "model.skip_scale"),
@@ -324,13 +327,15 @@ KEYS(minimax_text_keys, V("mlp_alpha_factor", "model.skip_scale"),
      SAME("full_attn_alpha_factor", "mlp_alpha_factor"),
      SAME("full_attn_beta_factor", "mlp_beta_factor"),
      SAME("linear_attn_alpha_factor", "mlp_alpha_factor"),
-     SAME("linear_attn_beta_factor", "mlp_beta_factor"));
+     SAME("linear_attn_beta_factor", "mlp_beta_factor"), LIGHTNING_ACT,
+     MUST("sliding_window", none, "windows beside lightning attention are not modelled"));
 KEYS(minimax_own_keys, V("layernorm_mlp_alpha", "model.skip_scale"),
      V("layernorm_mlp_beta", "model.residual_scale"),
      SAME("layernorm_full_attention_alpha", "layernorm_mlp_alpha"),
      SAME("layernorm_full_attention_beta", "layernorm_mlp_beta"),
      SAME("layernorm_linear_attention_alpha", "layernorm_mlp_alpha"),
-     SAME("layernorm_linear_attention_beta", "layernorm_mlp_beta"), W("postnorm", normed),
+     SAME("layernorm_linear_attention_beta", "layernorm_mlp_beta"), LIGHTNING_ACT,
+     {.key = "postnorm", .form = FAMILY_WORDS, .words = normed, .standard = "false"},
      MUST("shared_intermediate_size", zero, "shared experts are not modelled here"));
 
 /* ---- families ---- */

@@ -242,7 +242,6 @@ struct scenario_mla {
     int64_t rope_dim, value_dim;
 };
 
-/* Layers with a state, or with a short convolution, in place of attention. */
 /* Where what a layer of Mamba-2 puts out is normalised. */
 enum scenario_state_norm {
     SCENARIO_STATE_BEHIND, /* the gate */
@@ -251,6 +250,7 @@ enum scenario_state_norm {
     SCENARIO_NSTATE_NORMS
 };
 
+/* Layers with a state, or with a short convolution, in place of attention. */
 struct scenario_linear {
     int64_t key_heads, value_heads; /* 0: as model.heads */
     int64_t key_dim, value_dim;

@@ -117,7 +117,8 @@ static const struct {
      "{kind: decoder, d_model: 16, d_ff: 32, heads: 4, vocab: 40, residual: alone, "
      "layer_types: [mamba]}",
      "tokens[batch,seq] labels[batch,seq] ", NULL, NULL,
-     "1 layer of decoder, embed 16, causal, rope, Mamba-2 in 1 layer, one part in a layer, vocab "
+     "1 layer of decoder, embed 16, Mamba-2 in 1 layer, attention, a state or an mlp in each "
+     "layer, vocab "
      "40, float32; batch 4x8; forward and backward"},
 };
 

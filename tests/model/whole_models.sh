@@ -364,11 +364,21 @@ refused few_flags "3:19: error: attn_type_list: expected a list of 2 numbers, 0 
 {$minimax,
 "attn_type_list": [0]}
 JSON
-refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size" "heads of no width" <<JSON
+refused no_flags "1:1: error: 'attn_type_list' is missing" "no kinds of attention" <<JSON
+{$minimax}
+JSON
+refused lightning_act "3:15: error: hidden_act is 'gelu'; expected silu: another activation of lightning attention is not modelled" "another activation" <<JSON
+{$minimax, "attn_type_list": [0, 1],
+"hidden_act": "gelu"}
+JSON
+refused two_widths "1:1: error: num_heads times head_dim is 8192; expected expand times hidden_size, 1536" "states of two widths" <<JSON
+{"model_type": "mamba2", "hidden_size": 768, "num_hidden_layers": 2, "vocab_size": 512, "expand": 2}
+JSON
+refused no_width "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads of no width" <<JSON
 {$mamba, "mamba_expand": 0,
  "mamba_n_heads": 4}
 JSON
-refused wide "3:19: error: mamba_n_heads: expected a divisor of mamba_d_ssm, or of mamba_expand times hidden_size" "heads too wide" <<JSON
+refused wide "3:19: error: mamba_n_heads: expected a divisor of mamba_expand times hidden_size" "heads too wide" <<JSON
 {$mamba, "mamba_expand": 2147483647,
  "mamba_n_heads": 4}
 JSON

@@ -3,13 +3,14 @@
  *
  *   serial     h = s x + f attn(norm1(x)), y = s h + f mlp(norm2(h))
  *   normed     n = norm1(x), h = s n + f attn(n); m = norm2(h), y = s m + f mlp(m)
- *   beside     y = s x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
+ *   beside     y = s x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads
+ *              norm1(x), too
  *   attention  y = s x + f attn(norm1(x))
  *   mlp        y = s x + f mlp(norm1(x))
  *
  * with norm1_after and norm2_after of what attn and mlp return, where these are used.  f is the
- * residual scale, s the skip scale.  Beside each other the two outputs are added first, so that where both are
- * partial sums one all-reduce completes them.
+ * residual scale, s the skip scale.  Beside each other the two outputs are added first, so that where
+ * both are partial sums one all-reduce completes them.
  *
  * Places where a sharding may be asked for, under the block's name: those of attn and mlp (or moe),
  * and out on the sums.
@@ -38,12 +39,12 @@ struct block_experts {
 
 struct block_weights {
     struct attention_weights attn;
-    const struct latent_weights *latent;        /* each of these replaces attn; all NULL: use attn */
-    const struct state_weights *delta;          /* layer NAME/attn, too */
-    const struct state_weights *mamba;          /* layer NAME/mamba */
-    bool both;                                  /* mamba does not replace attn, but is added to it */
-    const struct state_weights *lightning;      /* layer NAME/lightning */
-    const struct short_conv_weights *conv;      /* layer NAME/conv */
+    const struct latent_weights *latent;   /* each of these replaces attn; all NULL: use attn */
+    const struct state_weights *delta;     /* layer NAME/attn, too */
+    const struct state_weights *mamba;     /* layer NAME/mamba */
+    bool both;                             /* mamba does not replace attn, but is added to it */
+    const struct state_weights *lightning; /* layer NAME/lightning */
+    const struct short_conv_weights *conv; /* layer NAME/conv */
     struct mlp_weights mlp;
     const struct block_experts *experts;          /* replaces mlp; NULL: use mlp */
     struct norm_weights norm1, norm2;             /* of the inputs of attn and mlp */

@@ -20,8 +20,8 @@ struct mlp_weights {
     uint32_t down_bias; /* [embed] */
 };
 
-/* What is computed between the products: fn(scale up), or gated: fn(scale gate) * up.  With a limit, gated
- * ones only: fn(at most the limit) * (up within the limit on either side, plus 1), as gpt-oss
+/* What is computed between the products: fn(scale up), or gated: fn(scale gate) * up.  With a limit,
+ * gated ones only: fn(at most the limit) * (up within the limit on either side, plus 1), as gpt-oss
  * does. */
 struct mlp_activation {
     enum kern_fn fn;
