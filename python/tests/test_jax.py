@@ -361,7 +361,7 @@ def equations(jaxpr: Any) -> Iterator[Any]:
 class Operations(unittest.TestCase):
     def test_parameters_that_are_not_known(self) -> None:
         """A parameter that no handler reads is refused, whatever the operation."""
-        found: Dict[str, Any] = {}
+        found: Dict[Any, Any] = {}
         for fn, args in CASES.values():
             found.update(((e.primitive.name, e.outvars[0].aval.dtype.kind == "c"), e) for e in equations(jax.make_jaxpr(fn)(*args).jaxpr) if e.invars)
         said = []
