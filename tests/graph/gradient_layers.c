@@ -681,7 +681,7 @@ struct moe_case {
     bool slot_major;
 };
 
-#define MOE .top_k = 2, .scale = 1, .activation = {KERN_GELU, 0}
+#define MOE .top_k = 2, .scale = 1, .activation = {.fn = KERN_GELU}
 #define LEARNED .learned = true
 
 static const struct moe_case mixtures[] = {
@@ -706,7 +706,7 @@ static const struct moe_case mixtures[] = {
      LEARNED,
      .biased = true},
     {"learned experts, scaled, one choice",
-     {.top_k = 1, .scale = 2.5, .activation = {KERN_SILU, 0}},
+     {.top_k = 1, .scale = 2.5, .activation = {.fn = KERN_SILU}},
      LEARNED},
     {"learned experts, drops by token", {MOE}, CHECK_DOWN, LEARNED, .capacity = 4},
     {"learned experts, drops by choice",
