@@ -117,6 +117,10 @@ SELECTED: Dict[str, "tuple[Callable[..., Any], int]"] = {
     "parts of rows": (lambda x: x[rows(x)][:, [1, 3]].exp().sum() + x[rows(x)].gather(1, IDS[rows(x)]).sum() + x[rows(x)].split(3, 1)[1].exp().sum(), 3),
     "whole numbers": (lambda x: (IDS[x > 0].amax() + IDS[x > 0].sum() + torch.count_nonzero(x[rows(x)] > 0)) * x.sum(), 20),
     "added": (lambda x: (x * 1).index_put((rows(x),), x[rows(x)], accumulate=True).index_put((rows(x),), x[0], accumulate=True).square().sum(), 3),
+    "one value at ids": (
+        lambda x: torch.zeros(6).index_put((IDS[x > 0],), x[0, 0], accumulate=True).square().sum()
+        + torch.zeros(6, 6).index_put((IDS[x > 0],), x[:1], accumulate=True).square().sum()
+        + torch.zeros(6, 5).index_put((torch.tensor([1]), IDS[x > 0]), x[0, :1]).square().sum(), 20),
     "elements of a source": (lambda x: x.masked_scatter(x[:, :1] > 0, W.flatten()[:24] * x[0, 0]).square().sum(), 24),
     "other types": (lambda x: x.bfloat16()[x > 0].mean().float() + x.double()[x > 0].std().float().detach() + x.double()[x > 0].mean().float(), 20),
     "one array": (lambda x: (y := x.flatten())[y > 0].sum() + 2 * y[y < 0].sum() + y[y > 0].exp().sum(), 20),

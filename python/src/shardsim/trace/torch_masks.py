@@ -202,9 +202,10 @@ class Masks:
             return made[0], made[1]
         args, elements = [*args], node.args[ADDING[name]]
         args[ADDING[name]] = self.filled(elements, env[elements], neutral)
-        if name == "index_put" and not (len(args) > 3 and args[3] or kwargs.get("accumulate")):  # which sets nothing at ids beyond the array
-            sizes = node.args[0].meta["val"].shape
-            args[1] = [None if n is None else self.filled(n, env[n], float(size)) for n, size in zip(node.args[1], sizes)]
+        if name == "index_put":  # which changes nothing at ids beyond the array, whatever the ids of other axes are
+            sizes = [1 if n is None else size for n, size in zip(node.args[1], node.args[0].meta["val"].shape)]
+            beyond = [float(math.prod(sizes[: axis + 1])) for axis in range(len(sizes))]
+            args[1] = [None if n is None else self.filled(n, env[n], first) for n, first in zip(node.args[1], beyond)]
         return args, kwargs
 
     def bound(self, node: Any) -> None:
