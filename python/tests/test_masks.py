@@ -90,6 +90,55 @@ def exactly(x: Any) -> Any:
     return (LINEAR(y.reshape(2, 6)) * y.view(2, 3, 2).sum(-1).repeat(1, 2)).square().mean()
 
 
+def few(x: Any) -> Any:
+    """None, one, and what else is declared of numbers."""
+    none, one, y = x[x > 9], x[x > x.max() - 1e-3], x[x > 0]
+    torch._check(none.shape[0] == 0)
+    torch._check(one.shape[0] == 1)
+    torch._check(y.shape[0] >= 2)
+    torch._check(y.shape[0] * 2 < 40)
+    torch._check(y.shape[0] // 2 != 1)
+    torch._check(x[x > 0].shape[0] <= 23)
+    return none.sum() + one.square().sum() + y.sum()
+
+
+def read(x: Any) -> Any:
+    number = (x[0] * 0 + 3).sum().long().item()
+    torch._check(number == 18)
+    return x.sum() * number
+
+
+def promised(promise: Callable[[Any], bool], low: float = 0.0) -> Callable[[Any], Any]:
+    def fn(x: Any) -> Any:
+        y = x[x > low]
+        torch._check(promise(y.shape[0]))
+        return y.sum()
+
+    return fn
+
+
+def promised_unused(x: Any) -> Any:
+    torch._check(x[x > 0].shape[0] <= 3)
+    return x.sum()
+
+
+def promised_again(x: Any) -> Any:
+    y, z = x[x > 0], x[x > 0]
+    torch._check(z.shape[0] <= 3)
+    return y.sum() + z.sum()
+
+
+def promised_of_two(x: Any) -> Any:
+    y, z = x[x > 0], x[x < 0]
+    torch._check(y.shape[0] >= z.shape[0])
+    return y.sum() + z.sum()
+
+
+def promised_of_read(x: Any) -> Any:
+    torch._check((x[0] * 0 + 3).sum().long().item() == 3)
+    return x.sum()
+
+
 def at_most(x: Any) -> Any:
     y = x[x > 0]
     torch._check(y.shape[0] <= 20)
@@ -128,6 +177,7 @@ SELECTED: Dict[str, "tuple[Callable[..., Any], int]"] = {
         lambda x: EMBEDDING((IDS * 3)[IDS * 3 < x[0, 0] * 0 + 5]).square().sum() * x.sum() + (x @ W).gather(1, IDS * 3 % 5)[IDS * 3 < 5].sum(), 24),
     "none": (lambda x: x[x > 9].sum() + x[x > 9].mean() + x.sum(), 3),
     "a constant mask": (lambda x: (x[~KEPT].reshape(2, -1).sort(1).values * torch.arange(6.0)).sum() + x[~KEPT].std(0).sum(), 1),
+    "numbers that are declared": (few, 24), "a number that is read, and known": (read, 24),
     "a known number": (exactly, 24), "a bound of its own": (at_most, 24),
 }  # fmt: skip
 
@@ -148,6 +198,7 @@ REFUSED: Dict[str, Callable[..., Any]] = {
     "'aten.scatter_add.default' among": lambda x: x[rows(x)].scatter_add(0, IDS[:2] % 2, x[:2]).sum(),
     "equal in number": lambda x: x[x > 0].sum() + (torch._check((y := x[x > 0]).shape[0] == 9) or y.sum()),
     "a mask beside other indices": lambda x: x[rows(x), torch.tensor([1])],
+    "u0**2, a number made": promised(lambda n: n * n < 4),
     "returns how many elements": lambda x: x[rows(x)].shape[0],
 }
 
@@ -166,7 +217,8 @@ class Masks(unittest.TestCase):
 
     def test_outputs_of_such_a_size(self) -> None:
         def fn(x: Any) -> List[Any]:
-            return [x[x > 0], torch.nonzero(x > 0), x * 2, x[rows(x)], x[:, x[0] > 0], torch.outer(x[x > 0], x[x > 0])]
+            y = [x[x > 0], torch.nonzero(x > 0), x * 2, x[rows(x)], x[:, x[0] > 0], torch.outer(x[x > 0], x[x > 0])]
+            return [*y, *((one > 0.5).nonzero() for one in (y[0], y[3], y[4], y[4].t()))]
 
         for masked in (None, 20):
             for got, want in zip(from_torch(fn, X, mesh={"a": 2}, rules=[("x", ("a",))], masked=masked).run().outputs, fn(X), strict=True):
@@ -185,6 +237,15 @@ class Masks(unittest.TestCase):
             (lambda x: torch._check((y := x[x > 0]).shape[0] == 24) or y.sum(), None, "does not select 24"),
             (lambda x: torch._check((y := x[x > -9]).shape[0] == 20) or y.sum(), None, "does not select 20"),
             (lambda x: x.index_put((x > 0,), torch.ones(5)), None, "does not select 5"), (lambda x: x.masked_scatter(x > 0, x[0, :2]), None, "more than 2"),
+            (promised(lambda n: n <= 1), None, "more than 1 el"), (promised(lambda n: n < 2), None, "more than 1 el"),
+            (promised(lambda n: n == 1), None, "does not select 1 el"), (promised(lambda n: n == 0), None, "does not select 0 el"),
+            (promised(lambda n: n == 1, 9.0), None, "does not select 1 el"), (promised(lambda n: n != 0, 9.0), None, "_check.*does not hold"),
+            (promised(lambda n: 2 * n <= 5), None, "_check.*does not hold"), (promised(lambda n: n >= 20), None, "_check.*does not hold"),
+            (promised(lambda n: n % 24 == 0), None, "_check.*does not hold"), (promised_unused, None, "more than 3"),
+            (promised_again, None, "_check.*<= 3.*does not hold"), (promised_of_two, None, "_check.*does not hold, of u0 and u1"),
+            (promised_of_read, None, "_check.*does not hold"),
+            (lambda x: x[x > 9].amax(), None, "of no elements"), (lambda x: x[x > 9].min(), 3, "of no elements"),
+            (lambda x: x[x[:, 0] > 9].amin(0), None, "of no elements"), (lambda x: IDS[x > 9].max(), None, "of no elements"),
         ]  # fmt: skip
         for fn, masked, wanted in cases:
             traced = from_torch(fn, X, mesh={"a": 2}, masked=masked)

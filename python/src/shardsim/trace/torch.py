@@ -26,6 +26,7 @@ from .torch_errors import told
 from .torch_functions import Rewriting, demand, embedding_renorm, not_looked_at, run_backward, scaled_dot_product_attention
 from .torch_graph import HANDLERS, TYPES, Reader, numpy_of, operation_name
 from .torch_inputs import Input, Inputs
+from .torch_masks import is_needed
 from .torch_optimizers import single_tensor_steps
 from .torch_random import drawn
 from .traced import Traced, caller
@@ -187,7 +188,7 @@ def _trace(inputs: Inputs, grad: bool) -> Step:
             made = traced(*(one.tensor for one in inputs.all))
         except Exception as error:  # whatever the program, or PyTorch, raises
             raise told(error, caller()) from error
-    made.graph.eliminate_dead_code()
+    made.graph.eliminate_dead_code(is_needed)
     return Step(made.graph, trees[0], beside)
 
 

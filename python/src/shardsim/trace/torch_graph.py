@@ -18,7 +18,7 @@ from .arrays import Array, Gap, Program, is_float
 from .complex_arrays import Complex, Numbers, complex_of, of_parts
 from .handlers import adds_to
 from .torch_errors import unread
-from .torch_masks import Masks
+from .torch_masks import READING, Masks
 from .torch_random import is_drawn
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
@@ -223,6 +223,7 @@ class Reader:
             elif getattr(node.target, "namespace", "") == "profiler":
                 env[node] = None  # marks of a section
             elif node.op == "output":
+                self._declared()
                 return [self._result(k, n, env) for k, n in enumerate(node.args[0])]
             else:
                 self._place(node, env)
@@ -237,6 +238,15 @@ class Reader:
         place, operation = reader.meta.get("stack_trace") or self.program.where, getattr(reader.target, "__name__", reader.target)
         what = f"'{operation}' is not supported; write a loop of Python for a scan, and torch.where for a condition"
         raise InputError(f"{place}: {what}" if place else what)
+
+    def _declared(self) -> None:
+        """Have a run check what the program declares of numbers that are not known."""
+        for said, line in self.masks.declared():
+            self.program.where = line
+            try:
+                self.masks.check(said)
+            except Gap as gap:
+                self._note(gap)
 
     def _place(self, node: Any, env: Dict[Any, Any]) -> None:
         """The user's source line; for gradients, the line of an operand."""
@@ -254,6 +264,9 @@ class Reader:
         if not isinstance(node.target, torch._ops.OpOverload):
             return self._other(node, args)
         name = operation_name(node.target)
+        if name == READING and not node.users:
+            self.masks.number(node, self.lift(args[0]))
+            return None
         try:
             args, kwargs = self.masks.entered(node, name, args, kwargs, env)
         except Gap as gap:

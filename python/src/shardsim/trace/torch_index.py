@@ -114,7 +114,8 @@ def _selected(c: Call, x: Array, at: int, mask: Any) -> Array:
 @handles("nonzero")
 def _nonzero(c: Call) -> Array:
     """The place of each element in each of the axes."""
-    p, shape, selection = c.program, c.node.args[0].meta["val"].shape, c.reader.masks.of(c.node.args[0])
+    p, masks, mask = c.program, c.reader.masks, c.node.args[0]
+    shape, selection = mask.meta["val"].shape, masks.of(mask)
     assert selection is not None
     columns = []
     for axis, n in enumerate(shape):
@@ -123,6 +124,7 @@ def _nonzero(c: Call) -> Array:
         else:
             column = p.map("div", selection.places, p.number(math.prod(shape[axis + 1 :]), "int32"))
             column = column if axis == 0 else p.map("rem", column, p.number(n, "int32"))
+        column = masks.rank(mask, axis, column)
         columns.append(p.reshape(p.convert(column, "int64"), [selection.size, 1]))
     return p.concat(columns, 1) if columns else p.broadcast(p.number(0, "int64"), (selection.size, 0), [])
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -55,11 +55,26 @@ NEUTRAL = {
     **dict.fromkeys(("amax", "max", "_softmax", "_log_softmax", "_safe_softmax"), -math.inf),
 }  # fmt: skip
 
+#: Of these, operations that nothing has a result of: PyTorch raises.
+OF_SOME = ("amax", "amin", "max", "min")
+
 #: Of these, operations that add elements at ids, and the position of the elements.
 ADDING = {"index_add": 3, "scatter_add": 3, "index_put": 2, "embedding_dense_backward": 0}
 
 #: Operations that leave a mask as it is.
 SAME = ("detach", "alias", "clone", "lift_fresh_copy")
+
+#: The operation that reads a number from a tensor.
+READING = "_local_scalar_dense"
+
+#: What is wrong where a relation does not hold.
+OPPOSITE = {"==": "not_equal", "!=": "equal", "<": "greater_equal", "<=": "greater", ">": "less_equal", ">=": "less"}
+
+#: Functions of sizes; of the whole part of a quotient, the quotient.
+OF_SIZES = {
+    "Add": "add", "Mul": "mul", "IntTrueDiv": "div", "FloatTrueDiv": "div", "Max": "max", "Min": "min",
+    **dict.fromkeys(("Mod", "PythonMod"), "rem"), **dict.fromkeys(("FloorDiv", "CleanDiv"), "div"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +101,11 @@ class Masks:
         self.shapes: Dict[Any, Sequence[Any]] = {}  # of nodes, with symbols
         self._selections: Dict[str, Selection] = {}
         self._symbols: Dict[Any, Selection] = {}
+        self._numbers: Dict[Any, Array] = {}  # of each symbol, also of one that the program declares to be a number
+        self._lines: Dict[Any, str] = {}  # of each symbol
+        self._declared: List[Any] = []  # what the program declares of these numbers (torch._check)
+        self._bounded: Set[Any] = set()  # of this, what a selection checks as its bound
+        self._some: Set[int] = set()  # counts that must not be 0
         self._merged: Dict[Any, Axis] = {}  # axes of sizes that are no symbols
         self._keys: Dict[Any, str] = {}
         self._known: Dict[str, str] = {}
@@ -116,7 +136,7 @@ class Masks:
     def is_size(self, node: Any) -> bool:
         """Whether a node is a size, or a number made of sizes."""
         made = node.meta.get("val")
-        read = getattr(node.target, "_opname", "") == "_local_scalar_dense"  # from a tensor
+        read = getattr(node.target, "_opname", "") == READING
         return isinstance(made, (torch.SymInt, torch.SymFloat)) and not read and all(s in self._symbols for s in made.node.expr.free_symbols)
 
     def value(self, size: Any, dtype: str = "float64") -> Array:
@@ -128,8 +148,8 @@ class Masks:
         if expression.is_number:
             return p.number(float(expression), dtype)
         if expression.is_Symbol:
-            return p.convert(self._symbols[expression].count, dtype)
-        fn = {"Add": "add", "Mul": "mul", "IntTrueDiv": "div", "FloatTrueDiv": "div", "Max": "max", "Min": "min"}.get(name)
+            return p.convert(self._numbers[expression], dtype)
+        fn = OF_SIZES.get(name)
         operands = [self._computed(e, dtype) for e in expression.args]
         if name == "ToFloat":
             return operands[0]
@@ -138,7 +158,42 @@ class Masks:
         made = operands[0]
         for other in operands[1:]:
             made = p.map(fn, made, other)
-        return made
+        return p.map("floor", made) if name == "FloorDiv" else made
+
+    def number(self, node: Any, value: Array) -> None:
+        """Note a number that is read from a tensor, and serves what the program declares of it alone."""
+        self._note(node.meta["val"], value)
+
+    def _note(self, size: Any, value: Array) -> None:
+        if isinstance(size, (torch.SymInt, torch.SymFloat)):
+            for symbol in (e for e in (size.node._expr, size.node.expr) if e.is_Symbol):
+                self._numbers.setdefault(symbol, value)
+                self._lines.setdefault(symbol, self.program.where)
+            self._declared = declared(size)
+
+    def declared(self) -> List[Tuple[Any, str]]:
+        """What the program declares of numbers, beside the bounds of selections, and the line of a number."""
+        first: Dict[int, Any] = {}
+        alike = {symbol: first.setdefault(value.number, symbol) for symbol, value in self._numbers.items()}
+        others = [said.xreplace(alike) for said in self._declared if said not in self._bounded and said.free_symbols <= alike.keys()]
+        return [(said, self._lines[min(said.free_symbols, key=str)]) for said in dict.fromkeys(others) if said.free_symbols]
+
+    def check(self, said: Any) -> None:
+        """A run has to find numbers as the program declares them."""
+        if getattr(said, "rel_op", "") not in OPPOSITE:
+            raise Gap(f"torch._check({said}) of numbers that are not known; a check of one relation is supported")
+        wrong = self.program.compare(OPPOSITE[said.rel_op], *(self._computed(side, "float64") for side in said.args))
+        names = " and ".join(sorted(map(str, said.free_symbols)))
+        what = f"torch._check({said}) does not hold, of {names}, read from a tensor or the number of elements that a mask selects"
+        self.program.bounds.append((self.program.convert(wrong, "float32"), what))
+
+    def rank(self, node: Any, axis: int, places: Array) -> Array:
+        """Of places along an axis of a node, which of the places that count each is."""
+        counts, p = self.counts(self.shapes[node][axis]) if node in self.shapes else None, self.program
+        if counts is None:
+            return places
+        ranks = p.map("sub", p.along("cumsum", p.convert(counts, "int32"), 0), p.number(1, "int32"))
+        return p.embed(ranks, places)
 
     def of(self, mask: Any) -> Optional[Selection]:
         """The selection of a node that is a mask."""
@@ -197,6 +252,8 @@ class Masks:
         neutral, along = self._neutral(node, name)
         if neutral is None:
             return args, kwargs
+        if name in OF_SOME:
+            self._demand_some(node.args[0], along)
         if name not in ADDING:
             made = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.filled(n, env[n], neutral, along))
             return made[0], made[1]
@@ -231,6 +288,7 @@ class Masks:
             at, one, mask = found, one[found], mask[found]
         size = node.meta["val"].shape[at]
         made = self.selected(one, mask, size)
+        self._note(size, made.count)
         if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
             alike = self._symbols.setdefault(size.node.expr, made) is made
         else:
@@ -251,7 +309,7 @@ class Masks:
             mask = self.filled(node, mask, 0.0)
             total = math.prod(mask.shape)
             flat = p.reshape(p.convert(mask, "bool"), [total])
-            made = self._room(key, flat, *_bounds(size, min(total, self._most or total)))
+            made = self._room(key, flat, *self._bounds(size, min(total, self._most or total)))
         self._selections[key] = made
         return made
 
@@ -261,10 +319,37 @@ class Masks:
         count = p.reduce("sum", p.convert(flat, "int32"), [0])
         if most < total or exactly:
             self.demand(count, most, exactly)
+        most, exactly = max(1, most), exactly and most > 0
         if most >= total:
             return Selection(key, total, count, None if exactly else flat, None)
         counts = None if exactly else p.compare("less", p.iota(most, "int32"), p.broadcast(count, (most,), []))
         return Selection(key, most, count, counts, first_places(p, flat, most))
+
+    def _bounds(self, size: Any, most: int) -> Tuple[int, bool]:
+        """Upper bound on the number of selected elements, and whether the number is exact.
+
+        PyTorch's own range of a number ends at 2 or more, whatever is declared.
+        """
+        if isinstance(size, int):
+            return size, True
+        exactly, symbol = bool(size.node.expr.is_number), size.node._expr
+        upper = size.node.shape_env.bound_sympy(size.node.expr).upper
+        most = int(size.node.expr) if exactly else min(most, int(upper)) if upper.is_Integer else most
+        for said in declared(size):
+            if getattr(said, "rel_op", "") in ("==", "<", "<=") and said.args[0] == symbol and said.args[1].is_Integer:
+                most, exactly = min(most, int(said.args[1]) - (said.rel_op == "<")), exactly or said.rel_op == "=="
+                self._bounded.add(said)
+        return most, exactly
+
+    def _demand_some(self, node: Any, along: Optional[List[int]]) -> None:
+        """A run has to find elements along axes of a node."""
+        p, shape = self.program, self.shapes[node]
+        for axis in range(len(shape)) if along is None else [d % len(shape) for d in along]:
+            made = self._axis(shape[axis])
+            if made is not None and made[1].count.number not in self._some:
+                self._some.add(made[1].count.number)
+                none = p.compare("less", made[1].count, p.number(1, "int32"))
+                p.bounds.append((p.convert(none, "float32"), "the maximum or minimum of no elements: the mask selects none"))
 
     def demand(self, count: Array, most: int, exactly: bool) -> None:
         """A run has to find as many elements, or at most as many."""
@@ -365,13 +450,18 @@ class Name(str):
     __repr__ = str.__str__
 
 
-def _bounds(size: Any, most: int) -> Tuple[int, bool]:
-    """Upper bound on the number of selected elements, and whether the number is exact."""
-    expression = None if isinstance(size, int) else size.node.expr
-    if expression is None or expression.is_number:
-        return int(size), True
-    upper = size.node.shape_env.bound_sympy(expression).upper
-    return max(1, min(most, int(upper)) if upper.is_Integer else most), False
+def declared(size: Any) -> List[Any]:
+    """What a program declares of its numbers, of which `size` is one."""
+    return [one.expr for found in size.node.shape_env.deferred_runtime_asserts.values() for one in found]
+
+
+def is_needed(node: Any) -> bool:
+    """Whether a node stays in a graph that does not use it: the program declares something of the number that it makes."""
+    made = node.meta.get("val")
+    sizes = made.shape if isinstance(made, torch.Tensor) else [made]
+    making = getattr(node.target, "_opname", "") in (READING, *SELECTING)
+    said = {s for n in sizes if isinstance(n, (torch.SymInt, torch.SymFloat)) and making for e in declared(n) for s in e.free_symbols & n.node._expr.free_symbols}
+    return bool(said) or bool(node.is_impure())
 
 
 def _indexed(indices: Sequence[Any]) -> List[int]:
