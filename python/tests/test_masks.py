@@ -12,6 +12,7 @@ try:
     import torch
     from torch import nn
     from torch.nn import functional as F
+    from torch.utils.checkpoint import checkpoint
 except ImportError as error:
     raise unittest.SkipTest("PyTorch and numpy are not installed") from error
 
@@ -176,6 +177,10 @@ SELECTED: Dict[str, "tuple[Callable[..., Any], int]"] = {
     "ids out of range where they do not count": (
         lambda x: EMBEDDING((IDS * 3)[IDS * 3 < x[0, 0] * 0 + 5]).square().sum() * x.sum() + (x @ W).gather(1, IDS * 3 % 5)[IDS * 3 < 5].sum(), 24),
     "none": (lambda x: x[x > 9].sum() + x[x > 9].mean() + x.sum(), 3),
+    "masks of bytes": (
+        lambda x: x[(x > 0).to(torch.uint8)].square().sum() + (x[KEPT.to(torch.uint8)] * x[None, KEPT][0]).sum()
+        + x[..., np.array([0, 1, 0, 1, 0, 0], np.uint8)].exp().sum(), 20),
+    "a checkpoint": (lambda x: checkpoint(experts, x, use_reentrant=False), 4),
     "a constant mask": (lambda x: (x[~KEPT].reshape(2, -1).sort(1).values * torch.arange(6.0)).sum() + x[~KEPT].std(0).sum(), 1),
     "numbers that are declared": (few, 24), "a number that is read, and known": (read, 24),
     "a known number": (exactly, 24), "a bound of its own": (at_most, 24),
@@ -199,6 +204,19 @@ REFUSED: Dict[str, Callable[..., Any]] = {
     "equal in number": lambda x: x[x > 0].sum() + (torch._check((y := x[x > 0]).shape[0] == 9) or y.sum()),
     "a mask beside other indices": lambda x: x[rows(x), torch.tensor([1])],
     "u0**2, a number made": promised(lambda n: n * n < 4),
+    "compute the mask once": lambda x: F.mse_loss(x[x > 0], (x * 2)[x < 0]),
+    "how many elements a mask selects is asked": lambda x: x[x > 0].logsumexp(0),
+    "is asked (if, while, or a function": lambda x: nn.BatchNorm1d(6)(x[rows(x)]),
+    "mask selects is asked": lambda x: x.sum() if x[x > 0].shape[0] > 2 else x,
+    "random numbers of as many elements as a mask selects": lambda x: F.dropout(x[x > 0]),
+    "(random numbers, for example) of as many": lambda x: torch.randn_like(x[x > 0]),
+    "of as many elements as a mask selects": lambda x: torch.rand(x[x > 0].shape),
+    "does not trace this (random numbers, for example) of as": lambda x: F.cosine_similarity(x[rows(x)], x[rows(x)]),
+    "at index 0 does not match": lambda x: x[torch.ones(5, dtype=torch.bool)],
+    "The shape of the mask": lambda x: x[..., torch.ones(2, 6, dtype=torch.bool)],
+    "he shape of the mask": lambda x: x[None, :, torch.ones(5, dtype=torch.uint8)],
+    "converted to numpy": lambda x: x[KEPT.numpy()],
+    "is converted to numpy": lambda x: x[(x > 0).numpy()],
     "returns how many elements": lambda x: x[rows(x)].shape[0],
 }
 
@@ -251,8 +269,9 @@ class Masks(unittest.TestCase):
             traced = from_torch(fn, X, mesh={"a": 2}, masked=masked)
             with self.subTest(wanted), self.assertRaisesRegex(InputError, rf"test_masks[.]py:\d+: .*{wanted}"):
                 traced.run()
-        with self.assertRaisesRegex(InputError, "masked=0 is not"):
-            from_torch(lambda x: x, X, mesh={"a": 2}, masked=0)
+        for masked in (0, True, 1.5, "3"):
+            with self.assertRaisesRegex(InputError, f"masked={masked!r} is not"):
+                from_torch(lambda x: x, X, mesh={"a": 2}, masked=masked)  # type: ignore[arg-type]
 
     def test_what_is_refused(self) -> None:
         for wanted, fn in REFUSED.items():

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
@@ -61,8 +62,8 @@ def from_torch(
     updates are not among the outputs.  `masked` bounds the number of elements, or rows, that a mask selects (x[mask],
     nonzero): a run that selects more is an error.  Without it there is room for all of them.
     """
-    if masked is not None and masked < 1:
-        raise InputError(f"masked={masked} is not a number of elements that a mask selects, of at least 1")
+    if masked is not None and (isinstance(masked, bool) or not isinstance(masked, (int, np.integer)) or masked < 1):
+        raise InputError(f"masked={masked!r} is not a whole number of elements that a mask selects, of at least 1")
     inputs = Inputs(module_or_fn, args, dict(kwargs or {}))
     with unchanged(module_or_fn, args, kwargs, inputs.around):
         step = _trace(inputs, grad)
@@ -222,12 +223,13 @@ def _as_it_was_written() -> Iterator[None]:
     """
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    flags = ("_is_compiling_flag", "_is_exporting_flag")
+    flags, checks = ("_is_compiling_flag", "_is_exporting_flag"), torch.utils.checkpoint._allowed_determinism_checks_to_fns
     instead = [
         *((torch.compiler, flag, True) for flag in flags if hasattr(torch.compiler, flag)),
         (torch.nn.functional, "scaled_dot_product_attention", scaled_dot_product_attention),  # for functions beside it
         (torch.nn.modules.transformer, "_detect_is_causal_mask", not_looked_at),
         (torch.distributions.Distribution, "_validate_args", False),  # which looks at values
+        (torch.utils.checkpoint, "_allowed_determinism_checks_to_fns", {**checks, "default": checks["none"]}),  # it looks at sizes
         *single_tensor_steps(),
         (logging.getLogger(fake_tensor.__name__), "disabled", True),  # it prints what is raised, too
         (torch.autograd, "_engine_run_backward", run_backward),

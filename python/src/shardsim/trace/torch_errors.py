@@ -21,6 +21,15 @@ ASKED_SENTENCE = (
     " keep it in tensors, for example by torch.where"
 )
 
+#: The remedies of a size that is not known.
+KNOWN_SENTENCE = "torch.where(mask, x, 0) keeps all elements, and torch._check(x.shape[0] == N) tells a number that is known"
+
+#: What is asked of a tensor's value or of a size, and the fault of the program.
+ASKED_OF: Tuple[Tuple[str, str], ...] = (
+    (r"expression Eq\(u\d+, u\d+\) ", "whether two masks select equally many elements is asked; compute the mask once"),
+    (r"Size-like symbols: u", f"how many elements a mask selects is asked (if, while, or a function that needs to know it); {KNOWN_SENTENCE}"),
+)
+
 #: PyTorch's sentences about its tracer, and the fault of the program behind each.
 MEANT: Tuple[Tuple[str, str], ...] = (
     ("mutating a non-functional tensor",
@@ -28,6 +37,9 @@ MEANT: Tuple[Tuple[str, str], ...] = (
     ("Attempted to resize a view", "resize_ of a view to more elements than it has; make a tensor of that size"),
     (r"[.]numpy\(\) is not supported|Can't call numpy\(\)|resolve_conj|cannot be converted to a NumPy",
      "a tensor is converted to numpy, which would need its values; compute it with functions of torch"),
+    ("SymIntArrayRef expected|expected to contain only concrete integers",
+     f"PyTorch does not trace this (random numbers, for example) of as many elements as a mask selects; {KNOWN_SENTENCE}"),
+    ("Cannot access data pointer", "a tensor is converted to numpy, or its memory is read, which would need its values; compute it with functions of torch"),
     ("_linalg_check_errors",
      "a factor whose matrix is looked at; factors by Cholesky, LU and QR, and what is solved with them, are supported"),
     ("Cannot cast FakeTensor|data is not allocated yet", ASKED_SENTENCE),
@@ -51,6 +63,8 @@ def told(error: Exception, otherwise: str) -> InputError:
     refused = bool(raised) and (raised[-1].line or "").startswith("raise ")  # the arguments, in PyTorch's words
     inside = next((f.name for f in reversed(raised) if own and not refused and f.filename.startswith(DECOMPOSED)), "")
     sentence = _sentence(error) if not inside else f"PyTorch does not trace '{inside}' of these arguments; write it with other functions"
+    if isinstance(error, GuardOnDataDependentSymNode) and any(f.name.endswith("dropout") for f in raised if f.filename.startswith(INNER)):
+        sentence = f"random numbers of as many elements as a mask selects; {KNOWN_SENTENCE}"
     return InputError(f"{place}: {sentence}" if place else sentence)
 
 
@@ -59,7 +73,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return text
     if isinstance(error, ASKED):
-        return ASKED_SENTENCE
+        return next((sentence for pattern, sentence in ASKED_OF if re.search(pattern, text)), ASKED_SENTENCE)
     meant = next((sentence for pattern, sentence in MEANT if re.search(pattern, text)), None)
     if meant is not None:
         return meant

@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
+import numpy as np
 import torch
 import torch.fx.traceback
 from torch.nn import functional
@@ -274,12 +275,33 @@ def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Ten
 
 
 def getitem(input: torch.Tensor, index: Any) -> torch.Tensor:
-    """A mask that depends on no input selects a known number of elements: by ids."""
-    parts = index if isinstance(index, tuple) else (index,)
+    """A mask that depends on no input selects a known number of elements: by ids.  Bytes are masks, too."""
+    parts = [_mask(part) for part in (index if isinstance(index, tuple) else (index,))]
+    index = tuple(parts) if isinstance(index, tuple) else parts[0]
     found = [_places(part) if isinstance(part, torch.Tensor) and part.dtype == torch.bool else None for part in parts]
-    if all(places is None for places in found):
+    if all(places is None for places in found) or not _fit(input, parts):
         return input[index]
     return input[tuple(one for part, places in zip(parts, found) for one in (places if places is not None else (part,)))]
+
+
+def _mask(part: Any) -> Any:
+    """A part of an index, with bytes as booleans."""
+    if isinstance(part, torch.Tensor) and part.dtype == torch.uint8:
+        return part.bool()
+    return part != 0 if getattr(part, "dtype", None) == np.uint8 and part.ndim else part
+
+
+def _fit(input: torch.Tensor, parts: Sequence[Any]) -> bool:
+    """Whether masks have the sizes of the axes that they cover; PyTorch says it of others."""
+    masks = [getattr(part, "dtype", None) in (torch.bool, np.bool_) for part in parts]
+    covered = [part.ndim if mask else 0 if part is None or part is Ellipsis or isinstance(part, bool) else 1 for part, mask in zip(parts, masks)]
+    at, rest = 0, input.dim() - sum(covered)
+    for part, mask, axes in zip(parts, masks, covered):
+        sizes = input.shape[at : at + axes]
+        if mask and (len(sizes) < axes or any(isinstance(n, int) and n != m for n, m in zip(sizes, part.shape))):
+            return False
+        at += rest if part is Ellipsis else axes
+    return True
 
 
 def _places(mask: torch.Tensor) -> Optional[Tuple[torch.Tensor, ...]]:
