@@ -405,14 +405,16 @@ class Operations(unittest.TestCase):
             return jax.random.dirichlet(jax.random.wrap_key_data(key), a)
 
         with mock.patch.multiple("shardsim.trace.jax_random", DRAWS_MOST=3):
-            for fn in (drawn, composed):
-                ran = from_jax(fn, key, a, mesh={"a": 2}, in_specs=[("a", ("a",))]).run()
+            for fn, turns in ((drawn, None), (composed, None), (drawn, 1)):  # turns of the program's own loops bound no series
+                ran = from_jax(fn, key, a, mesh={"a": 2}, in_specs=[("a", ("a",))], turns=turns).run()
                 for got, want in zip(jax.tree.leaves(ran.outputs), jax.tree.leaves(fn(key, a)), strict=True):
                     np.testing.assert_allclose(got, np.asarray(want), rtol=2e-5)
             with mock.patch.multiple("shardsim.trace.jax_inner", TERMS_MOST=2), self.assertRaisesRegex(InputError, "more than 2 terms"):
                 from_jax(drawn, key, a, mesh={"a": 2}).run()
         with mock.patch.multiple("shardsim.trace.jax_random", DRAWS_MOST=1), self.assertRaisesRegex(InputError, "test_jax.py.* is rejected 1 times"):
             from_jax(lambda key, a: jax.random.gamma(jax.random.wrap_key_data(key), a), key, np.tile(a, (8, 8)), mesh={"a": 2}).run()
+        with self.assertRaisesRegex(InputError, "1 unsupported operation.*\n.*test_jax.py.*: samples of a gamma.* in bfloat16; draw them in float32"):
+            from_jax(lambda key, a: jax.random.gamma(jax.random.wrap_key_data(key), a, dtype=jnp.bfloat16), key, a, mesh={"a": 2})
         lines = from_jax(lambda a: a * jax.random.gamma(jax.random.key(3), 2.0, a.shape), a, mesh={"a": 2}).scenario()["graph"]["ops"]
         self.assertLess(len(lines), 20)
 

@@ -103,17 +103,18 @@ def _chosen(reader: Reader, test: Array, yes: Value, no: Value) -> Value:
 TURNS_MOST = 4096
 
 
-#: Terms of a series of JAX's special functions without `turns`: gradients of gamma samples up to 100 need at most 60 terms.
+#: Terms of a series of JAX's special functions, if `turns` gives no more: gradients of gamma samples up to 100 need at most 60 terms.
 TERMS_MOST = 60
 
 
 @goes_into("while")
 def _while(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
     body = eqn.params["body_jaxpr"].jaxpr
-    if reader.turns is not None or "jax/_src/lax/special.py" not in str(getattr(body.debug_info, "func_src_info", "")):
+    if "jax/_src/lax/special.py" not in str(getattr(body.debug_info, "func_src_info", "")):
         return _unrolled(reader, eqn, values)
-    what = f"a series (of the gradient of gamma samples) has more than {TERMS_MOST} terms; from_jax(..., turns=N) bounds its terms"
-    with reader.bounded(TERMS_MOST, what):
+    terms = max(TERMS_MOST, reader.turns or 0)
+    what = f"a series (of the gradient of gamma samples) has more than {terms} terms; from_jax(..., turns=N) gives it more"
+    with reader.bounded(terms, what):
         return _unrolled(reader, eqn, values)
 
 

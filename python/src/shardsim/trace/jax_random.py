@@ -79,6 +79,9 @@ def _gamma(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
 
     if math.prod(eqn.outvars[0].aval.shape) <= CONSTANT_MOST and not any(isinstance(v, Array) for v in values):
         return [np.asarray(jax.jit(samples)(*values))]
+    kind = eqn.outvars[0].aval.dtype
+    if kind != np.float32:
+        raise Gap(f"samples of a gamma distribution (also beta, Dirichlet, t) in {kind}; draw them in float32, and convert them")
     with reader.bounded(DRAWS_MOST, f"a sample of a gamma distribution is rejected {DRAWS_MOST} times; use another key"):
         return _traced(reader, samples, values, 0)
 
