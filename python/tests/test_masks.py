@@ -210,7 +210,7 @@ REFUSED: Dict[str, Callable[..., Any]] = {
     "mask selects is asked": lambda x: x.sum() if x[x > 0].shape[0] > 2 else x,
     "random numbers of as many elements as a mask selects": lambda x: F.dropout(x[x > 0]),
     "(random numbers, for example) of as many": lambda x: torch.randn_like(x[x > 0]),
-    "of as many elements as a mask selects": lambda x: torch.rand(x[x > 0].shape),
+    "does not trace this (random numbers, for example)": lambda x: torch.rand(x[x > 0].shape),
     "does not trace this (random numbers, for example) of as": lambda x: F.cosine_similarity(x[rows(x)], x[rows(x)]),
     "at index 0 does not match": lambda x: x[torch.ones(5, dtype=torch.bool)],
     "The shape of the mask": lambda x: x[..., torch.ones(2, 6, dtype=torch.bool)],

@@ -81,7 +81,7 @@ def _gamma(reader: Reader, eqn: Any, values: List[Real]) -> List[Real]:
         return [np.asarray(jax.jit(samples)(*values))]
     kind = eqn.outvars[0].aval.dtype
     if kind != np.float32:
-        raise Gap(f"samples of a gamma distribution (also beta, Dirichlet, t) in {kind}; draw them in float32, and convert them")
+        raise Gap(f"samples of gamma distributions (also for beta, Dirichlet, t) in {kind}; samples in float32 are supported")
     with reader.bounded(DRAWS_MOST, f"a sample of a gamma distribution is rejected {DRAWS_MOST} times; use another key"):
         return _traced(reader, samples, values, 0)
 

@@ -55,7 +55,7 @@ NEUTRAL = {
     **dict.fromkeys(("amax", "max", "_softmax", "_log_softmax", "_safe_softmax"), -math.inf),
 }  # fmt: skip
 
-#: Of these, operations that nothing has a result of: PyTorch raises.
+#: Of these, operations of at least one element: of none PyTorch raises an error.
 OF_SOME = ("amax", "amin", "max", "min")
 
 #: Of these, operations that add elements at ids, and the position of the elements.
@@ -70,7 +70,7 @@ READING = "_local_scalar_dense"
 #: What is wrong where a relation does not hold.
 OPPOSITE = {"==": "not_equal", "!=": "equal", "<": "greater_equal", "<=": "greater", ">": "less_equal", ">=": "less"}
 
-#: Functions of sizes; of the whole part of a quotient, the quotient.
+#: Functions of sizes; a whole quotient is a quotient that is rounded down.
 OF_SIZES = {
     "Add": "add", "Mul": "mul", "IntTrueDiv": "div", "FloatTrueDiv": "div", "Max": "max", "Min": "min",
     **dict.fromkeys(("Mod", "PythonMod"), "rem"), **dict.fromkeys(("FloorDiv", "CleanDiv"), "div"),
@@ -175,8 +175,8 @@ class Masks:
         """What the program declares of numbers, beside the bounds of selections, and the line of a number."""
         first: Dict[int, Any] = {}
         alike = {symbol: first.setdefault(value.number, symbol) for symbol, value in self._numbers.items()}
-        others = [said.xreplace(alike) for said in self._declared if said not in self._bounded and said.free_symbols <= alike.keys()]
-        return [(said, self._lines[min(said.free_symbols, key=str)]) for said in dict.fromkeys(others) if said.free_symbols]
+        found = dict.fromkeys(said.xreplace(alike) for said in self._declared if said.free_symbols <= alike.keys())
+        return [(said, self._lines[min(said.free_symbols, key=str)]) for said in found if said.free_symbols and said not in self._bounded]
 
     def check(self, said: Any) -> None:
         """A run has to find numbers as the program declares them."""
@@ -457,11 +457,11 @@ def declared(size: Any) -> List[Any]:
 
 def is_needed(node: Any) -> bool:
     """Whether a node stays in a graph that does not use it: the program declares something of the number that it makes."""
+    if node.is_impure() or getattr(node.target, "_opname", "") not in (READING, *SELECTING):
+        return bool(node.is_impure())
     made = node.meta.get("val")
-    sizes = made.shape if isinstance(made, torch.Tensor) else [made]
-    making = getattr(node.target, "_opname", "") in (READING, *SELECTING)
-    said = {s for n in sizes if isinstance(n, (torch.SymInt, torch.SymFloat)) and making for e in declared(n) for s in e.free_symbols & n.node._expr.free_symbols}
-    return bool(said) or bool(node.is_impure())
+    sizes = [n for n in (made.shape if isinstance(made, torch.Tensor) else [made]) if isinstance(n, (torch.SymInt, torch.SymFloat))]
+    return any(n.node._expr.free_symbols & said.free_symbols for n in sizes for said in declared(n))
 
 
 def _indexed(indices: Sequence[Any]) -> List[int]:
