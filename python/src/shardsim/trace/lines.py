@@ -270,7 +270,7 @@ class Writer(LinesAttention):
             return self._folded(array, texts)
         if fn == "select" and operands[0].number:
             chosen = 1 if number_of(texts[0]) else 2
-            own = operands[chosen].dims if array.inputs[chosen].rank else [() if n == 1 else None for n in array.shape]
+            own: List[Optional[Names]] = operands[chosen].dims if array.inputs[chosen].rank else [() if n == 1 else None for n in array.shape]
             return Value(operands[chosen].text, own, operands[chosen].number)
         text = map_text(fn, texts, array)
         if self._read_once.get(array.number) and len(text) < EXPRESSION_MOST:
