@@ -125,6 +125,14 @@ CASES: Dict[str, Case] = {
                       lax.cond(x[0, 0] > 0, lambda z: z * 1j, lambda z: z + 1, x + 2j).imag,
                       lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (jnp.exp(1j * x), x + 0j))[1].real], [X, T[0]],
     ),
+    "more complex numbers": (
+        lambda x, y: [f for z in [jnp.convolve(x[0] + 1j * y[0], y[1] + 1j * x[1]), jnp.convolve(x[0] + 1j * y[0], y[1]), jnp.expm1(x + 1j * y), jnp.exp2(x + 1j * y)]
+                      for f in (z.real, z.imag)] + [jnp.angle(jnp.conj(lax.complex(x, jnp.zeros_like(x)))), (lax.complex(x, y) * (y > 0)).astype(bool)], [X, T[:4]],
+    ),
+    "complex numbers divided by zero and by infinity": (
+        lambda x: [f for z in (lax.complex(x, 2 * x) / (lax.complex(x, x) * 0), 1 / lax.complex(x * np.inf, x), 1 / lax.complex(x * np.inf, -x * np.inf), jax.nn.sigmoid(lax.complex(-1000 * x, x)))
+                   for f in (z.real, z.imag)], [np.array([1, 2, 3], np.float32)],
+    ),
     "complex elements set": (lambda x, i: jnp.abs(jnp.zeros((8, 6), "complex64").at[:4].set(x * (1 + 1j)).at[i].add(2j)), [X, AT]),
     "gamma": (lambda x: [jax.scipy.special.gammaln(x), jax.scipy.special.digamma(x), jax.scipy.special.polygamma(1, x)], [3 * T + 0.3]),
     "flags set": (lambda x, i: (jnp.asarray(x) > 0).at[i].set(True), [T, AT]),
@@ -384,6 +392,11 @@ class Operations(unittest.TestCase):
                 for got, want in zip(evaluate(traced._arrays, {}), wants, strict=True):
                     self.assertEqual(got.shape, want.shape)
                     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+    def test_complex_arguments(self) -> None:
+        """Also numbers of Python."""
+        ran = from_jax(lambda x, z: x * z["w"], X, {"w": 1 + 2j}, mesh={"a": 2}, in_specs=[("x", ("a",))]).run()
+        np.testing.assert_allclose(ran.outputs, X * (1 + 2j), rtol=1e-6)
 
     def test_loops_that_end_by_values(self) -> None:
         for name, (fn, args, turns) in LOOPS.items():

@@ -51,6 +51,12 @@ def uniform(x: Array) -> Optional[float]:
     return float(x.attrs["value"]) if x.op == "number" else None
 
 
+def is_uniform(array: np.ndarray) -> bool:
+    """Whether all elements are equal, zeros also in their signs."""
+    first = array.reshape(-1)[:1]
+    return bool((array == first).all() and (np.signbit(array) == np.signbit(first)).all())
+
+
 #: Elements of a known array whose axes are merged, at most: it may have been broadcast.
 MERGED_MOST = 1 << 24
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple, Union
 
 import numpy as np
 
-from .array import Array, is_float, uniform
+from .array import Array, uniform
 from .special import ELEMENTWISE
 
 if TYPE_CHECKING:
@@ -74,16 +74,25 @@ def of_parts(fn: Callable[..., Any], *values: Any) -> Any:
     return Complex(real, imag)
 
 
-def zeros(p: Program, like: Array) -> Array:
-    return p.broadcast(p.number(0.0, like.dtype), like.shape, []) if like.rank else p.number(0.0, like.dtype)
+def alike(p: Program, like: Array, value: float = 0.0) -> Array:
+    """An array of one number."""
+    return p.broadcast(p.number(value, like.dtype), like.shape, []) if like.rank else p.number(value, like.dtype)
 
 
 def complex_of(p: Program, x: Numbers) -> Complex:
-    return x if isinstance(x, Complex) else Complex(x, zeros(p, x))
+    return x if isinstance(x, Complex) else Complex(x, alike(p, x))
 
 
 def conjugate(p: Program, z: Complex) -> Complex:
-    return z if is_zero(z.imag) else Complex(z.real, p.map("neg", z.imag))
+    """An imaginary part of 0 is then -0, whose sign decides an angle."""
+    number = uniform(z.imag)
+    return Complex(z.real, p.map("neg", z.imag) if number is None else alike(p, z.imag, -number))
+
+
+def truth(p: Program, value: Numbers) -> Array:
+    """Which elements are other than 0."""
+    some = [p.convert(x, "bool") for x in parts_of(value)]
+    return some[0] if len(some) == 1 else p.logic("or", *some)
 
 
 def is_zero(x: Array) -> bool:
@@ -104,15 +113,15 @@ def multiplied(p: Program, a: Complex, b: Complex, times: Callable[[Array, Array
     def of(some: List[Array], others: List[Array]) -> List[Array]:
         return [times(x, y) for x in some for y in others]
 
-    def total(fn: str, first: List[Array], second: List[Array]) -> Array:
+    def total(fn: str, first: List[Array], second: List[Array]) -> List[Array]:
         if first and second:
-            return p.map(fn, first[0], second[0])
-        if second:
-            return p.map("neg", second[0]) if fn == "sub" else second[0]
-        return first[0] if first else zeros(p, times(a.real, b.real))
+            return [p.map(fn, first[0], second[0])]
+        return [p.map("neg", x) for x in second] if second and fn == "sub" else first or second
 
     (a_real, a_imag), (b_real, b_imag) = kept(a), kept(b)
-    return Complex(total("sub", of(a_real, b_real), of(a_imag, b_imag)), total("add", of(a_real, b_imag), of(a_imag, b_real)))
+    real = total("sub", of(a_real, b_real), of(a_imag, b_imag))
+    imag = total("add", of(a_real, b_imag), of(a_imag, b_real))
+    return Complex(real[0] if real else alike(p, imag[0]), imag[0] if imag else alike(p, real[0]))
 
 
 def times(p: Program, a: Complex, b: Complex) -> Complex:
@@ -147,14 +156,18 @@ def polar(p: Program, radius: Array, turn: Array) -> Complex:
 
 
 def quotient(p: Program, a: Complex, b: Complex) -> Complex:
-    """a times the conjugate of b, by b's squared size; b and a are divided by b's largest part before."""
+    """a times the conjugate of b, by b's squared size; b and a are divided by b's largest part before.
+
+    By 0, it is infinite; by an infinite part, of which others are no part, it is 0.
+    """
     if is_zero(b.imag):
         return of_parts(lambda x: p.map("div", x, b.real), a)  # type: ignore[no-any-return]
     most = p.map("max", *(p.map("abs", x) for x in b.parts))
-    near = of_parts(lambda x: p.map("div", x, most), b)
+    near = of_parts(lambda x: p.select(p.compare("equal", p.map("abs", x), most), p.map("sign", x), p.map("div", x, most)), b)
     below = squared_size(p, near)
-    made = times(p, a, conjugate(p, near))
-    return of_parts(lambda x: p.map("div", p.map("div", x, below), most), made)  # type: ignore[no-any-return]
+    none = p.compare("equal", most, p.number(0.0, most.dtype))
+    made = of_parts(lambda x: p.map("div", x, below), times(p, a, conjugate(p, near)))
+    return of_parts(lambda x, whole: p.map("div", p.select(none, whole, x), most), made, a)  # type: ignore[no-any-return]
 
 
 def direction(p: Program, z: Complex) -> Complex:
@@ -182,18 +195,17 @@ def sqrt(p: Program, z: Complex) -> Complex:
     divisor = p.select(none, p.number(1.0, z.real.dtype), large)
     small = p.map("mul", p.map("div", p.map("abs", z.imag), divisor), half)
     right = p.compare("less_equal", zero, z.real)
-    up = p.compare("less_equal", zero, z.imag)
+    up = p.compare("less_equal", zero, angle(p, z))  # which is below 0 for -0 beside a number below 0
     imag = p.select(right, small, large)
     return Complex(p.select(right, large, small), p.select(up, imag, p.map("neg", imag)))
 
 
 def power(p: Program, z: Complex, n: int) -> Complex:
     """z to the power of a whole number, by squares."""
-    made = Complex(p.broadcast(p.number(1.0, z.real.dtype), z.shape, []), zeros(p, z.real))
-    square = z
-    for bit in reversed(bin(abs(n))[2:]):
-        made = times(p, made, square) if bit == "1" else made
-        square = times(p, square, square)
+    made = Complex(p.broadcast(p.number(1.0, z.real.dtype), z.shape, []), alike(p, z.real))
+    for bit in bin(abs(n))[2:]:
+        made = times(p, made, made)
+        made = times(p, made, z) if bit == "1" else made
     return quotient(p, complex_of(p, p.broadcast(p.number(1.0, z.real.dtype), z.shape, [])), made) if n < 0 else made
 
 
@@ -246,6 +258,14 @@ def _log1p(p: Program, z: Complex) -> Complex:
     return Complex(p.map("mul", p.map("log1p", off), p.number(0.5, x.dtype)), p.map("atan2", z.imag, p.map("add", x, one)))
 
 
+def _expm1(p: Program, z: Complex) -> Complex:
+    """The real part exp(x) cos y - 1 is expm1(x) cos y - 2 sin^2(y / 2), for numbers close to 0."""
+    sine = p.map("sin", p.map("mul", z.imag, p.number(0.5, z.imag.dtype)))
+    less = p.map("mul", p.map("mul", sine, sine), p.number(2.0, sine.dtype))
+    real = p.map("sub", p.map("mul", p.map("expm1", z.real), p.map("cos", z.imag)), less)
+    return Complex(real, p.map("mul", p.map("exp", z.real), p.map("sin", z.imag)))
+
+
 def _inverse(p: Program, z: Complex) -> Complex:
     return power(p, z, -1)
 
@@ -256,12 +276,9 @@ FUNCTIONS: Dict[str, Callable[["Program", Complex], Complex]] = {
     "sin": _turned(_sinh, 1.0), "cos": _turned(_cosh, 0.0), "tan": _turned(_tanh, 1.0), "sign": direction,
     "reciprocal": _inverse, "rsqrt": lambda p, z: _inverse(p, sqrt(p, z)), "square": lambda p, z: times(p, z, z),
     "log2": lambda p, z: scaled(p, log(p, z), 1 / math.log(2)), "log10": lambda p, z: scaled(p, log(p, z), 1 / math.log(10)),
-    "conjugate": conjugate, "log1p": _log1p,
+    "conjugate": conjugate, "log1p": _log1p, "expm1": _expm1, "exp2": lambda p, z: exp(p, scaled(p, z, math.log(2))),
 }  # fmt: skip
 
 
 def is_complex(dtype: Any) -> bool:
     return str(dtype).rpartition(".")[2] in PARTS
-
-
-__all__ = ["PARTS", "Complex", "Numbers", "is_float"]

@@ -60,7 +60,7 @@ def from_jax(
     for (path, value), spec in zip(leaves, specs):
         if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
             value = jax.random.key_data(value)
-        known = value if isinstance(value, (np.ndarray, np.generic, jax.Array, int, float, bool)) else None
+        known = value if isinstance(value, (np.ndarray, np.generic, jax.Array, int, float, complex, bool)) else None
         array = None if known is None else np.asarray(known)
         aval = jax.typeof(value) if not isinstance(value, jax.ShapeDtypeStruct) else value
         kind = str(aval.dtype)

@@ -139,6 +139,13 @@ def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
     return multiplied(p, a, b, lambda x, y: dot(p, x, y, summed, batch, kind))
 
 
+@handles_complex("conv_general_dilated")
+def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
+    a, b = (numbers(reader, v) for v in values)
+    real = eqn.replace(outvars=[_real(v) for v in eqn.outvars])
+    return multiplied(reader.program, a, b, lambda x, y: HANDLERS[eqn.primitive.name](reader, real, [x, y]))
+
+
 @handles_complex("fft")
 def _fft(reader: Reader, eqn: Any, values: List[Value]) -> Numbers:
     """Over the last axes; an inverse one is divided by the number of points."""

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from .array import is_uniform
 from .arrays import TYPES, Array, Gap, Program, is_float
 from .complex_arrays import Complex, Numbers, is_complex
 from .handlers import adds_to
@@ -149,7 +150,7 @@ class Reader:
         array = np.asarray(value)
         name = dtype or str(array.dtype)
         first = array.reshape(-1)[:1]
-        if array.size and ((array == first).all() or (array != array).all()):
+        if array.size and (is_uniform(array) or (array != array).all()):
             item = first[0]
             number = float(item) if is_float(name) else int(item)
             lifted = self.program.broadcast(self.program.number(number, name), array.shape, [])
