@@ -186,6 +186,11 @@ SELECTED: Dict[str, "tuple[Callable[..., Any], int]"] = {
     "a known number": (exactly, 24), "a bound of its own": (at_most, 24),
 }  # fmt: skip
 
+SELECTED["complex numbers"] = (
+    lambda x: (z := torch.complex(x, x.flip(1)))[x > 0].abs().sum() + z[x > 0].sum().abs() + (z[rows(x)].t() @ z[rows(x)]).abs().sum()
+    + (z * 2j).index_put((x > 0,), z[x > 0] * 3).abs().square().sum() + torch.view_as_real(z[rows(x)].conj().resolve_conj()).square().sum() + torch.vdot(z[x > 0], z[x > 0] * 1j).imag
+    + (torch.full((4, 6), 1j)[x > 0].sum() * x.sum()).imag, 20)
+
 #: What is refused, and what is said of it.
 REFUSED: Dict[str, Callable[..., Any]] = {
     "elements that two masks select": lambda x: x[x[:, 0] > 0] * x[x[:, 1] > 0],
@@ -235,8 +240,10 @@ class Masks(unittest.TestCase):
 
     def test_outputs_of_such_a_size(self) -> None:
         def fn(x: Any) -> List[Any]:
+            z = torch.complex(x.relu(), x * 0)
             y = [x[x > 0], torch.nonzero(x > 0), x * 2, x[rows(x)], x[:, x[0] > 0], torch.outer(x[x > 0], x[x > 0])]
-            return [*y, *((one > 0.5).nonzero() for one in (y[0], y[3], y[4], y[4].t()))]
+            y += [(one > 0.5).nonzero() for one in (y[0], y[3], y[4], y[4].t())]
+            return [*y, z[x > -1], torch.nonzero(z * 1j), x[z.bool()]]
 
         for masked in (None, 20):
             for got, want in zip(from_torch(fn, X, mesh={"a": 2}, rules=[("x", ("a",))], masked=masked).run().outputs, fn(X), strict=True):

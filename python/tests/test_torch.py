@@ -154,6 +154,14 @@ def filtered(x: Any, w: Any) -> Any:
     return torch.fft.irfft2(made, s=x.shape[-2:], norm="ortho")
 
 
+def set_complex(z: Any) -> Any:
+    z = z.clone()
+    z[:, 0] = 1j
+    z[1].fill_(2 - 1j)
+    z[2].fill_(z[0, 1])
+    return z * z
+
+
 def real(z: Any) -> Any:
     return torch.cat([z.real, z.imag])
 
@@ -187,6 +195,12 @@ SMOOTH: Dict[str, Case] = {
                                                    *torch.linalg.qr(a, mode="complete"))]),
         [SQUARE],
     ),
+    "more functions of complex numbers": (
+        lambda x, y: real((z := torch.complex(x, y)).exp2() + z.expm1() + torch.add(z, z.square(), alpha=2j) - torch.rsub(z, x, alpha=1j) + torch.sub(x, z, alpha=3j)
+                          + z[0].repeat(4, 1).index_add(0, ints(4, 4), z.square(), alpha=1 + 1j) + z.masked_scatter(x > 0, z.square()))
+        + torch.cat([z.var() + z.std(1, keepdim=True), torch.var_mean(z, 1, keepdim=True)[1].real]), [X, Y],
+    ),
+    "complex numbers set": (lambda x, y: real(set_complex(torch.complex(x, y))), [X, Y]),
     "rotary positions": (rotated, [normal(2, 3, 4, 6), normal(4, 3)]),
     "complex arithmetic": (
         lambda x, y: real((z := torch.complex(x, y)) * z.conj() + 2j * z - z / (z.square() + 3) + 1 / (x - 2j) + (z * x) ** 3 + z**-2 + z**(y + 0j) + (1 - z).neg()),
@@ -485,6 +499,17 @@ DISCRETE: Dict[str, Case] = {
         lambda x, y: [torch.linalg.cholesky_ex(x).info, torch.linalg.cholesky_ex(y).info],
         [torch.stack([torch.diag(torch.tensor([1.0, 1.0, 0.0])), torch.tensor([[1.0, 0, 0], [0, 0, 1], [0, 1, 3]]), torch.eye(3)]), torch.zeros(1, 1)],
     ),
+    "truth of complex numbers": (
+        lambda x, y: [(1j * torch.complex(x, y).real).bool(), torch.complex(x, y).any(1), (z := torch.complex(x, y) * 1j).all(0), z.logical_not(), z.logical_and(x), torch.logical_xor(x, z)],
+        [torch.tensor([[0.0, 1, 0, 2], [0, 1, 0, 1]]), torch.tensor([[0.0, 0, 1, 2], [0, 0, 0, 1]])],
+    ),
+    "signs of imaginary parts that are zero": (
+        lambda x: [torch.sqrt(torch.complex(x, torch.tensor([-0.0, 0.0, 0.0, -0.0]))).imag, (x + 0j).conj().angle(), (x + 0j).conj().conj().log().imag], [torch.tensor([-1.0, -2.0, 4.0, 5.0])],
+    ),
+    "complex numbers divided by zero and by infinity": (
+        lambda x: [f for z in (torch.complex(x, 2 * x) / (torch.complex(x, x) * 0), 1 / torch.complex(x / 0, x), torch.complex(x, x) / torch.complex(x, -x / 0), (x / 0) / torch.complex(x, x + 1),
+                               torch.complex(x, x) / (3e38 + 3e38j)) for f in (z.real, z.imag)], [torch.tensor([1.0, -2.0])],
+    ),
     "divided by zero": (lambda x, i: [x / 0, x / -0.0, x // 0, i / 0, (x * 0) / 0], [X, ints(3, 4)]),
     "infinite logarithms": (lambda x: [torch.logcumsumexp(x, 0)], [torch.tensor([-torch.inf, -torch.inf, 1.0, -200.0, torch.inf, 3.0, torch.inf])]),
     "lengths of any size": (
@@ -727,6 +752,9 @@ class Operations(unittest.TestCase):
             "resize_ of a view to more elements": (lambda x: x[:2].resize_(9, 9), [X]),
             "random numbers ('_standard_gamma') whose parameters depend on inputs": (lambda x: torch.distributions.Gamma(x.exp(), 1.0).rsample(), [X]),
             "'aten.cumprod.default' of complex numbers is not supported": (lambda x: torch.complex(x, x).cumprod(1).abs(), [X]),
+            "'aten.asin.default' of complex numbers is not supported": (lambda x: torch.complex(x, x).asin().abs(), [X]),
+            "istft of win_length=9, of 1 to n_fft=8": (lambda x: torch.istft(torch.complex(x[:, :5], x[:, :5])[:1].mT, 8, 2, 9), [X]),
+            "istft of win_length=0": (lambda x: torch.istft(torch.complex(x[:, :5], x[:, :5])[:1].mT, 8, 2, 0), [X]),
             "linalg.det of complex matrices": (lambda x: torch.linalg.det(torch.complex(x[:, :4], x[:, 2:])).abs(), [X]),
             "a Fourier transform of 2053 points, a number without divisors; pad with zeros to 4096 points":
                 (lambda x: torch.fft.fft(x.sum() * torch.ones(2053)).abs(), [X]),

@@ -10,7 +10,7 @@ import torch
 
 from . import complex_arrays, fourier
 from .arrays import Array, Gap
-from .complex_arrays import Complex, Numbers, complex_of, conjugate, multiplied, of_parts, scaled
+from .complex_arrays import Complex, Numbers, complex_of, conjugate, multiplied, of_parts, scaled, truth
 from .torch_axes import PRODUCTS, SUMMED, product
 from .torch_graph import COMPLEX, HANDLERS, Call, handles, handles_complex
 from .torch_ops import arguments_first, mapped, ranked
@@ -19,8 +19,8 @@ from .torch_ops import arguments_first, mapped, ranked
 BY_PARTS = (
     "_reshape_alias", "_unsafe_index_put", "_unsafe_view", "add", "as_strided", "as_strided_scatter", "cat", "constant_pad_nd",
     "copy", "copy_", "cumsum", "diagonal", "diagonal_backward", "diagonal_scatter", "expand", "flip", "gather", "index", "index_add",
-    "index_put", "index_select", "masked_fill", "mean", "neg", "permute", "repeat", "reshape", "rsub", "scatter", "scatter_add",
-    "select", "select_backward", "select_scatter", "slice", "slice_backward", "slice_scatter", "split", "split_with_sizes", "squeeze",
+    "index_put", "index_select", "masked_fill", "masked_scatter", "mean", "neg", "permute", "repeat", "reshape", "rsub", "scatter",
+    "scatter_add", "select", "select_backward", "select_scatter", "slice", "slice_backward", "slice_scatter", "split", "split_with_sizes", "squeeze",
     "stack", "sub", "sum", "t", "transpose", "unbind", "unsafe_chunk", "unsafe_split", "chunk", "unsqueeze", "view", "view_copy", "where",
 )  # fmt: skip
 VALUES = ("self", "other", "grad", "grad_output", "input", "source", "src", "tensors", "value", "values")
@@ -52,9 +52,17 @@ def part(c: Call, k: int) -> Call:
     return Call(c.reader, c.node, c.arguments.changed(lambda name, value: of(value) if name in VALUES else value))
 
 
+def multiplied_before(c: Call) -> Call:
+    """The call with a complex factor of one operand as part of that operand."""
+    operand = {"rsub": "self", "index_add": "source"}.get(c.name, "other")
+    made = complex_arrays.times(c.program, c.numbers(getattr(c, operand)), c.numbers(c.alpha))
+    return Call(c.reader, c.node, c.arguments.changed(lambda name, value: {operand: made, "alpha": 1}.get(name, value)))
+
+
 @handles_complex(*BY_PARTS, "_neg_view")
 def _by_parts(c: Call) -> Any:
     """An array for each result, as `shaped` makes it: the axis of a row that stands for a number is still there."""
+    c = multiplied_before(c) if isinstance(getattr(c.arguments, "alpha", None), complex) else c
     real, imag = (HANDLERS[c.name](part(c, k)) for k in (0, 1))
     return [Complex(a, b) for a, b in zip(real, imag)] if isinstance(real, (list, tuple)) else Complex(real, imag)
 
@@ -70,9 +78,32 @@ COMPLEX.update({name: HANDLERS[name] for name in AS_REAL})
 
 @handles_complex("_to_copy", "convert_element_type")
 def _converted(c: Call) -> Numbers:
-    """A conversion to real numbers keeps the real part."""
+    """A conversion to real numbers keeps the real part; as a boolean, a number is whether it is other than 0."""
+    if c.dtype == "bool":
+        return truth(c.program, c.reader.numbers(arguments_first(c)))
     made: Complex = of_parts(lambda x: c.program.convert(x, c.dtype), complex_of(c.program, c.reader.numbers(arguments_first(c))))
     return made if c.values[0].dtype.is_complex else made.real
+
+
+@handles_complex("all", "any", "logical_and", "logical_not", "logical_or", "logical_xor", "nonzero")
+def _of_truth(c: Call) -> Array:
+    changed = c.arguments.changed(lambda name, value: truth(c.program, c.reader.numbers(value)) if name in ("self", "other") else value)
+    return HANDLERS[c.name](Call(c.reader, c.node, changed))  # type: ignore[no-any-return]
+
+
+@handles_complex("fill")
+def _filled(c: Call) -> Complex:
+    made: Complex = of_parts(lambda x: c.reader.spread(x, c.shape), c.numbers(c.value))
+    return made
+
+
+@handles_complex("var", "var_mean")
+def _variance(c: Call) -> Any:
+    """The mean of squared sizes of differences, which is the sum of both parts' variances."""
+    real, imag = (HANDLERS[c.name](part(c, k)) for k in (0, 1))
+    if c.name == "var":
+        return c.program.map("add", real, imag)
+    return c.program.map("add", real[0], imag[0]), Complex(real[1], imag[1])
 
 
 # ---- parts

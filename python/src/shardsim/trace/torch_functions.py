@@ -348,7 +348,8 @@ def istft(
     return_complex: bool = False,
 ) -> torch.Tensor:
     """Without a look at the sums of windows that the sums of frames are divided by, of which none may be 0."""
-    hop, size = hop_length or n_fft // 4, win_length or n_fft
+    hop, size = hop_length or n_fft // 4, n_fft if win_length is None else win_length
+    demand(0 < size <= n_fft, f"istft of win_length={size}, of 1 to n_fft={n_fft}")
     frames = input.transpose(-2, -1)
     made = (torch.fft.ifft if return_complex else torch.fft.irfft)(frames, n_fft, norm="ortho" if normalized else "backward")
     weights = torch.ones(size, dtype=made.dtype) if window is None else window

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError
+from .array import is_uniform
 from .arrays import Array, Gap, Program, is_float
 from .complex_arrays import Complex, Numbers, complex_of, of_parts
 from .handlers import adds_to
@@ -206,7 +207,7 @@ class Reader:
     def __init__(self, program: Program, masked: Optional[int] = None) -> None:
         """`masked` is the bound on the elements that a mask selects."""
         self.program = program
-        self.masks = Masks(program, self.lift, masked)
+        self.masks = Masks(program, self.numbers, masked)
         self.cuts: Dict[int, List[Tuple[int, Array]]] = {}  # of outputs, axes of which not all places count, and which do
         self.gaps: List[str] = []
         self._constants: Dict[Any, Array] = {}
@@ -373,7 +374,7 @@ class Reader:
         if array is None:
             raise Gap("a constant on the device meta, which has no values; trace outside of torch.device('meta'), or pass an argument")
         first = array.reshape(-1)[:1]
-        if not array.size or (array == first).all():
+        if not array.size or is_uniform(array):
             item = first[0] if array.size else 0
             number = self.program.number(float(item) if is_float(name) else int(item), name)
             return self.spread(number, array.shape) if array.ndim else number

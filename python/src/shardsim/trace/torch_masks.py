@@ -17,6 +17,7 @@ import torch
 
 from .array import Array, Gap, is_float
 from .arrays import Program
+from .complex_arrays import Complex, truth
 from .ranges import LIMITS
 from .whole import EXACT_MOST
 
@@ -29,6 +30,7 @@ EACH_BY_ITSELF = (
     "full_like", "ones_like", "zeros_like", "empty_like", "copy", "clone", "contiguous",
     "detach", "alias", "lift_fresh_copy", "_to_copy", "convert_element_type", "_assert_tensor_metadata", "masked_scatter", "stack", "select_backward",
     "floor_divide", "hardshrink_backward", "softshrink_backward", "__and__", "__or__", "copy_", "fill",
+    "_conj", "_neg_view", "resolve_conj", "resolve_neg", "view_as_complex", "view_as_real",
 )  # fmt: skip
 
 #: Operations along axes, which compute each place of another axis by itself.
@@ -50,7 +52,7 @@ OF_A_SHAPE = ("new_full", "new_zeros", "new_ones", "new_empty")
 
 #: What places that do not count have to be, so that they change nothing along the axis.
 NEUTRAL = {
-    **dict.fromkeys(("mm", "bmm", "mv", "dot", "addmm", "baddbmm", "addmv", "sum", "mean", "var", "var_mean", "any", "cumsum"), 0.0),
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "vdot", "addmm", "baddbmm", "addmv", "sum", "mean", "var", "var_mean", "any", "cumsum"), 0.0),
     **dict.fromkeys(("scatter_add", "embedding_dense_backward", "index_add", "index_put"), 0.0), **dict.fromkeys(("prod", "all", "cumprod"), 1.0), **dict.fromkeys(("amin", "min"), math.inf),
     **dict.fromkeys(("amax", "max", "_softmax", "_log_softmax", "_safe_softmax"), -math.inf),
 }  # fmt: skip
@@ -95,7 +97,7 @@ Axis = Tuple[int, Selection, int]
 class Masks:
     """The selections of a graph, and the sizes that are made of them."""
 
-    def __init__(self, program: Program, lift: Callable[[Any], Array], most: Optional[int]) -> None:
+    def __init__(self, program: Program, lift: Callable[[Any], Any], most: Optional[int]) -> None:
         """`most` is the bound on the elements that a mask selects."""
         self.program, self._lift, self._most = program, lift, most
         self.shapes: Dict[Any, Sequence[Any]] = {}  # of nodes, with symbols
@@ -308,7 +310,7 @@ class Masks:
         else:
             mask = self.filled(node, mask, 0.0)
             total = math.prod(mask.shape)
-            flat = p.reshape(p.convert(mask, "bool"), [total])
+            flat = p.reshape(truth(p, mask), [total])
             made = self._room(key, flat, *self._bounds(size, min(total, self._most or total)))
         self._selections[key] = made
         return made
@@ -427,6 +429,8 @@ class Masks:
             counts = self.counts(size)
             if counts is not None and (along is None or axis in [d % len(shape) for d in along]):
                 x = self._lift(x)
+                if isinstance(x, Complex):
+                    return Complex(self.filled(node, x.real, neutral, along), self.filled(node, x.imag, 0.0, along))
                 key = x.number, neutral, axis, self._axis(size)
                 if key not in self._filled:
                     self._filled[key] = p.select(p.broadcast(counts, x.shape, [axis]), x, p.number(_of_type(neutral, x.dtype), x.dtype))
