@@ -143,7 +143,11 @@ def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
 def _convolution(reader: Reader, eqn: Any, values: List[Value]) -> Complex:
     a, b = (numbers(reader, v) for v in values)
     real = eqn.replace(outvars=[_real(v) for v in eqn.outvars])
-    return multiplied(reader.program, a, b, lambda x, y: HANDLERS[eqn.primitive.name](reader, real, [x, y]))
+
+    def real_one(x: Array, y: Array) -> Array:
+        return HANDLERS[eqn.primitive.name](reader, real, [x, y])  # type: ignore[no-any-return]
+
+    return multiplied(reader.program, a, b, real_one)
 
 
 @handles_complex("fft")
