@@ -426,7 +426,7 @@ class Operations(unittest.TestCase):
                 from_jax(drawn, key, a, mesh={"a": 2}).run()
         with mock.patch.multiple("shardsim.trace.jax_random", DRAWS_MOST=1), self.assertRaisesRegex(InputError, "test_jax.py.* is rejected 1 times"):
             from_jax(lambda key, a: jax.random.gamma(jax.random.wrap_key_data(key), a), key, np.tile(a, (8, 8)), mesh={"a": 2}).run()
-        with self.assertRaisesRegex(InputError, "1 unsupported operation.*\n.*test_jax.py.*: samples of a gamma.* in bfloat16; samples in float32"):
+        with self.assertRaisesRegex(InputError, "1 unsupported operation.*\n.*test_jax.py.*: samples of gamma.* in bfloat16; samples in float32"):
             from_jax(lambda key, a: jax.random.gamma(jax.random.wrap_key_data(key), a, dtype=jnp.bfloat16), key, a, mesh={"a": 2})
         lines = from_jax(lambda a: a * jax.random.gamma(jax.random.key(3), 2.0, a.shape), a, mesh={"a": 2}).scenario()["graph"]["ops"]
         self.assertLess(len(lines), 20)

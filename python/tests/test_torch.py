@@ -755,6 +755,7 @@ class Operations(unittest.TestCase):
             "'aten.asin.default' of complex numbers is not supported": (lambda x: torch.complex(x, x).asin().abs(), [X]),
             "istft of win_length=9, of 1 to n_fft=8": (lambda x: torch.istft(torch.complex(x[:, :5], x[:, :5])[:1].mT, 8, 2, 9), [X]),
             "istft of win_length=0": (lambda x: torch.istft(torch.complex(x[:, :5], x[:, :5])[:1].mT, 8, 2, 0), [X]),
+            "istft of hop_length=0": (lambda x: torch.istft(torch.complex(x[:, :5], x[:, :5])[:1].mT, 8, 0), [X]),
             "linalg.det of complex matrices": (lambda x: torch.linalg.det(torch.complex(x[:, :4], x[:, 2:])).abs(), [X]),
             "a Fourier transform of 2053 points, a number without divisors; pad with zeros to 4096 points":
                 (lambda x: torch.fft.fft(x.sum() * torch.ones(2053)).abs(), [X]),

@@ -19,9 +19,10 @@ from .torch_ops import arguments_first, mapped, ranked
 BY_PARTS = (
     "_reshape_alias", "_unsafe_index_put", "_unsafe_view", "add", "as_strided", "as_strided_scatter", "cat", "constant_pad_nd",
     "copy", "copy_", "cumsum", "diagonal", "diagonal_backward", "diagonal_scatter", "expand", "flip", "gather", "index", "index_add",
-    "index_put", "index_select", "masked_fill", "masked_scatter", "mean", "neg", "permute", "repeat", "reshape", "rsub", "scatter",
-    "scatter_add", "select", "select_backward", "select_scatter", "slice", "slice_backward", "slice_scatter", "split", "split_with_sizes", "squeeze",
-    "stack", "sub", "sum", "t", "transpose", "unbind", "unsafe_chunk", "unsafe_split", "chunk", "unsqueeze", "view", "view_copy", "where",
+    "index_put", "index_select", "masked_fill", "masked_scatter", "masked_scatter_backward", "mean", "neg", "permute", "repeat",
+    "reshape", "rsub", "scatter", "scatter_add", "select", "select_backward", "select_scatter", "slice", "slice_backward", "slice_scatter",
+    "split", "split_with_sizes", "squeeze", "stack", "sub", "sum", "t", "transpose", "unbind", "unsafe_chunk", "unsafe_split", "chunk",
+    "unsqueeze", "view", "view_copy", "where",
 )  # fmt: skip
 VALUES = ("self", "other", "grad", "grad_output", "input", "source", "src", "tensors", "value", "values")
 

@@ -348,8 +348,9 @@ def istft(
     return_complex: bool = False,
 ) -> torch.Tensor:
     """Without a look at the sums of windows that the sums of frames are divided by, of which none may be 0."""
-    hop, size = hop_length or n_fft // 4, n_fft if win_length is None else win_length
+    hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     demand(0 < size <= n_fft, f"istft of win_length={size}, of 1 to n_fft={n_fft}")
+    demand(0 < hop <= size, f"istft of hop_length={hop}, of 1 to win_length={size}")
     frames = input.transpose(-2, -1)
     made = (torch.fft.ifft if return_complex else torch.fft.irfft)(frames, n_fft, norm="ortho" if normalized else "backward")
     weights = torch.ones(size, dtype=made.dtype) if window is None else window
