@@ -216,7 +216,7 @@ REFUSED: Dict[str, Callable[..., Any]] = {
     "random numbers of as many elements as a mask selects": lambda x: F.dropout(x[x > 0]),
     "(random numbers, for example) of as many": lambda x: torch.randn_like(x[x > 0]),
     "does not trace this (random numbers, for example)": lambda x: torch.rand(x[x > 0].shape),
-    "does not trace this (random numbers, for example) of as": lambda x: F.cosine_similarity(x[rows(x)], x[rows(x)]),
+    "does not trace this .random numbers, for example. of as|compute the mask once": lambda x: F.cosine_similarity(x[rows(x)], x[rows(x)]),
     "at index 0 does not match": lambda x: x[torch.ones(5, dtype=torch.bool)],
     "The shape of the mask": lambda x: x[..., torch.ones(2, 6, dtype=torch.bool)],
     "he shape of the mask": lambda x: x[None, :, torch.ones(5, dtype=torch.uint8)],
