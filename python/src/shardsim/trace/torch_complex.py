@@ -79,7 +79,7 @@ COMPLEX.update({name: HANDLERS[name] for name in AS_REAL})
 
 @handles_complex("_to_copy", "convert_element_type")
 def _converted(c: Call) -> Numbers:
-    """A conversion to real numbers keeps the real part; as a boolean, a number is whether it is other than 0."""
+    """A conversion to real numbers keeps the real part; a boolean is true where a part is not 0."""
     if c.dtype == "bool":
         return truth(c.program, c.reader.numbers(arguments_first(c)))
     made: Complex = of_parts(lambda x: c.program.convert(x, c.dtype), complex_of(c.program, c.reader.numbers(arguments_first(c))))
