@@ -143,13 +143,16 @@ static uint8_t collect(struct fused *f, const struct placement *c, const bool *i
                        uint32_t node)
 {
     const struct graph_node *n = &c->graph->nodes[node];
-    struct kern_instr instr = {n->fn, {0, 0}, n->scalar};
+    uint8_t src[KERN_OPERANDS_MAX] = {0};
+    struct kern_instr *instr;
 
     for (uint32_t k = 0; k < n->ninputs; k++)
-        instr.src[k] = inlined[n->inputs[k]]
-                           ? collect(f, c, inlined, n->inputs[k])
-                           : add_input(f, c, node, k, c->nodes[node].rule.operand[k]);
-    f->instrs[f->ninstrs] = instr;
+        src[k] = inlined[n->inputs[k]] ? collect(f, c, inlined, n->inputs[k])
+                                       : add_input(f, c, node, k, c->nodes[node].rule.operand[k]);
+    instr = &f->instrs[f->ninstrs]; /* zeros, also between its fields: descriptions are hashed */
+    instr->fn = n->fn;
+    memcpy(instr->src, src, sizeof instr->src);
+    instr->scalar = n->scalar;
     return (uint8_t)(INSTR + f->ninstrs++);
 }
 
