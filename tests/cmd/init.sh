@@ -372,27 +372,27 @@ test_answers
 test_files
 test_ends
 # Products of 8 bits, as recipes are published.
-shardsim init --model llama3-8b --devices 8 --hardware b200 --products tensorwise -o eight.yaml
+shardsim init --model llama3-1b --devices 1 --hardware b200 --products tensorwise -o eight.yaml
 is 0 "products of 8 bits: written"
 says eight.yaml '^products: {recipe: tensorwise}' "products of 8 bits: said so"
 shardsim plan -q --json eight.yaml
 step_of_8=$(sed -n 's/.*"step_seconds": *\([0-9.]*\).*/\1/p' "$tmp/out" | head -1)
-shardsim init --model llama3-8b --devices 8 --hardware b200 -o sixteen.yaml
+shardsim init --model llama3-1b --devices 1 --hardware b200 -o sixteen.yaml
 shardsim plan -q --json sixteen.yaml
 step_of_16=$(sed -n 's/.*"step_seconds": *\([0-9.]*\).*/\1/p' "$tmp/out" | head -1)
 awk "BEGIN {exit !($step_of_8 < 0.8 * $step_of_16)}"
 ok $? "products of 8 bits: a shorter step"
-shardsim init --model llama3-8b --products fp8
+shardsim init --model llama3-1b --devices 1 --products fp8
 is 2 "a recipe that is none"
 says err "^shardsim init: 'fp8' is not a recipe of low-precision matmuls; expected none, tensorwise, rowwise, blockwise, mxfp8, nvfp4$" "names the recipes"
-shardsim init --model llama3-8b --products mxfp8 --products bogus
+shardsim init --model llama3-1b --devices 1 --products mxfp8 --products bogus
 is 2 "a recipe that is none, behind one"
-shardsim init --model llama3-8b --devices 8 --hardware tpu-v7 --products tensorwise
+shardsim init --model llama3-1b --devices 1 --hardware tpu-v7 --products tensorwise
 is 0 "products that the cluster's system cannot express: layouts of any"
-shardsim init --model llama3-8b --devices 8 --hardware tpu-v7 --products tensorwise --for jax
+shardsim init --model llama3-1b --devices 1 --hardware tpu-v7 --products tensorwise --for jax
 is 2 "products that the system cannot express"
 says err 'jax can express no layout of this model: ' "says so"
-shardsim init --model llama3-8b --devices 8 --hardware a100-sxm --products mxfp8
+shardsim init --model llama3-1b --devices 1 --hardware a100-sxm --products mxfp8
 is 2 "a cluster without 8 bits"
 says err "error: cluster 'a100-sxm' has no rate of float8_e4m3fn" "says what is missing"
 shardsim init --serve --model llama3.1-70b --devices 8 --products mxfp8
