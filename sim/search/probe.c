@@ -611,8 +611,7 @@ static int plan_items(struct probe *p, const uint32_t *items, uint32_t n, struct
     return SHD_OK;
 }
 
-/* A descent leaves a choice as it is: the given one, or the stages of those that begin with some.
- */
+/* A descent leaves a choice as it is: the given one, or the stages of a layout that has some. */
 static enum space_choice fixed_from(const struct probe *p, uint32_t start, enum space_choice fixed)
 {
     bool staged = p->s->items[start].layout.value[SPACE_PP] > 1;
