@@ -3,14 +3,33 @@
 
 #include "graph/layers/argmax.h"
 
+#include <string.h>
+
+/* Whether a source is what layer_filled() is asked for. */
+static bool is_filled_so(const struct kern_source *source, const struct kern_source *asked)
+{
+    return asked->index ? source->index
+                        : kern_source_is_number(source) && source->offset == asked->offset;
+}
+
+uint32_t layer_filled(struct graph *graph, const char *name, enum shd_dtype dtype,
+                      const uint32_t *dims, uint32_t rank, struct kern_source source)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+
+        if (node->op == GRAPH_INPUT && is_filled_so(&node->source, &source) &&
+            node->dtype == dtype && node->rank == rank &&
+            memcmp(node->dims, dims, rank * sizeof *dims) == 0)
+            return n;
+    }
+    return graph_input(graph, name, dtype, dims, rank, source);
+}
+
 uint32_t layer_numbers(struct graph *graph, uint32_t dim)
 {
-    for (uint32_t n = 0; n < graph->nnodes; n++)
-        if (graph->nodes[n].op == GRAPH_INPUT && graph->nodes[n].source.index &&
-            graph->nodes[n].rank == 1 && graph->nodes[n].dims[0] == dim)
-            return n;
-    return graph_input(graph, graph_text(graph, "iota/%s", graph->dims[dim].name), SHD_I32, &dim, 1,
-                       (struct kern_source){.index = true});
+    return layer_filled(graph, graph_text(graph, "iota/%s", graph->dims[dim].name), SHD_I32, &dim,
+                        1, (struct kern_source){.index = true});
 }
 
 uint32_t layer_argmax(struct graph *graph, const char *name, enum shd_reduce_op op, uint32_t x,

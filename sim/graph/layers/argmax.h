@@ -9,8 +9,12 @@
 
 #include "graph/graph.h"
 
-/* The numbers 0, 1, ... along a dimension, int32: an input that each device fills for itself, one
- * for all readers. */
+/* An input of one number, or of the numbers along a dimension, that each device fills for itself:
+ * one for all readers. */
+uint32_t layer_filled(struct graph *graph, const char *name, enum shd_dtype dtype,
+                      const uint32_t *dims, uint32_t rank, struct kern_source source);
+
+/* The numbers 0, 1, ... along a dimension, int32. */
 uint32_t layer_numbers(struct graph *graph, uint32_t dim);
 
 /* The first place of the largest element of x along `dim`, or with SHD_MIN of the smallest, int32:

@@ -9,25 +9,11 @@
 #include "graph/layers/norm.h"
 #include "kern/attention.h"
 
-/* An input of ones [batch, seq], which all layers share. */
-static uint32_t ones(struct graph *g, enum shd_dtype dtype, const uint32_t *dims)
-{
-    for (uint32_t n = 0; n < g->nnodes; n++) {
-        const struct graph_node *node = &g->nodes[n];
-
-        if (node->op == GRAPH_INPUT && kern_source_is_number(&node->source) &&
-            node->source.offset == 1 && node->dtype == dtype && node->rank == 2 &&
-            node->dims[0] == dims[0] && node->dims[1] == dims[1])
-            return n;
-    }
-    return graph_input(g, "ones", dtype, dims, 2, (struct kern_source){.offset = 1});
-}
-
 /* -slope 2^(-8 h / H) of each head, for every token: [batch, seq, heads] as q. */
 static uint32_t decay(struct graph *g, const char *name, uint32_t q, double slope)
 {
     enum shd_dtype dtype;
-    uint32_t dims[3], rate;
+    uint32_t dims[3], rate, ones;
     double base;
 
     if (!graph_usable(g, q))
@@ -41,7 +27,8 @@ static uint32_t decay(struct graph *g, const char *name, uint32_t q, double slop
     rate = graph_map(g, graph_text(g, "%s/exp", name), KERN_EXP, rate, GRAPH_NONE, 0);
     rate = graph_map(g, graph_text(g, "%s/rate", name), KERN_SCALE, rate, GRAPH_NONE,
                      -slope * exp(-base));
-    return graph_map(g, graph_text(g, "%s/gates", name), KERN_MUL, ones(g, dtype, dims), rate, 0);
+    ones = layer_filled(g, "ones", dtype, dims, 2, (struct kern_source){.offset = 1});
+    return graph_map(g, graph_text(g, "%s/gates", name), KERN_MUL, ones, rate, 0);
 }
 
 uint32_t layer_lightning(struct graph *graph, const char *name, uint32_t x, double slope,
