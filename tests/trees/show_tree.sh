@@ -143,7 +143,7 @@ TRAITS = dict(attention_bias=True, mlp_bias=True, use_bias=True, bias=True, qkv_
 LESS = {"llama4_text": dict(num_experts_per_tok=1), "stablelm": dict(qk_layernorm=False),
         "nemotron_h": dict(hybrid_override_pattern="M-*E", mamba_num_heads=8, mamba_head_dim=6, ssm_state_size=4, n_groups=2,
                            num_nextn_predict_layers=0, use_bias=False),
-        "mamba2": dict(state_size=6, n_groups=2, use_bias=False),
+        "mamba2": dict(num_heads=8, state_size=6, n_groups=2, use_bias=False),
         "minimax": dict(layer_types=["linear_attention", "full_attention", "linear_attention"]),
         "minimax_text_01": dict(attn_type_list=[0, 1, 0], shared_intermediate_size=0),
         "minimax_m1": dict(attn_type_list=[0, 0, 1], shared_intermediate_size=0),
