@@ -327,14 +327,12 @@ struct best_sets {
 static void choose_sets(struct best_sets *out, const struct probe *p, const uint32_t *sets,
                         uint32_t nsets)
 {
-    uint32_t most = p->opts->first ? 1 : STARTS / 2;
-
     *out = (struct best_sets){.n = {0}};
     for (uint32_t k = 0; k < nsets; k++) {
         bool staged = p->s->items[sets[k]].layout.value[SPACE_PP] > 1;
 
         if (rank_of(p, &p->s->items[sets[k]]) < 2 && is_best_of_mesh(p, sets, nsets, sets[k]))
-            out->n[staged] = insert(p, out->of[staged], out->n[staged], most, sets[k]);
+            out->n[staged] = insert(p, out->of[staged], out->n[staged], STARTS / 2, sets[k]);
     }
 }
 
@@ -360,6 +358,53 @@ static int find_sets(struct best_sets *out, struct probe *p, const uint32_t *set
     return status;
 }
 
+/* The best of n items and another, whose bounds are of the closest level.  Bounds never fall, so
+ * only those of what seems best are raised. */
+static int find_best(struct probe *p, const uint32_t *items, uint32_t n, uint32_t *best,
+                     struct shd_error *err)
+{
+    const uint32_t than = *best;
+    int status = SHD_OK;
+
+    while (status == SHD_OK && !is_done(p)) {
+        const struct search_item *item;
+
+        *best = than;
+        for (uint32_t k = 0; k < n; k++)
+            if (is_better(p, items[k], *best))
+                *best = items[k];
+        item = &p->s->items[*best];
+        if (item->out || item->level == SEARCH_TIMED)
+            return SHD_OK;
+        status = look(p, best, 1, next_level(p, item), err);
+    }
+    *best = than;
+    return status;
+}
+
+/* For a first layout: the best member of the simplest sets, of those without and of those with
+ * stages.  What sets share is not bounded, as few of them are looked at. */
+static int find_first_starts(struct probe *p, const uint32_t *sets, uint32_t nsets,
+                             uint32_t starts[STARTS_MOST], uint32_t *n, struct shd_error *err)
+{
+    uint32_t members[2][STARTS_LOOKED_AT] = {0}, nmembers[2] = {0};
+    int status = SHD_OK;
+
+    for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
+        const struct layout set = p->s->items[sets[k]].layout, sharded = with_zero(&set);
+        bool staged = set.value[SPACE_PP] > 1;
+
+        status = add_members(p, &set, &sharded, members[staged], &nmembers[staged], err);
+    }
+    for (int staged = 0; staged < 2 && status == SHD_OK; staged++) {
+        status = look(p, members[staged], nmembers[staged], SEARCH_LAYERS, err);
+        starts[*n] = members[staged][0];
+        if (status == SHD_OK && nmembers[staged] > 0)
+            status = find_best(p, members[staged], nmembers[staged], &starts[(*n)++], err);
+    }
+    return status;
+}
+
 static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *n,
                        struct shd_error *err)
 {
@@ -367,10 +412,12 @@ static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *
     struct best_sets best = {.n = {0}};
     int status = simplest(p, sets, &nsets, err);
 
+    *n = 0;
+    if (status == SHD_OK && p->opts->first)
+        return find_first_starts(p, sets, nsets, starts, n, err);
     if (status == SHD_OK)
         status = find_sets(&best, p, sets, nsets, err);
-    *n = 0;
-    if (status == SHD_OK && !p->opts->first)
+    if (status == SHD_OK)
         status = add_own(p, starts, n, err);
     for (int staged = 0; staged < 2; staged++)
         for (uint32_t k = 0; k < best.n[staged] && status == SHD_OK; k++) {
@@ -472,30 +519,6 @@ static int sets_beside(struct probe *p, const struct layout *at, enum space_choi
         if (v < NEIGHBORS && differs == values.least[v] && values.ntaken[v]++ < TAKEN)
             status = add_members(p, &sets[i].layout, at, out, n, err);
     }
-    return status;
-}
-
-/* The best of n items and another, whose bounds are of the closest level.  Bounds never fall, so
- * only those of what seems best are raised. */
-static int find_best(struct probe *p, const uint32_t *items, uint32_t n, uint32_t *best,
-                     struct shd_error *err)
-{
-    const uint32_t than = *best;
-    int status = SHD_OK;
-
-    while (status == SHD_OK && !is_done(p)) {
-        const struct search_item *item;
-
-        *best = than;
-        for (uint32_t k = 0; k < n; k++)
-            if (is_better(p, items[k], *best))
-                *best = items[k];
-        item = &p->s->items[*best];
-        if (item->out || item->level == SEARCH_TIMED)
-            return SHD_OK;
-        status = look(p, best, 1, next_level(p, item), err);
-    }
-    *best = than;
     return status;
 }
 
