@@ -270,17 +270,20 @@ static struct layout with_zero(const struct layout *layout)
 }
 
 /* Append, as items, the member of a set that is nearest to it with the ZeRO and the order of
- * another layout, and the one with the ZeRO that shards all.  SHD_ENOMEM. */
+ * another layout, and the one with the ZeRO that shards all.  A first layout has one member of each
+ * set, which without stages keeps its start's stage of ZeRO.  SHD_ENOMEM. */
 static int add_members(struct probe *p, const struct layout *set, const struct layout *other,
                        uint32_t *items, uint32_t *n, struct shd_error *err)
 {
-    const struct layout near = search_as_member(set, other), sharded = with_zero(&near);
-    struct layout *members;
+    const struct layout near = search_as_member(set, other);
+    struct layout *members, sharded = with_zero(&near);
     uint32_t nmembers, found[2];
     int status = space_list_members(&members, &nmembers, &p->s->subject->space, set, err);
 
     if (status != SHD_OK || nmembers == 0)
         return status;
+    if (p->opts->first && near.value[SPACE_PP] == 1)
+        sharded.value[SPACE_ZERO] = other->value[SPACE_ZERO];
     found[0] = find(p, nearest(members, nmembers, &sharded), 0);
     found[1] = find(p, nearest(members, nmembers, &near), 0);
     free(members);
@@ -382,25 +385,44 @@ static int find_best(struct probe *p, const uint32_t *items, uint32_t n, uint32_
     return status;
 }
 
-/* For a first layout: the best member of the simplest sets, of those without and of those with
- * stages.  What sets share is not bounded, as few of them are looked at. */
+/* A kind of start of a first layout. */
+enum { FIRST_GATHERED, FIRST_WHOLE, FIRST_STAGED, FIRST_NKINDS };
+
+/* What a start of a kind is nearest to: parameters are gathered, or whole with or without stages.
+ */
+static struct layout first_like(const struct layout *set, int kind)
+{
+    struct layout like = with_zero(set);
+
+    if (kind == FIRST_WHOLE)
+        like.value[SPACE_ZERO] = 1;
+    return like;
+}
+
+/* For a first layout: the best member of the simplest sets, of each kind.  What sets share is not
+ * bounded, as few of them are looked at.  Without stages whole parameters are a start only if they
+ * fit. */
 static int find_first_starts(struct probe *p, const uint32_t *sets, uint32_t nsets,
                              uint32_t starts[STARTS_MOST], uint32_t *n, struct shd_error *err)
 {
-    uint32_t members[2][STARTS_LOOKED_AT] = {0}, nmembers[2] = {0};
     int status = SHD_OK;
 
-    for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
-        const struct layout set = p->s->items[sets[k]].layout, sharded = with_zero(&set);
-        bool staged = set.value[SPACE_PP] > 1;
+    for (int kind = 0; kind < FIRST_NKINDS && status == SHD_OK; kind++) {
+        uint32_t members[STARTS_LOOKED_AT] = {0}, nmembers = 0, best;
 
-        status = add_members(p, &set, &sharded, members[staged], &nmembers[staged], err);
-    }
-    for (int staged = 0; staged < 2 && status == SHD_OK; staged++) {
-        status = look(p, members[staged], nmembers[staged], SEARCH_LAYERS, err);
-        starts[*n] = members[staged][0];
-        if (status == SHD_OK && nmembers[staged] > 0)
-            status = find_best(p, members[staged], nmembers[staged], &starts[(*n)++], err);
+        for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
+            const struct layout set = p->s->items[sets[k]].layout, like = first_like(&set, kind);
+
+            if ((set.value[SPACE_PP] > 1) == (kind == FIRST_STAGED))
+                status = add_members(p, &set, &like, members, &nmembers, err);
+        }
+        best = members[0];
+        if (status == SHD_OK)
+            status = look(p, members, nmembers, SEARCH_LAYERS, err);
+        if (status == SHD_OK && nmembers > 0)
+            status = find_best(p, members, nmembers, &best, err);
+        if (nmembers > 0 && (kind != FIRST_WHOLE || fits(p, &p->s->items[best])))
+            starts[(*n)++] = best;
     }
     return status;
 }

@@ -335,15 +335,16 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
 
 /* Of layouts with so much context parallelism; if none fits, take the last of those that save the
  * most memory. */
-static int choose(struct candidate *out, bool *found, const struct first_asked *asked, int64_t cp)
+static int choose(struct candidate *out, const struct first_asked *asked, int64_t cp)
 {
     struct choice choice = {.asked = asked, .cp = cp};
+    bool found = false;
     int status = SHD_OK;
 
     find_dividing(&out->layout, asked, cp);
     for (int64_t tp = 1; tp <= NODE && asked->devices % (cp * tp) == 0; tp *= 2)
-        if (!*found && status == SHD_OK)
-            status = choose_of(out, found, &choice, tp);
+        if (!found && status == SHD_OK)
+            status = choose_of(out, &found, &choice, tp);
     return status;
 }
 
@@ -397,8 +398,7 @@ static size_t set_ranges(struct space_range ranges[], const struct first_asked *
     return n;
 }
 
-/* Replace the best simple layout by what a short search finds, if its step is shorter.  What no
- * search supports keeps its simple layout. */
+/* Replace a layout by what a short search finds, if that fits and its step is shorter. */
 static int improve(struct candidate *best, const struct first_asked *asked,
                    const struct trial *trial, int64_t cp)
 {
@@ -461,6 +461,15 @@ static int search_from(struct candidate *best, const struct first_asked *asked, 
 
 /* ---- the whole ---- */
 
+/* The model may have no context parallelism: the search among layouts with it found nothing. */
+static int choose_without_context(struct candidate *best, const struct first_asked *asked)
+{
+    int status = choose(best, asked, 1);
+
+    return status == SHD_OK && first_fits(&best->figures) ? search_from(best, asked, 1) : status;
+}
+
+/* A simple layout is chosen where a search finds none that fits, or supports no such model. */
 static int write_best(struct text *out, struct first_figures *need, const struct first_asked *asked,
                       struct diag *diag)
 {
@@ -468,15 +477,12 @@ static int write_best(struct text *out, struct first_figures *need, const struct
     struct candidate best = {.layout = layout_of(asked, 1, cp, 1, 1, 3),
                              .figures = {.bytes = INFINITY}};
     struct variant_ask ask = {.name = asked->file, .text = out};
-    bool found = false;
-    int status = choose(&best, &found, asked, cp);
+    int status = search_from(&best, asked, cp);
 
-    if (status == SHD_OK && !found && cp > 1) /* the model may have no context parallelism */
-        status = choose(&best, &found, asked, 1);
-    if (found && best.layout.value[SPACE_CP] == 1)
-        cp = 1;
-    if (status == SHD_OK)
-        status = search_from(&best, asked, cp);
+    if (status == SHD_OK && !first_fits(&best.figures))
+        status = choose(&best, asked, cp);
+    if (status == SHD_OK && !first_fits(&best.figures) && cp > 1)
+        status = choose_without_context(&best, asked);
     if (status != SHD_OK)
         return status;
     text_clear(out);
