@@ -35,19 +35,32 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Continue a hash with n words, which lie anywhere.  The high half is folded in after each word, as
- * the product alone never brings a high bit down. */
+/* Continue a hash with a word whose high bits count as much as its low ones: a product alone never
+ * brings a high bit down. */
+static inline uint64_t hash_folded(uint64_t hash, const char *word)
+{
+    uint64_t value;
+
+    memcpy(&value, word, sizeof value);
+    hash = hash_word(hash, value);
+    return hash ^ hash >> 32;
+}
+
+/* Continue a hash with n words, which lie anywhere: four hashes side by side, as a processor
+ * computes several products at a time, but each only after the one that it continues. */
 static inline uint64_t hash_words(uint64_t hash, const void *words, size_t n)
 {
-    const char *at = words;
-    uint64_t word;
+    uint64_t side[4] = {hash, hash + 1, hash + 2, hash + 3};
+    const char *at = words, *rest = at + n / 4 * sizeof side;
 
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&word, at + i * sizeof word, sizeof word);
-        hash = hash_word(hash, word);
-        hash ^= hash >> 32;
-    }
-    return hash;
+    for (; at < rest; at += sizeof side)
+        for (size_t k = 0; k < 4; k++)
+            side[k] = hash_folded(side[k], at + k * sizeof hash);
+    for (size_t k = 0; k < n % 4; k++)
+        side[k] = hash_folded(side[k], rest + k * sizeof hash);
+    for (size_t k = 1; k < 4; k++)
+        side[0] = hash_word(side[0], side[k]);
+    return side[0] ^ side[0] >> 32;
 }
 
 /* By what the counter of SplitMix64 advances for each random number. */

@@ -426,7 +426,7 @@ void recompute_clone(struct graph *graph, const bool *again, const uint32_t *tog
 
     if (graph->err.status != SHD_OK)
         return;
-    c.nodes = calloc(graph_room(2 * n + 1), sizeof *c.nodes); /* a node occurs at most twice */
+    c.nodes = malloc(graph_room(2 * n + 1) * sizeof *c.nodes); /* a node occurs at most twice */
     c.moved = malloc((3 * (size_t)n + 1) * sizeof *c.moved);
     if (!c.nodes || !c.moved) {
         free(c.nodes);

@@ -73,7 +73,7 @@ static void renumber(const struct order *o, uint32_t *node)
         *node = o->moved[*node];
 }
 
-static void finish(struct graph *graph, const struct order *o)
+static void finish(struct graph *graph, struct order *o)
 {
     for (uint32_t node = 0; node < graph->nnodes; node++) {
         struct graph_node *n = &o->nodes[node];
@@ -89,7 +89,9 @@ static void finish(struct graph *graph, const struct order *o)
         renumber(o, &graph->outputs[i].node);
         renumber(o, &graph->outputs[i].of);
     }
-    memcpy(graph->nodes, o->nodes, graph->nnodes * sizeof *graph->nodes);
+    free(graph->nodes);
+    graph->nodes = o->nodes;
+    o->nodes = NULL;
 }
 
 void graph_sum_early(struct graph *graph)
@@ -99,7 +101,7 @@ void graph_sum_early(struct graph *graph)
 
     if (graph->err.status != SHD_OK)
         return;
-    o.nodes = malloc((n + 1) * sizeof *o.nodes);
+    o.nodes = malloc(graph_room(graph->nnodes) * sizeof *o.nodes);
     o.moved = malloc((3 * n + 1) * sizeof *o.moved);
     if (o.nodes && o.moved) {
         o.first = o.moved + n;
