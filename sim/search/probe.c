@@ -386,42 +386,54 @@ static int find_best(struct probe *p, const uint32_t *items, uint32_t n, uint32_
 }
 
 /* A kind of start of a first layout. */
-enum { FIRST_GATHERED, FIRST_WHOLE, FIRST_STAGED, FIRST_NKINDS };
+struct first_kind {
+    bool staged;
+    int32_t zero;
+};
 
-/* What a start of a kind is nearest to: parameters are gathered, or whole with or without stages.
- */
-static struct layout first_like(const struct layout *set, int kind)
+/* The best member of the simplest sets, of a kind; *best is UINT32_MAX without one.  What sets
+ * share is not bounded, as few of them are looked at. */
+static int find_first_start(struct probe *p, const uint32_t *sets, uint32_t nsets,
+                            struct first_kind kind, uint32_t *best, struct shd_error *err)
 {
-    struct layout like = with_zero(set);
+    uint32_t members[STARTS_LOOKED_AT] = {0}, nmembers = 0;
+    int status = SHD_OK;
 
-    if (kind == FIRST_WHOLE)
-        like.value[SPACE_ZERO] = 1;
-    return like;
+    *best = UINT32_MAX;
+    for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
+        const struct layout set = p->s->items[sets[k]].layout;
+        struct layout like = set;
+
+        like.value[SPACE_ZERO] = kind.zero;
+        if ((set.value[SPACE_PP] > 1) == kind.staged)
+            status = add_members(p, &set, &like, members, &nmembers, err);
+    }
+    if (status != SHD_OK || nmembers == 0)
+        return status;
+    *best = members[0];
+    status = look(p, members, nmembers, SEARCH_LAYERS, err);
+    return status == SHD_OK ? find_best(p, members, nmembers, best, err) : status;
 }
 
-/* For a first layout: the best member of the simplest sets, of each kind.  What sets share is not
- * bounded, as few of them are looked at.  Without stages whole parameters are a start only if they
- * fit. */
+/* The starts of a first layout: one with stages, one that gathers its parameters, and two whose
+ * parameters are whole, if all of them before fit. */
 static int find_first_starts(struct probe *p, const uint32_t *sets, uint32_t nsets,
                              uint32_t starts[STARTS_MOST], uint32_t *n, struct shd_error *err)
 {
+    static const struct first_kind kinds[] = {{true, 1}, {false, 3}, {false, 1}, {false, 2}};
+    bool fit = true;
     int status = SHD_OK;
 
-    for (int kind = 0; kind < FIRST_NKINDS && status == SHD_OK; kind++) {
-        uint32_t members[STARTS_LOOKED_AT] = {0}, nmembers = 0, best;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && status == SHD_OK && fit; k++) {
+        bool whole = !kinds[k].staged && kinds[k].zero < 3;
+        uint32_t best;
 
-        for (uint32_t k = 0; k < nsets && status == SHD_OK; k++) {
-            const struct layout set = p->s->items[sets[k]].layout, like = first_like(&set, kind);
-
-            if ((set.value[SPACE_PP] > 1) == (kind == FIRST_STAGED))
-                status = add_members(p, &set, &like, members, &nmembers, err);
-        }
-        best = members[0];
-        if (status == SHD_OK)
-            status = look(p, members, nmembers, SEARCH_LAYERS, err);
-        if (status == SHD_OK && nmembers > 0)
-            status = find_best(p, members, nmembers, &best, err);
-        if (nmembers > 0 && (kind != FIRST_WHOLE || fits(p, &p->s->items[best])))
+        status = find_first_start(p, sets, nsets, kinds[k], &best, err);
+        if (status != SHD_OK || best == UINT32_MAX ||
+            (whole && p->s->items[best].layout.value[SPACE_ZERO] != kinds[k].zero))
+            continue;
+        fit = kinds[k].staged || fits(p, &p->s->items[best]);
+        if (fit || !whole)
             starts[(*n)++] = best;
     }
     return status;

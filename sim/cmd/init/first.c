@@ -371,8 +371,7 @@ bool first_divides(long devices, long batch, long seq)
 /* ---- a short search ---- */
 
 /* What a first layout is searched among: what its text can say, tensor parallelism within a node,
- * and at least so much context parallelism, more only within a node.  Starts have stage 1 or 3 of
- * ZeRO, which search_first() keeps: bounds of others would cost programs for nothing. */
+ * and at least so much context parallelism, more only within a node. */
 static size_t set_ranges(struct space_range ranges[], const struct first_asked *asked, int64_t cp)
 {
     const struct space_range all[] = {{SPACE_TP, 1, NODE, false},
@@ -381,7 +380,6 @@ static size_t set_ranges(struct space_range ranges[], const struct first_asked *
                                       {SPACE_ORDER, 0, 0, false},
                                       {SPACE_SPLIT, SPACE_SPLIT_EVEN, SPACE_SPLIT_EVEN, false},
                                       {SPACE_PRODUCTS, 0, 0, false},
-                                      {SPACE_ZERO, 2, 2, true},
                                       {SPACE_RECOMPUTE, SPACE_NONE, SPACE_FULL, false}};
     size_t n = sizeof all / sizeof all[0];
 
