@@ -566,25 +566,28 @@ static int beside(struct probe *p, uint32_t item, enum space_choice choice, uint
                                     : members_beside(p, &at, choice, out, n, err);
 }
 
-/* Of n layouts, those with stages. */
-static uint32_t with_stages(const struct probe *p, uint32_t *items, uint32_t n)
+/* Of n layouts, those with stages, or those without. */
+static uint32_t keep_staged(const struct probe *p, uint32_t *items, uint32_t n, bool staged)
 {
     uint32_t nkept = 0;
 
     for (uint32_t k = 0; k < n; k++)
-        if (p->s->items[items[k]].layout.value[SPACE_PP] > 1)
+        if ((p->s->items[items[k]].layout.value[SPACE_PP] > 1) == staged)
             items[nkept++] = items[k];
     return nkept;
 }
 
-/* Change a choice to its best value; what has stages keeps some. */
+/* Change a choice to its best value.  The descents of a first layout keep their stages, or have
+ * none if all parameters are whole: only those that gather them may take to stages instead. */
 static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct shd_error *err)
 {
+    const struct layout l = p->s->items[*at].layout;
+    bool staged = l.value[SPACE_PP] > 1;
     uint32_t near[NEIGHBORS], n = 0;
     int status = beside(p, *at, choice, near, &n, err);
 
-    if (p->opts->first && p->s->items[*at].layout.value[SPACE_PP] > 1)
-        n = with_stages(p, near, n);
+    if (p->opts->first && (staged || l.value[SPACE_ZERO] < 3))
+        n = keep_staged(p, near, n, staged);
     if (status == SHD_OK)
         status = look(p, near, n, SEARCH_LAYERS, err);
     return status == SHD_OK ? find_best(p, near, n, at, err) : status;
