@@ -117,6 +117,16 @@ CONFIGS = {
     "falcon_h1, norms behind gates": ("falcon_h1", dict(
         mamba_d_ssm=None, mamba_n_heads=8, mamba_n_groups=2, mamba_d_state=6, mamba_rms_norm=True,
         mamba_norm_before_gate=False, mamba_conv_bias=False)),
+    "kimi_linear": ("kimi_linear", dict(
+        MLA, num_hidden_layers=4, linear_attn_config=dict(
+            kda_layers=[1, 2, 4], full_attn_layers=[3], num_heads=4, head_dim=8, short_conv_kernel_size=4),
+        q_lora_rank=None, num_experts=8, num_experts_per_token=2, moe_intermediate_size=24, num_shared_experts=1,
+        first_k_dense_replace=1, mla_use_nope=True)),
+    "kimi_linear, by transformers' names": ("kimi_linear", dict(
+        MLA, num_hidden_layers=3, layer_types=["full_attention", "linear_attention", "linear_attention"],
+        linear_num_heads=2, linear_head_dim=12, linear_conv_kernel_dim=3, q_lora_rank=12, num_local_experts=8,
+        num_experts_per_tok=3, moe_intermediate_size=20, n_shared_experts=2, n_group=4, topk_group=2,
+        mlp_layer_types=["dense", "dense", "sparse"], norm_topk_prob=False)),
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
@@ -277,6 +287,19 @@ class Layer:
                 return self.get("attn/" + ours)
         return matrix(self.get("attn/o/kernel"), 2)
 
+    def kda(self, name, shape):
+        """An array of KDA."""
+        if "conv1d" in name:
+            taps = [self.get(f"attn/{x}/taps") for x in ("q", "key", "value")]
+            return numpy.concatenate([a.reshape(a.shape[0], -1) for a in taps], 1).T.reshape(shape)
+        words = {"A_log": "decay/log", "dt_bias": "decay/bias", "o_norm.weight": "norm/scale"}
+        for theirs_, ours in words.items():
+            if name.endswith(theirs_):
+                return self.get("attn/" + ours).reshape(shape)
+        ours = {"q_proj": "q", "k_proj": "key", "v_proj": "value", "f_a_proj": "decay_in", "f_b_proj": "decay",
+                "b_proj": "beta", "g_a_proj": "gate_in", "g_b_proj": "gate", "o_proj": "o"}[name.split(".")[-2]]
+        return matrix(self.get(f"attn/{ours}/kernel"), 2 if ours == "o" else 1)
+
     def mamba(self, name, shape):
         """An array of Mamba-2, whose z, x, b, c and dt are one projection, and x, b and c one convolution."""
         if "in_proj" in name:
@@ -339,6 +362,8 @@ class Layer:
             name = "mlp." + name[6:]
         if name.startswith("mamba."):
             return self.mamba(name, shape)
+        if name.startswith("self_attn.") and self.has("attn/decay_in/kernel"):
+            return self.kda(name, shape)
         if name.startswith("self_attn.") and self.has("lightning/o/kernel"):
             return self.lightning(name, shape)
         if name.startswith("conv."):

@@ -39,7 +39,7 @@ struct row {
 
 #define GPT "gpt2 gpt_bigcode gptj codegen"
 #define MINIMAX "minimax minimax_text_01 minimax_m1"
-#define MIXTRAL "mixtral minimax_m2 " MINIMAX
+#define MIXTRAL "mixtral kimi_linear minimax_m2 " MINIMAX
 #define GRANITE "granitemoe granitemoeshared granitemoehybrid"
 #define LATENT "latent plain_latent"
 #define BACKBONE "nemotron_h mamba2"
@@ -118,6 +118,19 @@ static const struct row modules[] = {
     {"delta", ATTN, "decay", L "linear_attn.in_proj_a", .dims = "1 0"},
     {"delta", ATTN, "norm", L "linear_attn.norm", NORM},
     {"delta", ATTN, "o", L "linear_attn.out_proj", .dims = "2 01"},
+    {"kda", ATTN, "decay/log", L "self_attn.A_log", .dims = "  0  "},
+    {"kda", ATTN, "decay/bias", L "self_attn.dt_bias", .dims = "01"},
+    {"kda", ATTN, "q/taps", L "self_attn.q_conv1d.weight", .dims = "12  0"},
+    {"kda", ATTN, "key/taps", L "self_attn.k_conv1d.weight", .dims = "12  0"},
+    {"kda", ATTN, "value/taps", L "self_attn.v_conv1d.weight", .dims = "12  0"},
+    {"kda", ATTN, "key", L "self_attn.k_proj", .dims = "12 0"},
+    {"kda", ATTN, "value", L "self_attn.v_proj", .dims = "12 0"},
+    {"kda", ATTN, "beta", L "self_attn.b_proj", .dims = "1 0"},
+    {"kda", ATTN, "decay_in", L "self_attn.f_a_proj", .dims = "1 0"},
+    {"kda", ATTN, "decay", L "self_attn.f_b_proj", .dims = "12 0"},
+    {"kda", ATTN, "gate_in", L "self_attn.g_a_proj", .dims = "1 0"},
+    {"kda", ATTN, "gate", L "self_attn.g_b_proj", .dims = "12 0"},
+    {"kda", ATTN, "norm", L "self_attn.o_norm", NORM},
     MAMBA_ROWS(BACKBONE, B "mixer."),
     MAMBA_ROWS(NULL, L "mamba."),
     {BACKBONE, ATTN, "q k v", B "mixer.?_proj", .dims = "12 0"},
@@ -200,6 +213,7 @@ static const struct row modules[] = {
     {"hunyuan_v1_moe", MOE, "router", L "mlp.gate.wg", .dims = "1 0"},
     {"gpt_oss", MOE, "router/logit_bias", L "mlp.router.bias", .dims = "0"},
     {"gpt_oss", MOE, "router", L "mlp.router", .dims = "1 0"},
+    {"kimi_linear", MOE, "router/bias", L "block_sparse_moe.gate.e_score_correction_bias", .dims = "0"},
     {NULL, MOE, "router/bias", L "mlp.gate.e_score_correction_bias", .dims = "0"},
     {NULL, MOE, "router", L "mlp.gate", .dims = "1 0"},
     {MIXTRAL, MOE, "gate", L "block_sparse_moe.experts.#.w1", .dims = "2 1"},
@@ -220,6 +234,7 @@ static const struct row modules[] = {
     {"llama4_text", SHARED, "gate up down", L "feed_forward.shared_expert.?_proj", .dims = "1 0"},
     {"hunyuan_v1_moe", SHARED, "gate up down", L "mlp.shared_mlp.?_proj", .dims = "1 0"},
     {"qwen2_moe " DELTA_GATED, SHARED, "gate up down", L "mlp.shared_expert.?_proj", .dims = "1 0"},
+    {"kimi_linear", SHARED, "gate up down", L "block_sparse_moe.shared_experts.?_proj", .dims = "1 0"},
     {NULL, SHARED, "gate up down", L "mlp.shared_experts.?_proj", .dims = "1 0"},
     {NULL, MOE, "shared_gate", L "mlp.shared_expert_gate", .dims = "1 0"},
 
@@ -406,16 +421,19 @@ bool names_module(struct names_array *out, const char *type, const struct scenar
                   int64_t layer, const char *ours, size_t rank)
 {
     struct look l = {modules, sizeof(modules) / sizeof(modules[0]), {type}, ours};
+    enum scenario_layer_type of =
+        layer >= 0 && layer < m->layers ? scenario_layer_type(m, layer) : SCENARIO_LAYER_FULL;
     size_t n = 1;
 
-    if (m->mla.kv_rank > 0)
+    if (of == SCENARIO_LAYER_KDA)
+        l.words[n] = "kda";
+    else if (m->mla.kv_rank > 0)
         l.words[n++] = m->mla.q_rank > 0 ? "latent" : "plain_latent";
     else if (!strcmp(type, "falcon") && m->residual == SCENARIO_BESIDE_NORMS)
         l.words[n - 1] = "two_norms", l.words[n++] = "falcon";
     else if (m->kind == SCENARIO_T5 && !scenario_is_gated(m->activation))
         l.words[n++] = "t5_plain";
-    else if (layer >= 0 && layer < m->layers &&
-             scenario_layer_type(m, layer) == SCENARIO_LAYER_DELTA) {
+    else if (of == SCENARIO_LAYER_DELTA) {
         l.words[n++] = "delta";
         l.words[n] = strcmp(type, "qwen3_next") == 0 ? "qkvz" : NULL;
     }

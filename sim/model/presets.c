@@ -157,10 +157,11 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
         experts = routed_layer(p->graph, s, name, &p->dims, &p->experts);
         w.experts = &experts;
     }
-    if (s->model.mla.kv_rank > 0) {
+    if (s->model.mla.kv_rank > 0 && scenario_layer_attends(type)) {
         latent = weights_latent(p->graph, s, attn, &p->dims);
         w.latent = &latent;
-    } else if (type == SCENARIO_LAYER_DELTA) {
+    }
+    if (type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_KDA) {
         state = weights_state(p->graph, s, attn, &p->dims, type);
         w.delta = &state;
     } else if (type == SCENARIO_LAYER_MAMBA || type == SCENARIO_LAYER_FULL_MAMBA) {
@@ -494,6 +495,7 @@ static void describe_layers(struct text *out, const struct scenario_model *m)
         enum scenario_layer_type type;
         const char *what;
     } others[] = {{SCENARIO_LAYER_DELTA, "a gated delta rule"},
+                  {SCENARIO_LAYER_KDA, "KDA"},
                   {SCENARIO_LAYER_MAMBA, "Mamba-2"},
                   {SCENARIO_LAYER_FULL_MAMBA, "Mamba-2 beside attention"},
                   {SCENARIO_LAYER_LIGHTNING, "lightning attention"},

@@ -348,21 +348,43 @@ static uint32_t taps_bias(struct graph *g, const struct scenario *s, const char 
     return bias(g, s, layer, graph_text(g, "%s/conv_bias", part), taps + 1, 2);
 }
 
+/* The projections to gates and decays: of KDA to decays of channels of keys, and by two matrices
+ * with the width of a head between them. */
+static void add_gates(struct state_weights *w, struct graph *g, const struct scenario *s,
+                      const char *layer, const uint32_t v[3], uint32_t keys, bool kda)
+{
+    uint32_t rank = kda ? graph_dim(g, "linear_rank", s->model.linear.value_dim) : v[0];
+    const uint32_t in[2] = {v[0], rank}, gate[3] = {rank, v[1], v[2]},
+                   decay[3] = {rank, v[1], keys};
+
+    w->gate_in = w->decay_in = GRAPH_NONE;
+    if (kda)
+        w->gate_in = kernel(g, s, layer, "gate_in/kernel", in, 2, 1);
+    w->gate = kernel(g, s, layer, graph_text(g, "%s/kernel", w->names->gate), gate, 3, 1);
+    if (kda)
+        w->decay_in = kernel(g, s, layer, "decay_in/kernel", in, 2, 1);
+    w->decay =
+        kernel(g, s, layer, graph_text(g, "%s/kernel", w->names->decay), decay, kda ? 3 : 2, 1);
+}
+
 struct state_weights weights_state(struct graph *graph, const struct scenario *scenario,
                                    const char *name, const struct weights_dims *dims,
                                    enum scenario_layer_type type)
 {
     const struct scenario_model *m = &scenario->model;
     const struct scenario_linear *l = &m->linear;
-    bool mamba = type != SCENARIO_LAYER_DELTA, normed = !mamba || l->norm != SCENARIO_STATE_BARE;
+    bool kda = type == SCENARIO_LAYER_KDA, mamba = !kda && type != SCENARIO_LAYER_DELTA;
+    bool normed = !mamba || l->norm != SCENARIO_STATE_BARE;
     uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
     uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
     uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
-    uint32_t key_heads = graph_dim(graph, "linear_key_heads", scenario_state_keys(m));
     uint32_t heads = graph_dim(graph, "linear_heads", scenario_state_heads(m));
+    uint32_t key_heads = kda && scenario_state_keys(m) == scenario_state_heads(m)
+                             ? heads
+                             : graph_dim(graph, "linear_key_heads", scenario_state_keys(m));
     const uint32_t q[3] = {embed, key_heads, keys}, v[3] = {embed, heads, values};
     const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
-    const uint32_t o[3] = {heads, values, embed};
+    const uint32_t o[3] = {heads, values, embed}, decay[2] = {heads, keys};
     struct state_weights w = {.norm_eps = m->norm_eps > 0 ? m->norm_eps : BLOCK_NORM_EPS,
                               .norm_first = l->norm == SCENARIO_STATE_BEFORE,
                               .beta = GRAPH_NONE,
@@ -380,8 +402,7 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     w.q = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->q), q, 3, 1);
     w.k = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->k), q, 3, 1);
     w.v = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->v), v, 3, 1);
-    w.gate = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->gate), v, 3, 1);
-    w.decay = kernel(graph, scenario, name, graph_text(graph, "%s/kernel", n->decay), v, 2, 1);
+    add_gates(&w, graph, scenario, name, v, keys, kda);
     if (!mamba)
         w.beta = kernel(graph, scenario, name, "beta/kernel", v, 2, 1);
     w.q_taps = kernel(graph, scenario, name, graph_text(graph, "%s/taps", n->q), q_taps, 3, 1);
@@ -390,10 +411,9 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     w.q_bias = taps_bias(graph, scenario, name, n->q, q_taps);
     w.k_bias = taps_bias(graph, scenario, name, n->k, q_taps);
     w.v_bias = taps_bias(graph, scenario, name, n->v, v_taps);
-    w.log =
-        vector(graph, scenario, graph_text(graph, "%s/%s/log", name, n->decay), &heads, 1, 0, 2);
-    w.bias =
-        vector(graph, scenario, graph_text(graph, "%s/%s/bias", name, n->decay), &heads, 1, 1, 2);
+    w.log = vector(graph, scenario, graph_text(graph, "%s/%s/log", name, n->decay), decay, 1, 0, 2);
+    w.bias = vector(graph, scenario, graph_text(graph, "%s/%s/bias", name, n->decay), decay,
+                    kda ? 2 : 1, 1, 2);
     if (mamba)
         w.skip = vector(graph, scenario, graph_text(graph, "%s/skip", name), &heads, 1, 1, 2);
     if (normed)

@@ -311,7 +311,7 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     "block_multiple_of position_embedding_type mamba_d_head mamba_expand "                    \
     "hybrid_override_pattern layers_block_type attn_type_list mamba_d_ssm key_multiplier "    \
     "attention_in_multiplier attention_out_multiplier ssm_in_multiplier ssm_multipliers "     \
-    "mlp_multipliers"
+    "mlp_multipliers linear_attn_config"
 
 static bool is_key_of(const struct family_row *row, const char *word)
 {
@@ -553,8 +553,8 @@ const struct yaml_node *family_text(const struct yaml_node *root)
 /* Whether what is asked for depends on what layers attend to: arrays do if some layers do not. */
 static bool depends_on_layers(const struct family_reader *c)
 {
-    return c->seq != FAMILY_ARRAYS ||
-           (c->row->layers & (FAMILY_DELTA | FAMILY_MAMBA | FAMILY_CONV | FAMILY_LIGHTNING)) != 0;
+    return c->seq != FAMILY_ARRAYS || (c->row->layers & (FAMILY_DELTA | FAMILY_KDA | FAMILY_MAMBA |
+                                                         FAMILY_CONV | FAMILY_LIGHTNING)) != 0;
 }
 
 int family_read(struct family_config *out, const struct yaml_node *root, int64_t seq,

@@ -11,9 +11,9 @@
 #include "base/words.h"
 #include "scenario/family_reader.h"
 
-/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule, 'm' of Mamba-2, 'b'
- * of both, 'l' of lightning attention, 's' of a short convolution, 'p' of an mlp alone or 'e' of
- * experts, and whether it has rotary positions. */
+/* The layers while they are read: of each 'f', 'w' or 'c', 'd' of a delta rule, 'k' of KDA, 'm' of
+ * Mamba-2, 'b' of attention and Mamba-2, 'l' of lightning attention, 's' of a short convolution,
+ * 'p' of an mlp alone or 'e' of experts, and whether it has rotary positions. */
 #define LAYERS_MAX 65536
 
 struct layers {
@@ -146,6 +146,47 @@ static bool read_flags(struct layers *l, const struct family_reader *c,
     return true;
 }
 
+/* The layers of one list of `linear_attn_config`, which counts from 1. */
+static bool read_numbers(struct layers *l, const struct family_reader *c, const char *key,
+                         char kind)
+{
+    const struct yaml_node *list = family_find(c->root, key);
+    int64_t layer;
+
+    for (size_t i = 0; list && i < list->nitems; i++) {
+        const struct yaml_node *item = list->items[i];
+
+        if (!yaml_read_int(item, &layer) || layer < 1 || layer > l->n || l->kinds[layer - 1]) {
+            diag_error(c->diag, item->place,
+                       "%s has %s; expected a layer, 1 to %" PRId64 ", in one list alone", key,
+                       yaml_describe(item).text, l->n);
+            return false;
+        }
+        l->kinds[layer - 1] = kind;
+    }
+    return true;
+}
+
+/* Each layer is in one of two lists. */
+static bool read_kda(struct layers *l, const struct family_reader *c)
+{
+    const struct yaml_node *map = family_find(c->root, "linear_attn_config");
+    const char *none;
+
+    memset(l->kinds, 0, (size_t)l->n);
+    if (!read_numbers(l, c, "linear_attn_config.kda_layers", 'k') ||
+        !read_numbers(l, c, "linear_attn_config.full_attn_layers", 'f'))
+        return false;
+    none = memchr(l->kinds, 0, (size_t)l->n);
+    if (!none)
+        return true;
+    diag_error(c->diag, map ? map->place : c->root->place,
+               "layer %td of 1 to %" PRId64 " is neither in kda_layers nor in full_attn_layers of "
+               "linear_attn_config; expected it in one of them, or layer_types",
+               none - l->kinds + 1, l->n);
+    return false;
+}
+
 /* Windows in layers from `max_window_layers` on, or by the family's pattern, which
  * `sliding_window_pattern` makes longer or shorter. */
 static bool read_pattern(struct layers *l, const struct family_reader *c)
@@ -167,6 +208,8 @@ static bool read_pattern(struct layers *l, const struct family_reader *c)
                            family_find(c->root, "full_attn_idxs") ? 's' : 'f');
     if (has(c, FAMILY_ALONE))
         return read_alone(l, c);
+    if (has(c, FAMILY_KDA))
+        return find_types(c) || read_kda(l, c);
     if (has(c, FAMILY_LIGHTNING) && (flags || !has(c, FAMILY_TYPES)))
         return read_flags(l, c, flags);
     if (has(c, FAMILY_MAMBA))
@@ -221,6 +264,8 @@ static bool read_types(struct layers *l, const struct family_reader *c,
             l->kinds[i] = 'd';
         } else if (has(c, FAMILY_LIGHTNING) && !strcmp(word, "linear_attention")) {
             l->kinds[i] = 'l';
+        } else if (has(c, FAMILY_KDA) && !strcmp(word, "linear_attention")) {
+            l->kinds[i] = 'k';
         } else if (has(c, FAMILY_CONV) && !strcmp(word, "conv")) {
             l->kinds[i] = 's';
         } else {
@@ -228,10 +273,11 @@ static bool read_types(struct layers *l, const struct family_reader *c,
                        "layer_types has %s; expected full_attention, sliding_attention or "
                        "chunked_attention%s",
                        yaml_describe(type).text,
-                       has(c, FAMILY_DELTA | FAMILY_LIGHTNING) ? ", or linear_attention"
-                       : has(c, FAMILY_MAMBA)                  ? ", or mamba"
-                       : has(c, FAMILY_CONV)                   ? ", or conv"
-                                                               : "");
+                       has(c, FAMILY_DELTA | FAMILY_LIGHTNING | FAMILY_KDA)
+                           ? ", or linear_attention"
+                       : has(c, FAMILY_MAMBA) ? ", or mamba"
+                       : has(c, FAMILY_CONV)  ? ", or conv"
+                                              : "");
             return false;
         }
     }
@@ -304,6 +350,8 @@ static void settle(struct layers *l, const struct family_reader *c)
             l->kinds[i] = 'f';
         if (l->kinds[i] == 'c' && (l->chunk == 0 || (l->chunk >= c->seq && !local)))
             l->kinds[i] = 'f';
+        if (has(c, FAMILY_KDA))
+            l->plain[i] = l->kinds[i] == 'f';
     }
 }
 
@@ -331,6 +379,7 @@ static uint8_t type_of(const struct layers *l, int64_t i)
     unsigned type = l->kinds[i] == 'w'   ? SCENARIO_LAYER_WINDOW
                     : l->kinds[i] == 'c' ? SCENARIO_LAYER_CHUNK
                     : l->kinds[i] == 'd' ? SCENARIO_LAYER_DELTA
+                    : l->kinds[i] == 'k' ? SCENARIO_LAYER_KDA
                     : l->kinds[i] == 'm' ? SCENARIO_LAYER_MAMBA
                     : l->kinds[i] == 's' ? SCENARIO_LAYER_CONV
                     : l->kinds[i] == 'l' ? SCENARIO_LAYER_LIGHTNING
@@ -351,7 +400,7 @@ static bool write(const struct layers *l, const struct family_reader *c)
 
     m->window = window ? l->window : 0;
     m->chunk = chunk ? l->chunk : 0;
-    if (period == 1 && !l->plain[0] && !strchr("dmslbpe", l->kinds[0]))
+    if (period == 1 && !l->plain[0] && !strchr("dkmslbpe", l->kinds[0]))
         return true;
     if (period > SCENARIO_LAYER_TYPES_MAX) {
         diag_error(c->diag, c->root->place,

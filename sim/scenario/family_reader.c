@@ -6,12 +6,21 @@
 
 #include "scenario/family_reader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct yaml_node *family_find(const struct yaml_node *map, const char *key)
 {
-    const struct yaml_node *node = map ? yaml_find(map, key) : NULL;
+    const char *dot = strchr(key, '.');
+    const struct yaml_node *node;
+    char outer[64];
 
+    if (dot) {
+        snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+        map = family_find(map, outer);
+        key = dot + 1;
+    }
+    node = map && map->kind == YAML_MAP ? yaml_find(map, key) : NULL;
     return node && !yaml_is_null(node) ? node : NULL;
 }
 

@@ -12,8 +12,10 @@
 #include "scenario/family_table.h"
 
 /* What a model without experts has in their options. */
-#define FAMILY_NO_EXPERTS \
-    {.scale = 1, .groups = 1, .kept = 1, .every = 1, .top_k = 1, .renormalize = true}
+#define FAMILY_NO_EXPERTS                                                               \
+    {                                                                                   \
+        .scale = 1, .groups = 1, .kept = 1, .every = 1, .top_k = 1, .renormalize = true \
+    }
 
 struct family_reader {
     const struct yaml_node *root; /* a map */
@@ -23,7 +25,7 @@ struct family_reader {
     struct diag *diag;
 };
 
-/* The value of a key of a map; NULL if it is missing or null. */
+/* The value of a key of a map, or, with a dot, of a map in it; NULL if it is missing or null. */
 const struct yaml_node *family_find(const struct yaml_node *map, const char *key);
 
 /* Replace a list of equal values, one a layer, by the value; other nodes stay.  False after an

@@ -53,6 +53,7 @@ WORDS(post_norms, IS("true", "model.norm_place: both"), IS("false", "model.norm_
 WORDS(one_key_head, IS("true", "model.kv_heads: 1"), IS("false", ""));
 WORDS(state_norms, IS("true", "linear.norm: before"), IS("false", "linear.norm: behind"));
 WORDS(normed_states, IS("true", ""), IS("false", "linear.norm: none"));
+WORDS(grouped, IS("true", ""), IS("false", "moe.groups: 1, moe.kept: 1"));
 WORDS(normed, IS("true", "model.residual: normed"), IS("false", "model.residual: serial"));
 WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
       IS("false", "model.rope: {interleaved: false}"));
@@ -237,6 +238,32 @@ KEYS(lfm2_keys, SIZES, FF, HEAD_DIM, V("norm_eps", "model.norm_eps"),
      V("conv_L_cache", "linear.taps"),
      MUST("conv_bias", no, "convolutions with biases are not modelled"),
      MUST("block_ffn_dim_multiplier", factor_one, "MLPs of other widths are not modelled"));
+/* By the names of Moonshot's own configs, and by those of transformers. */
+KEYS(kimi_linear_keys, MLA, V("num_local_experts", "moe.experts"),
+     NEEDED("num_experts", "moe.experts"), TOP_K, V("num_experts_per_token", "moe.top_k"),
+     NEEDED("moe_intermediate_size", "moe.d_ff"), V("n_shared_experts", "moe.shared"),
+     V("num_shared_experts", "moe.shared"), DENSE, MLP_TYPES, V("n_group", "moe.groups"),
+     V("num_expert_group", "moe.groups"), V("topk_group", "moe.kept"),
+     W("use_grouped_topk", grouped), RENORMALIZE, V("moe_renormalize", "moe.renormalize"),
+     V("routed_scaling_factor", "moe.scale"), W("moe_router_activation_func", scores),
+     MUST("moe_layer_freq", one, "dense layers between MoE layers are not modelled"),
+     MUST("num_nextn_predict_layers", zero,
+          "modules for further tokens of hybrids are not modelled"));
+KEYS(kda_keys, V("linear_num_heads", "linear.value_heads"),
+     NEEDED("linear_attn_config.num_heads", "linear.value_heads"),
+     V("linear_num_heads", "linear.key_heads"),
+     V("linear_attn_config.num_heads", "linear.key_heads"),
+     V("linear_head_dim", "linear.value_dim"),
+     NEEDED("linear_attn_config.head_dim", "linear.value_dim"),
+     V("linear_head_dim", "linear.key_dim"), V("linear_attn_config.head_dim", "linear.key_dim"),
+     V("linear_conv_kernel_dim", "linear.taps"),
+     NEEDED("linear_attn_config.short_conv_kernel_size", "linear.taps"),
+     MUST("hidden_act", silu, "another activation of KDA is not modelled"),
+     MUST("linear_attn_config.gate_lower_bound", none,
+          "decays of KDA with a bound are not modelled"),
+     MUST("mla_use_nope", yes, "rotary positions beside KDA are not modelled"),
+     MUST("mla_use_output_gate", no, "MLA with gates is not modelled"),
+     MUST("attn_res_block_size", zero, "attention over the outputs of blocks is not modelled"));
 #define MAMBA                                                                          \
     V("mamba_n_heads", "linear.value_heads"), V("mamba_n_groups", "linear.key_heads"), \
         V("mamba_d_state", "linear.key_dim"), V("mamba_d_conv", "linear.taps"),        \
@@ -462,6 +489,11 @@ const struct family_row family_table[] = {
      .ours = "model.kind: deepseek, moe.scale: 2.5" RMS_NORM SWIGLU PAIRS SIGMOID,
      .keys = {llama_keys, deepseek_keys, deepseek_v3_keys},
      .rope_theta = 10000},
+    {.types = {"kimi_linear"},
+     .ours = DECODER ", model.norm_eps: 1e-5, moe.top_k: 8, moe.shared: 1, moe.first_dense: 1, "
+                     "moe.scale: 2.446" SIGMOID,
+     .keys = {llama_keys, kimi_linear_keys, kda_keys},
+     .layers = FAMILY_TYPES | FAMILY_KDA},
     {.types = {"glm4_moe_lite"},
      .ours = DECODER ", model.norm_eps: 1e-5, moe.shared: 1, moe.first_dense: 1, moe.scale: "
                      "1.8" PAIRS SIGMOID,
@@ -816,9 +848,9 @@ const struct family_refusal family_refusals[] = {
      "a hybrid of attention with recurrent or convolutional layers", "LFM2-8B LFM2-24B Zamba2"},
     {"", "a hybrid of attention and Mamba-2, which is read as a config.json, and not served",
      "Bamba Falcon-H1 granite-4.0-h NVIDIA-Nemotron-3 NVIDIA-Nemotron-Nano Nemotron-H"},
-    {"kimi_linear bailing_hybrid", "a hybrid of softmax and linear attention", "Kimi-Linear"},
+    {"bailing_hybrid", "a hybrid of softmax and linear attention", NULL},
     {"", "a hybrid of softmax and linear attention, which is read as a config.json, and not served",
-     "MiniMax-M1 MiniMax-Text Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},
+     "Kimi-Linear MiniMax-M1 MiniMax-Text Qwen3-Next Qwen3.5 Qwen3.6 Qwen3.8"},
     {"", "a hybrid of attention and convolutions, which is read as a config.json, and not served",
      "LFM2"},
     {"deepseek_v32 deepseek_v4 glm_moe_dsa", "sparse attention with an indexer",

@@ -28,7 +28,7 @@ enum family_form {
 
 /* A key of a config.  One that is missing or null leaves the family's own values. */
 struct family_key {
-    const char *key;
+    const char *key;    /* with a dot: of a map in the config */
     const char *option; /* "model.d_model"; of FAMILY_WORDS NULL */
     enum family_form form;
     const struct family_word *words; /* ended by a row of NULLs */
@@ -61,7 +61,10 @@ enum family_layers {
     FAMILY_LIGHTNING = 16384, /* layers may be lightning attention: linear_attention of
                                  `layer_types`, 0 of `attn_type_list` */
     FAMILY_BESIDE = 32768,    /* with FAMILY_MAMBA: all layers have attention beside Mamba-2 */
-    FAMILY_FACTORS = 65536    /* `ssm_multipliers` and others are read */
+    FAMILY_FACTORS = 65536,   /* `ssm_multipliers` and others are read */
+    FAMILY_KDA = 131072       /* layers have KDA, linear_attention of `layer_types`, or attention
+                                 without rotary positions; without `layer_types` by the lists of
+                                 `linear_attn_config` */
 };
 
 struct family_row {

@@ -18,6 +18,7 @@ static const char *const words[SCENARIO_NLAYER_TYPES] = {
     [SCENARIO_LAYER_WINDOW_PLAIN] = "window-plain",
     [SCENARIO_LAYER_CHUNK_PLAIN] = "chunk-plain",
     [SCENARIO_LAYER_DELTA] = "delta",
+    [SCENARIO_LAYER_KDA] = "kda",
     [SCENARIO_LAYER_MAMBA] = "mamba",
     [SCENARIO_LAYER_CONV] = "conv",
     [SCENARIO_LAYER_LIGHTNING] = "lightning",
@@ -112,8 +113,8 @@ bool scenario_layer_attends(enum scenario_layer_type type)
 
 bool scenario_layer_has_state(enum scenario_layer_type type)
 {
-    return type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_MAMBA ||
-           type == SCENARIO_LAYER_FULL_MAMBA;
+    return type == SCENARIO_LAYER_DELTA || type == SCENARIO_LAYER_KDA ||
+           type == SCENARIO_LAYER_MAMBA || type == SCENARIO_LAYER_FULL_MAMBA;
 }
 
 bool scenario_layer_mixes(enum scenario_layer_type type)
@@ -143,13 +144,14 @@ enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type)
 const struct value_type value_layer_types = {
     .size = sizeof(struct scenario_layer_types),
     .expected = "null or a list of full, window, chunk, full-plain, window-plain, chunk-plain, "
-                "delta, mamba, conv, lightning, full-mamba, mlp, experts",
+                "delta, kda, mamba, conv, lightning, full-mamba, mlp, experts",
     .read = read,
     .print = print,
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"array\", \"null\"]"}, {"minItems", "1"},
         {"maxItems", SCHEMA_NUMBER(SCENARIO_LAYER_TYPES_MAX)},
-        {"items", "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
-                  "\"chunk-plain\", \"delta\", \"mamba\", \"conv\", \"lightning\", \"full-mamba\", "
-                  "\"mlp\", \"experts\"]}"}),
+        {"items",
+         "{\"enum\": [\"full\", \"window\", \"chunk\", \"full-plain\", \"window-plain\", "
+         "\"chunk-plain\", \"delta\", \"kda\", \"mamba\", \"conv\", \"lightning\", \"full-mamba\", "
+         "\"mlp\", \"experts\"]}"}),
 };

@@ -83,9 +83,8 @@ static const char *refused_beside(const struct scenario *s)
 {
     const struct scenario_documents *d = &s->context.documents;
 
-    return scenario_serves(s)         ? "serving, which keeps no states yet"
-           : s->model.mla.kv_rank > 0 ? "MLA"
-           : !s->model.causal         ? "causal: false"
+    return scenario_serves(s) ? "serving, which keeps no states yet"
+           : !s->model.causal ? "causal: false"
            : s->context.order != SCENARIO_CONTIGUOUS
                ? "tokens in another order than contiguous (context.order)"
            : d->mean > 0 || d->nlengths > 0
@@ -289,12 +288,29 @@ static void check_blocks(struct reader *r)
         WRONG(r, "model.norm_one_plus", "1 + scale needs norms with a scale; expected false");
 }
 
+/* Latent attention rotates positions in all layers, or in none: then its layers are -plain. */
+static void check_compressed_positions(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+    uint32_t plain = 0, attends = 0;
+
+    for (uint32_t i = 0; i < m->layer_types.n; i++) {
+        enum scenario_layer_type type = (enum scenario_layer_type)m->layer_types.types[i];
+
+        plain += scenario_layer_is_plain(type);
+        attends += scenario_layer_attends(type);
+    }
+    if (m->rope.used && plain > 0)
+        WRONG(r, "model.layer_types",
+              "MLA has RoPE in all layers or in none; expected no -plain layers, or no model.rope");
+    else if (!m->rope.used && (m->layer_types.n == 0 || plain < attends))
+        WRONG(r, "mla.kv_rank", "MLA needs RoPE; expected model.rope, or -plain layers alone");
+}
+
 static void check_compressed(struct reader *r)
 {
     const struct scenario *s = r->scenario;
 
-    if (s->model.mla.kv_rank > 0 && !s->model.rope.used)
-        WRONG(r, "mla.kv_rank", "MLA needs RoPE; expected model.rope");
     if (s->model.mla.kv_rank > 0 && s->model.attention_bias != SCENARIO_BIAS_NONE)
         WRONG(r, "model.attention_bias", "MLA has no biases; expected none");
     if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
@@ -303,11 +319,8 @@ static void check_compressed(struct reader *r)
         WRONG(r, "model.attention_gate", "MLA has no gates; expected false");
     if (s->model.mla.kv_rank > 0 && s->model.sinks)
         WRONG(r, "model.sinks", "MLA has no attention sinks; expected false");
-    for (uint32_t i = 0; s->model.mla.kv_rank > 0 && i < s->model.layer_types.n; i++)
-        if (scenario_layer_is_plain((enum scenario_layer_type)s->model.layer_types.types[i])) {
-            WRONG(r, "model.layer_types", "MLA needs RoPE; expected no -plain layers");
-            return;
-        }
+    if (s->model.mla.kv_rank > 0)
+        check_compressed_positions(r);
 }
 
 /* Every token must have a learned position, and T5's buckets must split evenly. */

@@ -81,13 +81,14 @@ enum scenario_layer_type {
     SCENARIO_LAYER_FULL_PLAIN, /* as the three above, without rotary positions */
     SCENARIO_LAYER_WINDOW_PLAIN,
     SCENARIO_LAYER_CHUNK_PLAIN,
-    SCENARIO_LAYER_DELTA,     /* a state by the gated delta rule */
-    SCENARIO_LAYER_MAMBA,     /* a state by the recurrence of Mamba-2 */
-    SCENARIO_LAYER_CONV,      /* a gated short convolution */
-    SCENARIO_LAYER_LIGHTNING, /* a state by lightning attention, with attention's heads */
+    SCENARIO_LAYER_DELTA,      /* a state by the gated delta rule */
+    SCENARIO_LAYER_KDA,        /* likewise, with a decay of each channel of keys */
+    SCENARIO_LAYER_MAMBA,      /* a state by the recurrence of Mamba-2 */
+    SCENARIO_LAYER_CONV,       /* a gated short convolution */
+    SCENARIO_LAYER_LIGHTNING,  /* a state by lightning attention, with attention's heads */
     SCENARIO_LAYER_FULL_MAMBA, /* attention to all tokens, and Mamba-2 beside it */
-    SCENARIO_LAYER_MLP,       /* an mlp alone; with SCENARIO_ALONE */
-    SCENARIO_LAYER_EXPERTS,   /* likewise, with experts */
+    SCENARIO_LAYER_MLP,        /* an mlp alone; with SCENARIO_ALONE */
+    SCENARIO_LAYER_EXPERTS,    /* likewise, with experts */
     SCENARIO_NLAYER_TYPES
 };
 

@@ -494,10 +494,11 @@ const struct option option_table[] = {
          "The attention of each layer, as a list that repeats over the layers. full: all "
          "tokens; window: the latest model.window tokens; chunk: the token's own chunk of "
          "model.chunk; suffix -plain: without RoPE. Without attention: delta, a state by the gated "
-         "delta rule, mamba, that of Mamba-2, and conv, a gated short convolution (section "
-         "linear); lightning, lightning attention with model.heads. full-mamba: full and mamba side "
-         "by side, added. With residual: alone, also mlp and experts. null means window in "
-         "all layers if model.window is set, else chunk if model.chunk is set, else full."},
+         "delta rule, kda, likewise with a decay of each channel of keys, mamba, that of Mamba-2, "
+         "and conv, a gated short convolution (section linear: kda as delta); lightning, "
+         "lightning attention with model.heads. full-mamba: full and mamba side by side, added. "
+         "With residual: alone, also mlp and experts. null means window in all layers if "
+         "model.window is set, else chunk if model.chunk is set, else full."},
     {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .trait = true, .help = "The factor of attention scores; 0 means 1 / sqrt(head_dim)."},
     {FIELD(model, attention_cap, amount), .kinds = OF_BLOCKS, .max = 1000000, .standard = "0",

@@ -39,6 +39,8 @@ static bool has(const struct scenario_model *m, enum need need)
     bool dense = m->residual == SCENARIO_ALONE
                      ? scenario_lists_type(m, SCENARIO_LAYER_MLP)
                      : m->moe.experts == 0 || m->moe.first_dense > 0 || m->moe.every > 1;
+    bool delta =
+        scenario_lists_type(m, SCENARIO_LAYER_DELTA) || scenario_lists_type(m, SCENARIO_LAYER_KDA);
     bool mamba = scenario_lists_type(m, SCENARIO_LAYER_MAMBA) ||
                  scenario_lists_type(m, SCENARIO_LAYER_FULL_MAMBA);
 
@@ -64,11 +66,11 @@ static bool has(const struct scenario_model *m, enum need need)
     case NEEDS_SINKS:
         return m->sinks;
     case NEEDS_GATE:
-        return m->attention_gate || scenario_lists_type(m, SCENARIO_LAYER_DELTA);
+        return m->attention_gate || delta;
     case NEEDS_DELTA:
-        return scenario_lists_type(m, SCENARIO_LAYER_DELTA);
+        return delta;
     case NEEDS_DELTA_BIAS:
-        return scenario_lists_type(m, SCENARIO_LAYER_DELTA) && m->linear.taps_bias;
+        return delta && m->linear.taps_bias;
     case NEEDS_MAMBA:
         return mamba;
     case NEEDS_MAMBA_NORM:

@@ -570,35 +570,44 @@ static uint32_t leaf_of(struct maker *m, bool checked, const char *name, const c
 }
 
 /* variant 0: the weights whose gradients are checked, besides those of x, are of q and the decay;
- * 1: of the taps of v, the scale and the gate; 2: none of these. */
-static struct state_weights state_weights(struct maker *m, int variant, const char *scale)
+ * 1: of the taps of v, the scale and the gate; 2: none of these.  KDA has a decay of channels of
+ * keys, and two matrices each for decay and gate, the first of which is checked in place of q and
+ * of the taps. */
+static struct state_weights state_weights(struct maker *m, int variant, const char *scale, bool kda)
 {
     struct state_weights w = {.norm_eps = 1e-2,
+                              .decay_in = GRAPH_NONE,
+                              .gate_in = GRAPH_NONE,
                               .beta = GRAPH_NONE,
                               .q_bias = GRAPH_NONE,
                               .k_bias = GRAPH_NONE,
                               .v_bias = GRAPH_NONE,
                               .skip = GRAPH_NONE};
 
-    w.q = leaf_of(m, variant == 0, "q", "cad");
+    w.q = leaf_of(m, variant == 0 && !kda, "q", "cad");
     w.k = leaf(m, "k", "cad");
     w.v = leaf(m, "v", "ceg");
-    w.gate = leaf_of(m, variant == 1, "gate", "ceg");
-    w.decay = leaf(m, "decay", "ce");
+    w.gate = leaf_of(m, variant == 1, "gate", kda ? "heg" : "ceg");
+    w.decay = leaf(m, "decay", kda ? "hed" : "ce");
+    if (kda) {
+        w.gate_in = leaf_of(m, variant == 1, "gate_in", "ch");
+        w.decay_in = leaf_of(m, variant == 0, "decay_in", "ch");
+    }
     w.q_taps = leaf(m, "q_taps", "had");
     w.k_taps = leaf(m, "k_taps", "had");
-    w.v_taps = leaf_of(m, variant == 1, "v_taps", "heg");
+    w.v_taps = leaf_of(m, variant == 1 && !kda, "v_taps", "heg");
     w.log = leaf_of(m, variant == 0, "log", "e");
-    w.bias = leaf_of(m, variant == 0, "bias", "e");
+    w.bias = leaf_of(m, variant == 0, "bias", kda ? "ed" : "e");
     w.scale = leaf_of(m, variant == 1, "scale", scale);
     w.o = leaf(m, "o", "egc");
     return w;
 }
 
+/* variant 2 and 3: KDA, as 0 and 1. */
 static uint32_t build_gated_delta(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
-    struct state_weights w = state_weights(m, variant_of(arg), "g");
+    struct state_weights w = state_weights(m, variant_of(arg) % 2, "g", variant_of(arg) > 1);
 
     w.names = &state_names_delta;
     w.beta = leaf(m, "beta", "ce");
@@ -610,7 +619,7 @@ static uint32_t build_gated_delta(struct maker *m, const void *arg)
 static uint32_t build_mamba(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bfc");
-    struct state_weights w = state_weights(m, variant_of(arg), "eg");
+    struct state_weights w = state_weights(m, variant_of(arg), "eg", false);
     bool biased = variant_of(arg) == 2;
 
     w.names = &state_names_mamba;
@@ -892,6 +901,8 @@ static const struct op_case ops[] = {
     {"latent attention, of compressed queries", build_latent_attention, true},
     {"gated delta rule: queries and decay", build_gated_delta, 0},
     {"gated delta rule: values and the gate", build_gated_delta, 1},
+    {"KDA: decay", build_gated_delta, 2},
+    {"KDA: values and the gate", build_gated_delta, 3},
     {"Mamba-2: queries and steps", build_mamba, 0},
     {"Mamba-2: values and the gate", build_mamba, 1},
     {"Mamba-2: biases, and what skips the state", build_mamba, 2},

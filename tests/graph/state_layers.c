@@ -105,6 +105,25 @@ static double decay(const struct step *s, int b, int t, int head)
     return exp(-exp(at(s, "log", head, 0, 0)) * steps(s, b, t, head));
 }
 
+/* Column [i, j] of x[batch, token] times two matrices, with TAPS numbers between them. */
+static double twice_projected(const struct step *s, const char *first, const char *second, int b,
+                              int t, int i, int j)
+{
+    double sum = 0;
+
+    for (int h = 0; h < TAPS; h++)
+        sum += projected(s, first, b, t, h, 0) * at(s, second, h, i, j);
+    return sum;
+}
+
+/* KDA's decay of a channel of keys. */
+static double channel_decay(const struct step *s, int b, int t, int head, int k)
+{
+    double x = times(factors.decay) * twice_projected(s, "decay_in", "decay", b, t, head, k);
+
+    return exp(-exp(at(s, "log", head, 0, 0)) * log1p(exp(x + at(s, "bias", head, k, 0))));
+}
+
 /* The outputs of one head for each token; `state` is of its keys and values. */
 typedef void (*recurrence)(const struct step *s, int b, int t, int head,
                            double state[KEY_DIM][VALUE_DIM], double *out);
@@ -140,9 +159,9 @@ static void unit(const struct step *s, char letter, int b, int t, int group, dou
         out[k] /= sqrt(squares);
 }
 
-/* S = decay S, then S = S + beta k (v - k S)^T; o = q S key_dim^-1/2. */
-static void delta_token(const struct step *s, int b, int t, int head,
-                        double state[KEY_DIM][VALUE_DIM], double *out)
+/* S = diag(decay) S, then S = S + beta k (v - k S)^T; o = q S key_dim^-1/2. */
+static void delta_rule(const struct step *s, int b, int t, int head, const double *decays,
+                       double state[KEY_DIM][VALUE_DIM], double *out)
 {
     double q[KEY_DIM], k[KEY_DIM], beta = 1 / (1 + exp(-projected(s, "beta", b, t, head, 0)));
     int group = head / (HEADS / KEY_HEADS);
@@ -154,7 +173,7 @@ static void delta_token(const struct step *s, int b, int t, int head,
 
         out[v] = 0;
         for (int i = 0; i < KEY_DIM; i++) {
-            state[i][v] *= decay(s, b, t, head);
+            state[i][v] *= decays[i];
             kept += k[i] * state[i][v];
         }
         for (int i = 0; i < KEY_DIM; i++) {
@@ -162,6 +181,26 @@ static void delta_token(const struct step *s, int b, int t, int head,
             out[v] += q[i] * state[i][v] / sqrt(KEY_DIM);
         }
     }
+}
+
+static void delta_token(const struct step *s, int b, int t, int head,
+                        double state[KEY_DIM][VALUE_DIM], double *out)
+{
+    double decays[KEY_DIM];
+
+    for (int k = 0; k < KEY_DIM; k++)
+        decays[k] = decay(s, b, t, head);
+    delta_rule(s, b, t, head, decays, state, out);
+}
+
+static void kda_token(const struct step *s, int b, int t, int head,
+                      double state[KEY_DIM][VALUE_DIM], double *out)
+{
+    double decays[KEY_DIM];
+
+    for (int k = 0; k < KEY_DIM; k++)
+        decays[k] = channel_decay(s, b, t, head, k);
+    delta_rule(s, b, t, head, decays, state, out);
 }
 
 /* x divided by the root of the mean square of the `count` numbers at y. */
@@ -174,21 +213,31 @@ static double rms(const double *y, int count)
     return sqrt(squares / count + NORM_EPS);
 }
 
+enum kind { MAMBA, DELTA, KDA };
+
+static double gate_of(const struct step *s, enum kind kind, int b, int t, int i, int j)
+{
+    if (kind != KDA)
+        return silu(times(factors.gate) * projected(s, "gate", b, t, i, j));
+    return 1 / (1 + exp(-times(factors.gate) * twice_projected(s, "gate_in", "gate", b, t, i, j)));
+}
+
 /* The largest difference of a layer's result from heads[token][head][value], gated, normed and
- * projected: Mamba-2 norms a group's heads together behind the gate, the delta rule each head
+ * projected: Mamba-2 norms a group's heads together behind the gate, the delta rules each head
  * before it. */
-static double worst_of(const struct step *s, int b, bool mamba, double heads[SEQ][HEADS][VALUE_DIM])
+static double worst_of(const struct step *s, int b, enum kind kind,
+                       double heads[SEQ][HEADS][VALUE_DIM])
 {
     double worst = 0, gated[HEADS][VALUE_DIM];
 
     for (int t = 0; t < SEQ; t++) {
         for (int e = 0; e < HEADS; e++)
             for (int g = 0; g < VALUE_DIM; g++) {
-                double gate = silu(times(factors.gate) * projected(s, "gate", b, t, e, g));
+                double gate = gate_of(s, kind, b, t, e, g);
 
-                gated[e][g] = mamba ? heads[t][e][g] * gate
-                                    : heads[t][e][g] / rms(heads[t][e], VALUE_DIM) *
-                                          at(s, "scale", g, 0, 0) * gate;
+                gated[e][g] = kind == MAMBA ? heads[t][e][g] * gate
+                                            : heads[t][e][g] / rms(heads[t][e], VALUE_DIM) *
+                                                  at(s, "scale", g, 0, 0) * gate;
             }
         for (int c = 0; c < EMBED; c++) {
             double want = 0;
@@ -198,7 +247,7 @@ static double worst_of(const struct step *s, int b, bool mamba, double heads[SEQ
                     int first = e - e % (HEADS / KEY_HEADS);
                     double y = gated[e][g];
 
-                    if (mamba)
+                    if (kind == MAMBA)
                         y *= at(s, "scale", e, g, 0) /
                              rms(gated[first], HEADS / KEY_HEADS * VALUE_DIM);
                     want += y * at(s, "o", e, g, c);
@@ -210,7 +259,7 @@ static double worst_of(const struct step *s, int b, bool mamba, double heads[SEQ
     return worst;
 }
 
-static double state_layer_error(const struct step *s, recurrence token, bool mamba)
+static double state_layer_error(const struct step *s, recurrence token, enum kind kind)
 {
     double worst = 0, heads[SEQ][HEADS][VALUE_DIM];
 
@@ -221,24 +270,31 @@ static double state_layer_error(const struct step *s, recurrence token, bool mam
             for (int t = 0; t < SEQ; t++)
                 token(s, b, t, head, state, heads[t][head]);
         }
-        worst = fmax(worst, worst_of(s, b, mamba, heads));
+        worst = fmax(worst, worst_of(s, b, kind, heads));
     }
     return worst;
 }
 
 static double mamba_error(const struct step *s)
 {
-    return state_layer_error(s, mamba_token, true);
+    return state_layer_error(s, mamba_token, MAMBA);
 }
 
 static double delta_error(const struct step *s)
 {
-    return state_layer_error(s, delta_token, false);
+    return state_layer_error(s, delta_token, DELTA);
 }
 
-static struct state_weights state_weights(struct maker *m, const char *scale)
+static double kda_error(const struct step *s)
+{
+    return state_layer_error(s, kda_token, KDA);
+}
+
+static struct state_weights state_weights(struct maker *m, const char *scale, bool kda)
 {
     struct state_weights w = {.norm_eps = NORM_EPS,
+                              .decay_in = GRAPH_NONE,
+                              .gate_in = GRAPH_NONE,
                               .beta = GRAPH_NONE,
                               .q_bias = GRAPH_NONE,
                               .k_bias = GRAPH_NONE,
@@ -248,13 +304,17 @@ static struct state_weights state_weights(struct maker *m, const char *scale)
     w.q = shown(m, "q", "cad");
     w.k = shown(m, "k", "cad");
     w.v = shown(m, "v", "ceg");
-    w.gate = shown(m, "gate", "ceg");
-    w.decay = shown(m, "decay", "ce");
+    w.gate = shown(m, "gate", kda ? "heg" : "ceg");
+    w.decay = shown(m, "decay", kda ? "hed" : "ce");
+    if (kda) {
+        w.gate_in = shown(m, "gate_in", "ch");
+        w.decay_in = shown(m, "decay_in", "ch");
+    }
     w.q_taps = shown(m, "q_taps", "had");
     w.k_taps = shown(m, "k_taps", "had");
     w.v_taps = shown(m, "v_taps", "heg");
     w.log = shown(m, "log", "e");
-    w.bias = shown(m, "bias", "e");
+    w.bias = shown(m, "bias", kda ? "ed" : "e");
     w.scale = shown(m, "scale", scale);
     w.o = shown(m, "o", "egc");
     return w;
@@ -262,7 +322,7 @@ static struct state_weights state_weights(struct maker *m, const char *scale)
 
 static uint32_t build_mamba(struct maker *m)
 {
-    struct state_weights w = state_weights(m, "eg");
+    struct state_weights w = state_weights(m, "eg", false);
 
     w.names = &state_names_mamba;
     w.q_bias = shown(m, "q_bias", "ad");
@@ -279,13 +339,30 @@ static uint32_t build_factors(struct maker *m)
     return build_mamba(m);
 }
 
-static uint32_t build_delta(struct maker *m)
+static uint32_t build_delta_rule(struct maker *m, bool kda)
 {
-    struct state_weights w = state_weights(m, "g");
+    struct state_weights w = state_weights(m, "g", kda);
 
     w.names = &state_names_delta;
     w.beta = shown(m, "beta", "ce");
+    w.factors = factors;
     return layer_gated_delta(m->graph, "layer", shown(m, "x", "bfc"), &w);
+}
+
+static uint32_t build_delta(struct maker *m)
+{
+    return build_delta_rule(m, false);
+}
+
+static uint32_t build_kda(struct maker *m)
+{
+    return build_delta_rule(m, true);
+}
+
+static uint32_t build_kda_factors(struct maker *m)
+{
+    factors = (struct state_factors){0.3, 0.6, 1.2, 1.4, 0.7, 0.5};
+    return build_kda(m);
 }
 
 static uint32_t build_conv(struct maker *m)
@@ -398,11 +475,14 @@ static void check_layer(const char *what, uint32_t (*build)(struct maker *m),
 
 int main(void)
 {
-    plan(5);
+    plan(7);
     check_layer("Mamba-2 beside its recurrence", build_mamba, mamba_error);
     check_layer("Mamba-2 with factors", build_factors, mamba_error);
     factors = (struct state_factors){0};
     check_layer("gated delta rule beside its recurrence", build_delta, delta_error);
+    check_layer("KDA beside its recurrence", build_kda, kda_error);
+    check_layer("KDA with factors", build_kda_factors, kda_error);
+    factors = (struct state_factors){0};
     check_layer("lightning attention beside its sums", build_lightning, lightning_error);
     check_layer("gated short convolution beside its sums", build_conv, conv_error);
     return done();

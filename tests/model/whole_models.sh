@@ -249,6 +249,23 @@ family $((2 * words + 2 * (attn + 64) + gated + 32 * 8 + 8 * 3 * 32 * 24 + 2 * 3
 {"model_type": "exaone_moe", "num_experts": 8, "num_experts_per_tok": 2, "num_shared_experts": 2,
  "moe_intermediate_size": 24, "sliding_window": null, "mlp_layer_types": ["dense", "sparse"], $rest}
 JSON
+# KDA: four matrices of all heads, convolutions, two times two low ones, beta, log, bias, norm.
+kda=$((4 * 32 * 32 + 3 * 4 * 32 + 2 * (32 * 8 + 8 * 32) + 32 * 4 + 4 + 32 + 8))
+latent=$((32 * 4 * 12 + 32 * 20 + 16 + 16 * 4 * 14 + 4 * 6 * 32))
+kimi='"model_type": "kimi_linear", "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6, "kv_lora_rank": 16,
+ "num_experts": 8, "num_experts_per_token": 2, "moe_intermediate_size": 16'
+rest=$(echo "$rest" | sed 's/"num_key_value_heads": 2/"num_key_value_heads": 4/')
+family $((2 * words + kda + latent + 2 * 64 + gated + 32 * 8 + 9 * 3 * 32 * 16 + 32)) \
+    "kimi_linear: KDA and a dense layer, then MLA and experts with a shared one" <<JSON
+{$kimi, "num_shared_experts": 1, "mla_use_nope": true, $rest,
+ "linear_attn_config": {"kda_layers": [1], "full_attn_layers": [2], "num_heads": 4, "head_dim": 8, "short_conv_kernel_size": 4}}
+JSON
+shardsim run -q --json "$tmp/family.yaml" -s 'mesh={tp: 2}' -s 'axes={}' -s 'moe.routing=uniform' \
+    -s "params=[['(mlp/(gate|up)|attn/(q|q_rope|k|v|gate|key|value|decay|beta))/kernel|attn/(q|key|value)/taps', [null, tp]],
+        ['(mlp/down|attn/o)/kernel|attn/decay/(log|bias)', [tp]], [.*, []]]"
+is 0 "kimi_linear over 2 devices: right"
+shardsim plan "$tmp/family.yaml"
+says out 'KDA in 1 layer' "kimi_linear: the report tells of KDA"
 
 for place in '"rope_theta": 5000' '"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}'; do
     cat >"$tmp/based.json" <<JSON
@@ -371,6 +388,27 @@ refused lightning_act "3:15: error: hidden_act is 'gelu'; expected silu: another
 {$minimax, "attn_type_list": [0, 1],
 "hidden_act": "gelu"}
 JSON
+# unlike NAME PLACE-AND-MESSAGE LAYERS MORE: a kimi_linear of two layers with these is refused.
+unlike() {
+    refused "$1" "$2" "$1" <<JSON
+{$kimi, $rest,
+"linear_attn_config": {"num_heads": 4, "head_dim": 8, "short_conv_kernel_size": 4,
+$3},
+$4}
+JSON
+}
+kda_layers='"kda_layers": [1], "full_attn_layers": [2]'
+unlike no_layer "4:23: error: layer 2 of 1 to 2 is neither in kda_layers nor in full_attn_layers" '"kda_layers": [1]' '"n_group": 1'
+unlike two_kinds "5:44: error: linear_attn_config.full_attn_layers has '1'; expected a layer, 1 to 2, in one list alone" \
+    '"kda_layers": [1, 2], "full_attn_layers": [1]' '"n_group": 1'
+unlike layer_0 "5:16: error: linear_attn_config.kda_layers has '0'; expected a layer, 1 to 2" '"kda_layers": [0, 1]' '"n_group": 1'
+unlike lower_bound "5:21: error: linear_attn_config.gate_lower_bound is '-5'; expected null: decays of KDA with a bound" \
+    "\"gate_lower_bound\": -5, $kda_layers" '"n_group": 1'
+unlike kda_act "6:15: error: hidden_act is 'gelu'; expected silu: another activation of KDA" "$kda_layers" '"hidden_act": "gelu"'
+unlike kda_rope "6:17: error: mla_use_nope is 'false'; expected true: rotary positions beside KDA" "$kda_layers" '"mla_use_nope": false'
+refused kda_heads "1:1: error: 'linear_attn_config.num_heads' is missing" "heads of KDA" <<JSON
+{$kimi, $rest, "linear_attn_config": {"head_dim": 8, "short_conv_kernel_size": 4, $kda_layers}}
+JSON
 refused two_widths "1:1: error: num_heads times head_dim is 8192; expected expand times hidden_size, 1536" "states of two widths" <<JSON
 {"model_type": "mamba2", "hidden_size": 768, "num_hidden_layers": 2, "vocab_size": 512, "expand": 2}
 JSON
@@ -459,6 +497,21 @@ is 0 "Mamba-2 beside attention over 4 devices: right"
 holds "Mamba-2 beside attention over 4 devices: bytes are those of attention" <<PY
 assert r["received_bytes"]["total"] == 2 * 3 * 4 * (4 * 2 * 16 * 32) * 2, r["received_bytes"]
 PY
+
+# KDA sends as attention does, and the gradients of what is between two matrices, of gates and of
+# decays, and of the scale that all heads share.
+for n in 2 4; do
+    shardsim run -q --json "$tmp/mamba.yaml" -s "mesh.tp=$n" -s 'model.layer_types=[kda]' -s linear.taps_bias=false \
+        -s linear.key_heads=8 \
+        -s "params=[['(mlp/(gate|up)|attn/(q|gate|key|value|decay|beta))/kernel|attn/(q|key|value)/taps', [null, tp]],
+            ['(mlp/down|attn/o)/kernel|attn/decay/(log|bias)', [tp]], [.*, []]]"
+    is 0 "KDA over $n devices: right"
+    holds "KDA over $n devices: bytes are the formula's" <<PY
+n, tokens, width, rank, layers = $n, 2 * 16, 32, 5, 2
+want = 2 * (n - 1) * 4 * (4 * tokens * width + 2 * tokens * rank + rank) * layers
+assert r["received_bytes"]["total"] == want, (r["received_bytes"], want)
+PY
+done
 
 # Lightning attention sends as attention does, and sums the squares of all heads' norm and their
 # gradient.

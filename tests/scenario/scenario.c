@@ -723,7 +723,7 @@ static void test_print_again(void)
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
-        "layer_types: [delta, mamba, conv, lightning, full-mamba, full], attention_gate: true",
+        "layer_types: [delta, kda, mamba, conv, lightning, full-mamba, full], attention_gate: true",
     };
 
     for (size_t i = 0; i < COUNT(models); i++) {
@@ -1313,11 +1313,6 @@ static const struct {
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, attention_gate: true}\n"
      "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
      "error: MLA has no gates; expected false"},
-    {"a state beside compressed attention",
-     "version: 1\n" MESH BATCH
-     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, layer_types: [delta]}\n"
-     "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
-     "error: delta layers are not modelled with MLA"},
     {"a state of which heads do not divide",
      "version: 1\n" MESH BATCH
      "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: [full, delta]}\n"
@@ -1374,7 +1369,15 @@ static const struct {
     {"compressed attention without positions in a layer",
      "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, "
      "layer_types: [full-plain]}\nmla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
-     "error: MLA needs RoPE; expected no -plain layers"},
+     "error: MLA has RoPE in all layers or in none; expected no -plain layers, or no model.rope"},
+    {"compressed attention without positions",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4}\n"
+     "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: MLA needs RoPE; expected model.rope, or -plain layers alone"},
+    {"compressed attention without positions beside a state",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, "
+     "layer_types: [kda, full-plain, full]}\nmla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: MLA needs RoPE; expected model.rope, or -plain layers alone"},
     {"rope's theta",
      "version: 1\n" MESH BATCH
      "model: {kind: attention, d_model: 16, heads: 4, rope: {theta: 1}}\n",

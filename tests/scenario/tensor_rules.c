@@ -66,6 +66,13 @@ static const struct {
      "['attn/(q|gate|key|value|decay|beta|k|v)/kernel|attn/(q|key|value)/taps|"
      "conv/(in|gate|value)/kernel|conv/taps|mlp/(gate|up)/kernel', [null, tp]], "
      "['(attn/o|conv/o)/kernel|attn/decay/log|attn/decay/bias|mlp/down/kernel', [tp]], [.*, []]"},
+    {"KDA beside compressed attention",
+     {.kind = SCENARIO_DECODER,
+      .mla.kv_rank = 8,
+      .layer_types = {2, {SCENARIO_LAYER_KDA, SCENARIO_LAYER_FULL_PLAIN}}},
+     {.queries = "tp", .keys = "tp"},
+     "['attn/(q|q_rope|gate|key|value|decay|beta|k|v)/kernel|attn/(q|key|value)/taps', [null, "
+     "tp]], ['attn/o/kernel|attn/decay/log|attn/decay/bias', [tp]], [.*, []]"},
     {"Mamba-2 of one group",
      {.kind = SCENARIO_DECODER,
       .linear = {.key_heads = 1},

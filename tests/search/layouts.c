@@ -975,6 +975,7 @@ static void draw_space(char *text, size_t size, const char *ranges[8])
                                         ", window: 16, layer_types: [window, full-plain]",
                                         ", window: 16, layer_types: [mamba, window]",
                                         ", layer_types: [full, delta]",
+                                        ", layer_types: [kda, kda, full]",
                                         ", layer_types: [conv, full, delta]",
                                         ", layer_types: [lightning, full]",
                                         ", layer_types: [full-mamba, full]"};

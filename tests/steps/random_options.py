@@ -26,6 +26,8 @@ CONFIG_OF_LLAMA = {"model_type": "llama", "hidden_size": 16, "intermediate_size"
 
 def rope(d):
     """Rotary positions, with scalings of frequencies that sequences of a few tokens differ in."""
+    if d.kind == "deepseek" and any("plain" in t for t in d.get("model.layer_types") or []):
+        return None
     out = {"theta": d.choice([100, 10000]), "interleaved": d.chance(0.5)}
     if d.chance(0.2):
         out["local_theta"] = 50
@@ -40,11 +42,19 @@ def rope(d):
     return out
 
 
+STATES = ["delta", "kda", "mamba", "conv", "lightning", "full-mamba"]
+
+
 def layer_types(d):
     """Layers that see all, a window or a chunk, some of them without rotary positions."""
-    plain = [] if d.kind == "deepseek" else ["full-plain", "window-plain", "chunk-plain"]
-    others = [] if d.kind == "deepseek" or "decode" in d.out else ["delta", "mamba", "conv", "lightning", "full-mamba"] * 2
-    types = d.rng.choices(["full", "window", "chunk"] + plain + others, k=d.choice([1, 2, 3]))
+    sights, plain = ["full", "window", "chunk"], ["full-plain", "window-plain", "chunk-plain"]
+    others = [] if "decode" in d.out else STATES * 2
+    if d.kind != "deepseek":
+        sights = sights + plain
+    elif d.chance(0.5): # compressed attention without positions in any layer
+        sights, others = plain * 2, [t for t in others if t != "full-mamba"]
+        d.put("model.rope", None)
+    types = d.rng.choices(sights + others, k=d.choice([1, 2, 3]))
     for key in "window", "chunk":
         if any(t.startswith(key) for t in types):
             d.put("model." + key, d.choice([1, 3, 5, 100]))
@@ -56,7 +66,7 @@ def layer_types(d):
 
 def has_state(d):
     """Layers without attention, which know no documents."""
-    return {"delta", "mamba", "conv", "lightning", "full-mamba"} & set(d.get("model.layer_types") or [])
+    return set(STATES) & set(d.get("model.layer_types") or [])
 
 
 def of_linear(values):

@@ -147,9 +147,11 @@ LESS = {"llama4_text": dict(num_experts_per_tok=1), "stablelm": dict(qk_layernor
         "minimax": dict(layer_types=["linear_attention", "full_attention", "linear_attention"]),
         "minimax_text_01": dict(attn_type_list=[0, 1, 0], shared_intermediate_size=0),
         "minimax_m1": dict(attn_type_list=[0, 0, 1], shared_intermediate_size=0),
+        "kimi_linear": dict(layer_types=["linear_attention", "full_attention", "linear_attention"], linear_num_heads=8,
+                            linear_head_dim=6, linear_conv_kernel_dim=3, num_nextn_predict_layers=0),
         "falcon_h1": dict(mamba_d_ssm=64, attention_bias=False, attn_layer_indices=None),
         "lfm2": dict(layer_types=["conv", "full_attention", "conv"])}
-MLA = "deepseek_v2 deepseek_v3 kimi_k2 sarvam_mla glm4_moe_lite youtu".split()
+MLA = "deepseek_v2 deepseek_v3 kimi_k2 kimi_linear sarvam_mla glm4_moe_lite youtu".split()
 
 def shardsim(*words):
     return subprocess.run([sys.argv[1], *words], capture_output=True, text=True)

@@ -9,8 +9,8 @@
  *   mlp        y = s x + f mlp(norm1(x))
  *
  * with norm1_after and norm2_after of what attn and mlp return, where these are used.  f is the
- * residual scale, s the skip scale.  Beside each other the two outputs are added first, so that where
- * both are partial sums one all-reduce completes them.
+ * residual scale, s the skip scale.  Beside each other the two outputs are added first, so that
+ * where both are partial sums one all-reduce completes them.
  *
  * Places where a sharding may be asked for, under the block's name: those of attn and mlp (or moe),
  * and out on the sums.
@@ -40,7 +40,7 @@ struct block_experts {
 struct block_weights {
     struct attention_weights attn;
     const struct latent_weights *latent;   /* each of these replaces attn; all NULL: use attn */
-    const struct state_weights *delta;     /* layer NAME/attn, too */
+    const struct state_weights *delta;     /* layer NAME/attn, too; or KDA's */
     const struct state_weights *mamba;     /* layer NAME/mamba */
     bool both;                             /* mamba does not replace attn, but is added to it */
     const struct state_weights *lightning; /* layer NAME/lightning */

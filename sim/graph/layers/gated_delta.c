@@ -24,22 +24,33 @@ static uint32_t unit(struct graph *g, const char *name, uint32_t x, double facto
     return layer_state_repeated(g, name, x, heads);
 }
 
+/* x times the first of two matrices; x itself if there is one matrix alone. */
+static uint32_t narrowed(struct graph *g, const char *name, uint32_t x, uint32_t first)
+{
+    return first == GRAPH_NONE ? x : layer_project(g, name, x, first);
+}
+
 uint32_t layer_gated_delta(struct graph *graph, const char *name, uint32_t x,
                            const struct state_weights *w)
 {
     struct graph_linear_attention opts = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, .chunk = 0};
+    enum kern_fn gate = w->decay_in != GRAPH_NONE ? KERN_SIGMOID : KERN_SILU;
     struct state_operands in;
-    uint32_t o, heads;
+    uint32_t o, heads, of_gate, of_decay;
 
     if (!graph_usable(graph, x) || !graph_usable(graph, w->v) || !graph_usable(graph, w->q))
         return GRAPH_NONE;
     heads = graph->nodes[w->v].dims[1];
     x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
+    /* Before the heads: gradients of x that are partial sums over heads are then added first, and
+     * one all-reduce completes them, before those of these two, which each device has whole. */
+    of_gate = narrowed(graph, graph_text(graph, "%s/gate_in", name), x, w->gate_in);
+    of_decay = narrowed(graph, graph_text(graph, "%s/decay_in", name), x, w->decay_in);
     in = layer_state_operands(graph, name, x, "q", w);
     in.q = unit(graph, graph_text(graph, "%s/q", name), in.q,
                 1 / sqrt((double)graph->dims[graph->nodes[w->q].dims[2]].size), heads);
     in.k = unit(graph, graph_text(graph, "%s/key", name), in.k, 1, heads);
-    opts.decay = layer_state_decay(graph, name, layer_state_steps(graph, name, x, w), w);
+    opts.decay = layer_state_decay(graph, name, layer_state_steps(graph, name, of_decay, w), w);
     opts.beta = layer_project(graph, graph_text(graph, "%s/beta", name), x, w->beta);
     opts.beta = graph_map(graph, graph_text(graph, "%s/beta/sigmoid", name), KERN_SIGMOID,
                           opts.beta, GRAPH_NONE, 0);
@@ -48,6 +59,6 @@ uint32_t layer_gated_delta(struct graph *graph, const char *name, uint32_t x,
     o = graph_constraint(graph, graph_text(graph, "%s/attended", name), o);
     o = layer_rms_norm(graph, graph_text(graph, "%s/norm", name), o, w->scale, w->norm_eps);
     o = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, o,
-                  layer_state_gate(graph, name, x, KERN_SILU, w), 0);
+                  layer_state_gate(graph, name, of_gate, gate, w), 0);
     return layer_state_out(graph, name, o, x, w);
 }

@@ -1,9 +1,10 @@
 /* gated_delta.h - a layer with a state by the gated delta rule (Yang et al. 2024, arXiv 2412.06464)
- * in place of attention, as Qwen3-Next has it.
+ * in place of attention, as Qwen3-Next has it, or by KDA (Kimi Linear, arXiv 2510.26692), whose
+ * decay is of each channel of keys.
  *
  *   q, k, v = silu(taps(x projected)), q and k of unit length, q by key_dim^-1/2
  *   decay   = -exp(log) softplus(x projected + bias), beta = sigmoid(x projected)
- *   o       = RMS norm of each head of linear attention, times silu(x projected)
+ *   o       = RMS norm of each head of linear attention, times silu(x projected); KDA: sigmoid
  *
  * Places where a sharding may be asked for, under the layer's name, are attention's: in, projected,
  * q (on q, k and v, and on the heads' outputs), attended, out.

@@ -24,14 +24,16 @@ struct state_factors {
 
 struct state_weights {
     const struct state_names *names;
-    uint32_t q, k;                   /* [embed, key_heads, key_dim] */
-    uint32_t v, gate;                /* [embed, heads, value_dim] */
-    uint32_t decay;                  /* [embed, heads] */
-    uint32_t beta;                   /* gated delta rule: [embed, heads] */
+    uint32_t q, k;              /* [embed, key_heads, key_dim] */
+    uint32_t v, gate;           /* [embed, heads, value_dim] */
+    uint32_t decay;             /* [embed, heads]; KDA: [rank, heads, key_dim] */
+    uint32_t decay_in, gate_in; /* delta rules: [embed, rank], by which the tokens are projected
+                                   before decay and gate; GRAPH_NONE: by these alone */
+    uint32_t beta;              /* delta rules: [embed, heads] */
     uint32_t q_taps, k_taps, v_taps; /* [tap, ..] with the dimensions of heads of q, k, v;
                                         GRAPH_NONE: no convolution */
     uint32_t q_bias, k_bias, v_bias; /* of the taps; GRAPH_NONE: none */
-    uint32_t log, bias;              /* of the decay: [heads] */
+    uint32_t log, bias;              /* of the decay: [heads]; KDA: bias [heads, key_dim] */
     uint32_t skip;                   /* Mamba-2: [heads] */
     uint32_t scale;                  /* of the norm: delta [value_dim], others [heads, value_dim];
                                         GRAPH_NONE: none */
@@ -52,7 +54,8 @@ struct state_operands {
 struct state_operands layer_state_operands(struct graph *graph, const char *name, uint32_t x,
                                            const char *keys, const struct state_weights *weights);
 
-/* softplus(x projected + bias), [batch, seq, heads] in the type of sums. */
+/* softplus(x projected + bias), x as the decay's projection reads it: [batch, seq, heads], of KDA
+ * [.., key_dim], in the type of sums. */
 uint32_t layer_state_steps(struct graph *graph, const char *name, uint32_t x,
                            const struct state_weights *weights);
 
@@ -63,7 +66,7 @@ uint32_t layer_state_decay(struct graph *graph, const char *name, uint32_t steps
 /* x[batch, seq, heads, dim] with its heads repeated to `heads`. */
 uint32_t layer_state_repeated(struct graph *graph, const char *name, uint32_t x, uint32_t heads);
 
-/* silu or sigmoid, `fn`, of x projected, as v. */
+/* silu or sigmoid, `fn`, of x projected, as v; x as the gate's projection reads it. */
 uint32_t layer_state_gate(struct graph *graph, const char *name, uint32_t x, enum kern_fn fn,
                           const struct state_weights *weights);
 
