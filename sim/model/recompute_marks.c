@@ -16,6 +16,7 @@
 #include "graph/recompute.h"
 #include "model/fused_marks.h"
 #include "model/model.h"
+#include "model/mtp.h"
 #include "model/value_marks.h"
 #include "scenario/recompute_policies.h"
 
@@ -95,9 +96,10 @@ static bool passes_partial(const bool *partial, const struct graph *graph, uint3
     return false;
 }
 
-/* What shardings say of ops that communicate, and the sizes of latent attention. */
+/* What shardings say of ops that communicate, and the model, of which layers may have latent
+ * attention. */
 struct communicated {
-    const struct scenario_mla *mla;
+    const struct scenario_model *model;
     bool *partial; /* by node: devices have partial sums of the value */
     bool
         exchanged; /* tokens are sharded over axes that shard experts, and so go to other devices */
@@ -184,23 +186,34 @@ static bool same_layer(const char *a, const char *b)
            !strncmp(x.stack, y.stack, x.stack_length);
 }
 
+/* Whether a node is of a layer with latent attention.  Modules for further tokens are as the last
+ * layer. */
+static bool is_latent(const struct scenario_model *m, const char *name)
+{
+    int64_t layer = graph_layer_of(name).number;
+
+    if (!strncmp(name, MTP_LAYERS, strlen(MTP_LAYERS)))
+        layer = m->layers - 1;
+    return m->mla.kv_rank > 0 && scenario_layer_attends(scenario_layer_type(m, layer));
+}
+
 /* Systems multiply by one matrix where latent attention has products of a part with positions and
  * of one without, or of keys and of values (torchtitan's wq, wkv_a, wkv_b; wq_a and wq_b of
  * compressed queries).  The number of the matrix among those of the layer, `next` for a product of
  * a matrix of its own. */
-static uint32_t matrix_number(const struct scenario_mla *mla, const char *name, uint32_t next)
+static uint32_t matrix_number(const struct scenario_model *m, const char *name, uint32_t next)
 {
     static const char *const matrices[] = {" q_latent ", " q q_rope ", " kv_latent k_rope ",
                                            " k v ", " o "};
     const char *part = strstr(name, "attn/");
     char word[16];
 
-    if (mla->kv_rank == 0 || !part)
+    if (!part || !is_latent(m, name))
         return next;
     snprintf(word, sizeof word, " %s ", part + strlen("attn/"));
     for (uint32_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
         if (strstr(matrices[i], word))
-            return mla->q_rank > 0 ? i : i - 1;
+            return m->mla.q_rank > 0 ? i : i - 1;
     return next;
 }
 
@@ -219,7 +232,7 @@ static void keep_op(bool *kept, const struct graph *graph, const struct recomput
             continue;
         next = same_layer(before, node->name) ? next : 0;
         before = node->name;
-        number = matrix_number(c->mla, node->name, next);
+        number = matrix_number(c->model, node->name, next);
         next = number < next ? next : number + 1;
         kept[n] |= number % op->every == 0;
         for (uint32_t e = 0; e < node->nextras; e++)
@@ -299,7 +312,7 @@ static bool mark_kept(bool *kept, const struct graph *graph, const struct scenar
                       struct diag *diag)
 {
     const struct scenario_recompute *recompute = &scenario->recompute;
-    struct communicated c = {.mla = &scenario->model.mla,
+    struct communicated c = {.model = &scenario->model,
                              .partial = calloc((size_t)graph->nnodes + 1, sizeof *c.partial)};
     bool good = c.partial != NULL;
 

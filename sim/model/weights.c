@@ -378,10 +378,10 @@ struct state_weights weights_state(struct graph *graph, const struct scenario *s
     uint32_t taps = graph_dim(graph, "taps", l->taps), embed = dims->embed;
     uint32_t keys = graph_dim(graph, "linear_key_dim", l->key_dim);
     uint32_t values = graph_dim(graph, "linear_value_dim", l->value_dim);
+    bool same = kda && scenario_state_keys(m) == scenario_state_heads(m);
+    uint32_t key_heads =
+        graph_dim(graph, same ? "linear_heads" : "linear_key_heads", scenario_state_keys(m));
     uint32_t heads = graph_dim(graph, "linear_heads", scenario_state_heads(m));
-    uint32_t key_heads = kda && scenario_state_keys(m) == scenario_state_heads(m)
-                             ? heads
-                             : graph_dim(graph, "linear_key_heads", scenario_state_keys(m));
     const uint32_t q[3] = {embed, key_heads, keys}, v[3] = {embed, heads, values};
     const uint32_t q_taps[3] = {taps, key_heads, keys}, v_taps[3] = {taps, heads, values};
     const uint32_t o[3] = {heads, values, embed}, decay[2] = {heads, keys};

@@ -243,6 +243,10 @@ strategies:
   - {name: queries, mla: {q_rank: 12, kv_rank: 16, rope_dim: 4, value_dim: 8}, recompute: {keep: ['op:dense/2']}}
   - {name: queries-by-name, mla: {q_rank: 12, kv_rank: 16, rope_dim: 4, value_dim: 8},
      recompute: {keep: ['attn/(q_latent|kv_latent|k_rope|o)$', 'mlp/gate$']}}
+  - {name: states, model: {rope: null, layer_types: [kda, full-plain]}, linear: {key_dim: 8, value_dim: 8},
+     recompute: {keep: ['op:dense/2']}}
+  - {name: states-full, model: {rope: null, layer_types: [kda, full-plain]}, linear: {key_dim: 8, value_dim: 8},
+     recompute: full}
 YAML
 shardsim plan --json "$tmp/latent.yaml"
 is 0 "latent attention, by op"
@@ -251,6 +255,9 @@ s = {x["strategy"]: (x["work"]["unsharded_flops"], x["memory"]["peak_bytes"]) fo
 assert s["queries"] == s["queries-by-name"], s
 tokens, layers, q, k_and_v, up = 4 * 16, 2, 32 * 4 * (8 + 4), 16 * 4 * (8 + 8), 32 * 64
 assert s["full"][0] - s["by-op"][0] == layers * 2 * tokens * (q + k_and_v + up), s
+# KDA: gate_in, q, key, value, decay, gate, with their convolutions between them.
+kda = 32 * 8 + 3 * 32 * 4 * 8 + 2 * 8 * 4 * 8
+assert s["states-full"][0] - s["states"][0] == 2 * tokens * (kda + up + q + k_and_v + up), s
 PY
 
 # Megatron's block and uniform count layers in each stage.
