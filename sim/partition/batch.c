@@ -76,11 +76,14 @@ static void find_varying(struct batch *b, const struct placement *p, uint32_t no
         b->varies[node] |= b->varies[n->inputs[k]];
 }
 
-static void add_axes(struct batch *b, const struct placement *p, uint32_t node)
+/* Note a data array's batch, and the axes over it. */
+static void add_data(struct batch *b, const struct placement *p, uint32_t node)
 {
     const struct graph_node *n = &p->graph->nodes[node];
     const struct shd_sharding *s = price_sharding(p->price, p->nodes[node].home);
 
+    if (b->dims[n->dims[0]])
+        b->of[n->dims[0]] = node;
     for (uint32_t d = 0; d < n->rank; d++)
         for (uint8_t a = 0; a < s->dims[d].naxes && b->dims[n->dims[d]]; a++)
             b->axes |= UINT32_C(1) << s->dims[d].axes[a];
@@ -92,13 +95,15 @@ void batch_init(struct batch *out, const struct placement *p, struct pool *pool)
     bool *behind = pool_array(pool, g->ndims, sizeof *behind);
 
     *out = (struct batch){.dims = pool_array(pool, g->ndims, sizeof *out->dims),
+                          .of = pool_array(pool, g->ndims, sizeof *out->of),
                           .varies = pool_array(pool, g->nnodes, sizeof *out->varies)};
+    memset(out->of, 0xff, g->ndims * sizeof *out->of); /* GRAPH_NONE */
     mark_data(g, out->dims, behind);
     leave_out(out->dims, behind, g->ndims);
     for (uint32_t node = 0; node < g->nnodes; node++) {
         pass_on(out, p, node);
         find_varying(out, p, node);
         if (batch_is_data(&g->nodes[node]))
-            add_axes(out, p, node);
+            add_data(out, p, node);
     }
 }

@@ -17,6 +17,7 @@
 
 struct batch {
     bool *dims;    /* by dimension number: the batch, or derived from the batch by an op */
+    uint32_t *of;  /* by dimension number: the data whose batch it is, or GRAPH_NONE */
     bool *varies;  /* by node: the value depends on the samples in the batch */
     uint32_t axes; /* bit a: axis a shards the batch of the data */
 };

@@ -488,6 +488,28 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
         }
 }
 
+/* Claim the batch's axes for an op whose operands are made of parameters and constants, with a
+ * constant for each sample, as no operand brings them. */
+static void claim_by_samples(struct follow *f, uint32_t node)
+{
+    const struct placement *p = f->p;
+    const struct graph_node *n = &p->graph->nodes[node];
+
+    if (f->weight[node] || f->batch.varies[node])
+        return;
+    for (uint32_t d = 0; d < n->rank; d++) {
+        uint32_t data = f->batch.of[n->dims[d]];
+        int8_t factor = claimed_factor(&p->nodes[node].rule, p->nodes[node].rule.result[0][d]);
+        const struct shd_dim_axes *t;
+
+        if (data == GRAPH_NONE || factor == RULE_FREE)
+            continue;
+        t = &price_sharding(p->price, p->nodes[data].home)->dims[0];
+        for (uint8_t a = 0; a < t->naxes; a++)
+            add_claim(f, CLAIM_BATCH, t->axes[a], factor, data, 0);
+    }
+}
+
 static void sort_claims(struct follow *f)
 {
     for (uint32_t i = 1; i < f->nclaims; i++) {
@@ -639,6 +661,7 @@ static void claim_all(struct follow *f, uint32_t node)
     }
     if (p->graph->nodes[node].op == GRAPH_DISPATCH)
         claim_by_experts(f, node, node);
+    claim_by_samples(f, node);
     sort_claims(f);
     pass_sums(f, node);
     grant_claims(f, node);
@@ -806,6 +829,8 @@ static void find_stored(struct follow *f)
     }
 }
 
+/* A value computed for each sample is no weight, though made of weights alone: the gradient of a
+ * sum of outputs, times a weight. */
 static void find_weights(struct follow *f)
 {
     const struct graph *graph = f->p->graph;
@@ -813,7 +838,8 @@ static void find_weights(struct follow *f)
     for (uint32_t node = 0; node < graph->nnodes; node++) {
         const struct graph_node *n = &graph->nodes[node];
 
-        f->weight[node] = n->op != GRAPH_INPUT;
+        f->weight[node] =
+            n->op != GRAPH_INPUT && (n->op == GRAPH_PARAM || !batch_has(&f->batch, n));
         for (uint32_t k = 0; k < n->ninputs; k++)
             f->weight[node] &= f->weight[n->inputs[k]];
     }

@@ -460,4 +460,29 @@ is 0 "partial sums that a constraint has scattered, executed"
 holds "the sums scattered once, and the share" <<PY
 assert r["received_bytes"]["total"] <= 704, r["received_bytes"]
 PY
+
+# A constant for each sample, as the gradient of a sum of outputs is, is no weight: the weight that
+# multiplies it is gathered for the batch, as under FSDP, and the work is shared.
+cat >"$tmp/constant.yaml" <<YAML
+version: 1
+mesh: {dp: 4}
+graph:
+  dims: {b: 64, d: 8, h: 32, o: 16}
+  inputs: {x: {dims: [b, d]}}
+  params: {up: {dims: [d, h]}, down: {dims: [h, o]}, slope: {dims: [b, o]}}
+  ops:
+    - hidden[b, h] = einsum(x, up)
+    - back[b, h] = einsum(slope, down)
+    - mixed[b, h] = hidden * back
+  outputs: [mixed]
+step: [forward]
+params: [[down, [null, dp]], [.*, []]]
+constraints: [["^x\$", [dp]]]
+YAML
+shardsim run -q --json "$tmp/constant.yaml"
+is 0 "a weight times a constant for each sample, executed"
+holds "the weight gathered, and no work repeated" <<PY
+assert r["received_bytes"]["total"] == 3 * 32 * 16 * 4, r["received_bytes"]
+assert r["work"]["efficiency"] == 1, r["work"]
+PY
 done_testing
