@@ -275,13 +275,38 @@ def drawn_of_known(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Ten
 
 
 def getitem(input: torch.Tensor, index: Any) -> torch.Tensor:
-    """A mask that depends on no input selects a known number of elements: by ids.  Bytes are masks, too."""
+    """A mask that depends on no input selects a known number of elements: by ids.  Bytes are masks, too.  A computed place is an
+    id, as PyTorch would read its value."""
     parts = [_mask(part) for part in (index if isinstance(index, tuple) else (index,))]
+    at = next((k for k, part in enumerate(parts) if _is_computed_place(part)), None)
+    if at is not None and not any(isinstance(part, (bool, list, np.ndarray)) or getattr(part, "ndim", 0) for part in parts):
+        whole = getitem(input, (*parts[:at], slice(None), *parts[at + 1 :]))
+        before, behind = (sum(part is None or isinstance(part, slice) for part in some) for some in (parts[:at], parts[at + 1 :]))
+        axis = whole.dim() - 1 - behind if any(part is Ellipsis for part in parts[:at]) else before
+        return at_computed(whole, axis, parts[at], 1).squeeze(axis)
     index = tuple(parts) if isinstance(index, tuple) else parts[0]
     found = [_places(part) if isinstance(part, torch.Tensor) and part.dtype == torch.bool else None for part in parts]
     if all(places is None for places in found) or not _fit(input, parts):
         return input[index]
     return input[tuple(one for part, places in zip(parts, found) for one in (places if places is not None else (part,)))]
+
+
+def narrow(input: torch.Tensor, dim: int, start: Any, length: int) -> torch.Tensor:
+    return at_computed(input, dim, start, length) if _is_computed_place(start) else input.narrow(dim, start, length)
+
+
+def at_computed(input: torch.Tensor, dim: int, start: torch.Tensor, length: int) -> torch.Tensor:
+    """Elements from a computed place on; a place below 0 counts from the end."""
+    first = torch.where(start < 0, start + input.shape[dim], start).to(torch.int64)
+    return input.index_select(dim, first + torch.arange(length))
+
+
+def _is_computed_place(part: Any) -> bool:
+    """Whether a tensor is one whole number whose value is not known while tracing."""
+    if not isinstance(part, torch.Tensor) or part.dim() or part.dtype.is_floating_point or part.dtype.is_complex or part.dtype == torch.bool:
+        return False
+    own = type(part) is torch.Tensor and not torch._is_functional_tensor(part)
+    return not own and known_value("item", part) is None
 
 
 def _mask(part: Any) -> Any:
@@ -392,6 +417,7 @@ REWRITTEN: Dict[str, Callable[..., Any]] = {
     **{draw.__name__: drawn_of_known(draw) for draw in (torch._standard_gamma, torch._sample_dirichlet, torch.poisson)},
     "masked_select": masked_select,
     "__getitem__": getitem,
+    "narrow": narrow,
     "_weight_norm": weight_norm,
     **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
     **{f"adaptive_max_pool{n}d": adaptive_max_pool(n) for n in (1, 2, 3)},
