@@ -35,6 +35,7 @@ struct follow {
     struct placement *p;
     struct batch batch;
     bool *weight;     /* by node: depends on parameters only */
+    bool *shares;     /* by node: depends on a parameter that is sharded over axes of the batch */
     uint32_t *stored; /* by weight: axes over which it is only stored sharded */
     uint32_t *sums;   /* by node: axes over which all readers take the value as partial sums; or
                          NOT_ASKED */
@@ -488,8 +489,8 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
         }
 }
 
-/* Claim the batch's axes for an op whose operands are made of parameters and constants, with a
- * constant for each sample, as no operand brings them. */
+/* Claim the batch's axes for a value of each sample that is made of parameters alone, as no operand
+ * brings them. */
 static void claim_by_samples(struct follow *f, uint32_t node)
 {
     const struct placement *p = f->p;
@@ -829,8 +830,17 @@ static void find_stored(struct follow *f)
     }
 }
 
-/* A value computed for each sample is no weight, though made of weights alone: the gradient of a
- * sum of outputs, times a weight. */
+/* Whether a node is a parameter sharded over axes of the batch. */
+static bool shares_axes(const struct follow *f, uint32_t node)
+{
+    const struct placement_node *n = &f->p->nodes[node];
+
+    return f->p->graph->nodes[node].op == GRAPH_PARAM && n->home != PLACEMENT_UNKNOWN &&
+           shd_sharding_axes(price_sharding(f->p->price, n->home)) & f->batch.axes;
+}
+
+/* A value with the batch, made of a parameter that is sharded by the batch's axes, is no weight,
+ * though made of parameters alone: the gradient of a sum of outputs, times a parameter. */
 static void find_weights(struct follow *f)
 {
     const struct graph *graph = f->p->graph;
@@ -838,10 +848,13 @@ static void find_weights(struct follow *f)
     for (uint32_t node = 0; node < graph->nnodes; node++) {
         const struct graph_node *n = &graph->nodes[node];
 
-        f->weight[node] =
-            n->op != GRAPH_INPUT && (n->op == GRAPH_PARAM || !batch_has(&f->batch, n));
-        for (uint32_t k = 0; k < n->ninputs; k++)
+        f->weight[node] = n->op != GRAPH_INPUT;
+        f->shares[node] = shares_axes(f, node);
+        for (uint32_t k = 0; k < n->ninputs; k++) {
             f->weight[node] &= f->weight[n->inputs[k]];
+            f->shares[node] |= f->shares[n->inputs[k]];
+        }
+        f->weight[node] &= n->op == GRAPH_PARAM || !f->shares[node] || !batch_has(&f->batch, n);
     }
 }
 
@@ -851,6 +864,7 @@ void follow_placement(struct placement *placement)
     size_t n = placement->graph->nnodes;
     struct follow f = {.p = placement,
                        .weight = pool_array(pool, n, sizeof *f.weight),
+                       .shares = pool_array(pool, n, sizeof *f.shares),
                        .stored = pool_array(pool, n, sizeof *f.stored),
                        .sums = pool_array(pool, n, sizeof *f.sums),
                        .needed = pool_array(pool, n, sizeof *f.needed)};

@@ -19,13 +19,12 @@
  * An op that makes a larger array of one, all of whose readers gather an axis, brings no such axis:
  * the smaller array is gathered.
  *
- * A weight is a value that depends on parameters only, and is not computed for each sample: the
- * gradient of a sum of outputs, times a weight, is data, and computed where the samples are.  Axes
- * of the data over which ZeRO stores a weight make no claim on an op with data: the weight is
- * gathered before.  In an elementwise op
- * weights follow the data.  If a weight meets values that are the same for the whole batch (a table
- * of distances; the gradient of a mean), and makes a larger array that meets the batch later, the
- * weight is gathered over the batch's axes first.
+ * A weight is a value that depends on parameters only.  With a batch, and made of a parameter that
+ * shares its axes, it is data: the gradient of a sum of outputs, times a parameter sharded by FSDP.
+ * Axes of the data over which ZeRO stores a weight make no claim on an op with data: the weight is
+ * gathered before.  In an elementwise op weights follow the data.  If a weight meets values that
+ * are the same for the whole batch (a table of distances; the gradient of a mean), and makes a
+ * larger array that meets the batch later, the weight is gathered over the batch's axes first.
  *
  * A partial sum is combined before it is read, with three exceptions: ops that only add such sums up
  * (the gradients of an input that q, k and v share); products and look-ups whose results are
