@@ -268,7 +268,8 @@ SMOOTH: Dict[str, Case] = {
     "views": (lambda x: (x.view(2, 2, 6).transpose(0, 2).permute(1, 0, 2).reshape(6, 4) * x.t()).flatten().unflatten(0, (3, 8)), [X]),
     "slices": (lambda x: x[1:, ::2] + x[:-1, 3:] + x[0, None, 1::2] + x.select(1, 4)[:3, None] + x.narrow(0, 1, 3)[:, :3], [X]),
     "slices at computed places": (
-        lambda x, i, j: [x[i], x[j], x[:, i], x[..., j], x[j, ..., None, 1:3], x[i, j], x[1:, None, i], x.narrow(1, i, 3), torch.narrow(x, 0, j, 2), x[i + j]],
+        lambda x, i, j: torch.cat([y.square().flatten() for y in (
+            x[i], x[j], x[:, i], x[..., j], x[j, ..., None, 1:3], x[i, j], x[1:, None, i], x.narrow(1, i, 3), torch.narrow(x, 0, j, 2), x[i + j])]),
         [X, torch.tensor(1), torch.tensor(-2, dtype=torch.int32)],
     ),
     "set slices": (lambda x, y: set_parts(x, y), [X, Y]),
