@@ -267,11 +267,7 @@ SMOOTH: Dict[str, Case] = {
     "linear": (F.linear, [normal(2, 3, 6), normal(5, 6), normal(5)]),
     "views": (lambda x: (x.view(2, 2, 6).transpose(0, 2).permute(1, 0, 2).reshape(6, 4) * x.t()).flatten().unflatten(0, (3, 8)), [X]),
     "slices": (lambda x: x[1:, ::2] + x[:-1, 3:] + x[0, None, 1::2] + x.select(1, 4)[:3, None] + x.narrow(0, 1, 3)[:, :3], [X]),
-    "slices at computed places": (
-        lambda x, i, j: torch.cat([y.square().flatten() for y in (
-            x[i], x[j], x[:, i], x[..., j], x[j, ..., None, 1:3], x[i, j], x[1:, None, i], x.narrow(1, i, 3), torch.narrow(x, 0, j, 2), x[i + j])]),
-        [X, torch.tensor(1), torch.tensor(-2, dtype=torch.int32)],
-    ),
+    "slices at computed places": (lambda x: parts_at(x, (x.sum() * 0 + 1).long(), (x.sum() * 0 - 2).int()), [X]),
     "set slices": (lambda x, y: set_parts(x, y), [X, Y]),
     "pieces in order": (lambda x: torch.cat([*x.chunk(2, 1), x.split([1, 5], 1)[1], x.unbind(0)[2][None].expand(4, 6)], 1), [X]),
     "stacks": (lambda x, y: torch.stack([x, y, x * y], 1), [X, Y]),
@@ -549,6 +545,11 @@ def put_twice(v: Any) -> Any:
     made = torch.zeros(9)
     made[torch.tensor([1, 1])] = v[:2]
     return made
+
+
+def parts_at(x: Any, i: Any, j: Any) -> Any:
+    parts = (x[i], x[j], x[:, i], x[..., j], x[j, ..., None, 1:3], x[i, j], x[1:, None, i], x.narrow(1, i, 3), torch.narrow(x, 0, j, 2), x[i + j])
+    return torch.cat([part.square().flatten() for part in parts])
 
 
 def set_parts(x: Any, y: Any) -> Any:
