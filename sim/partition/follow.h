@@ -26,8 +26,8 @@
  * are the same for the whole batch (a table of distances; the gradient of a mean), and makes a
  * larger array that meets the batch later, the weight is gathered over the batch's axes first.
  *
- * A partial sum is combined before it is read, with three exceptions: ops that only add such sums up
- * (the gradients of an input that q, k and v share); products and look-ups whose results are
+ * A partial sum is combined before it is read, with three exceptions: ops that only add such sums
+ * up (the gradients of an input that q, k and v share); products and look-ups whose results are
  * partial anyway or together no larger than the sum; and biases, which one device adds for all
  * where sums are combined as less by then (masks.h).  All readers of a sum decide together: once
  * combined, all read the combined sum.  Readers that come later take it where those before, all
