@@ -5,7 +5,8 @@
  * space allows.  From the best of them, one choice is changed at a time while the bound on the step
  * falls. Bounds stand for plans; what plans of a kind take of memory above their bounds is learned
  * from those that are too big.
- * search_first() takes one start with stages and one without, and plans only the ends.
+ * For a first layout there is one start with stages and up to three without, and only the ends are
+ * planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
