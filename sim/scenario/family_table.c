@@ -261,6 +261,8 @@ KEYS(kda_keys, V("linear_num_heads", "linear.value_heads"),
      MUST("hidden_act", silu, "another activation of KDA is not modelled"),
      MUST("linear_attn_config.gate_lower_bound", none,
           "decays of KDA with a bound are not modelled"),
+     MUST("linear_attn_config.use_full_rank_gate", no,
+          "gates of KDA by one matrix are not modelled"),
      MUST("mla_use_nope", yes, "rotary positions beside KDA are not modelled"),
      MUST("mla_use_output_gate", no, "MLA with gates is not modelled"),
      MUST("attn_res_block_size", zero, "attention over the outputs of blocks is not modelled"));

@@ -404,6 +404,8 @@ unlike two_kinds "5:44: error: linear_attn_config.full_attn_layers has '1'; expe
 unlike layer_0 "5:16: error: linear_attn_config.kda_layers has '0'; expected a layer, 1 to 2" '"kda_layers": [0, 1]' '"n_group": 1'
 unlike lower_bound "5:21: error: linear_attn_config.gate_lower_bound is '-5'; expected null: decays of KDA with a bound" \
     "\"gate_lower_bound\": -5, $kda_layers" '"n_group": 1'
+unlike full_gate "5:23: error: linear_attn_config.use_full_rank_gate is 'true'; expected false: gates of KDA by one matrix" \
+    "\"use_full_rank_gate\": true, $kda_layers" '"n_group": 1'
 unlike kda_act "6:15: error: hidden_act is 'gelu'; expected silu: another activation of KDA" "$kda_layers" '"hidden_act": "gelu"'
 unlike kda_rope "6:17: error: mla_use_nope is 'false'; expected true: rotary positions beside KDA" "$kda_layers" '"mla_use_nope": false'
 refused kda_heads "1:1: error: 'linear_attn_config.num_heads' is missing" "heads of KDA" <<JSON
