@@ -5,8 +5,8 @@
  * space allows.  From the best of them, one choice is changed at a time while the bound on the step
  * falls. Bounds stand for plans; what plans of a kind take of memory above their bounds is learned
  * from those that are too big.
- * For a first layout there is one start with stages and up to three without, and only the ends are
- * planned.
+ * For a first layout there is one start with stages and one or, with experts, up to three without,
+ * and only the ends are planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -270,9 +270,15 @@ static struct layout with_zero(const struct layout *layout)
     return sharded;
 }
 
+/* Whether ZeRO shards what belongs to parameters, which themselves are whole. */
+static bool is_whole(const struct layout *layout)
+{
+    return layout->value[SPACE_ZERO] == 1 || layout->value[SPACE_ZERO] == 2;
+}
+
 /* Append, as items, the member of a set that is nearest to it with the ZeRO and the order of
  * another layout, and the one with the ZeRO that shards all.  A first layout has one member of each
- * set, which without stages keeps its start's stage of ZeRO.  SHD_ENOMEM. */
+ * set, whose parameters without stages stay whole if they were.  SHD_ENOMEM. */
 static int add_members(struct probe *p, const struct layout *set, const struct layout *other,
                        uint32_t *items, uint32_t *n, struct shd_error *err)
 {
@@ -283,7 +289,7 @@ static int add_members(struct probe *p, const struct layout *set, const struct l
 
     if (status != SHD_OK || nmembers == 0)
         return status;
-    if (p->opts->first && near.value[SPACE_PP] == 1)
+    if (p->opts->first && near.value[SPACE_PP] == 1 && is_whole(other))
         sharded.value[SPACE_ZERO] = other->value[SPACE_ZERO];
     found[0] = find(p, nearest(members, nmembers, &sharded), 0);
     found[1] = find(p, nearest(members, nmembers, &near), 0);
@@ -331,12 +337,14 @@ struct best_sets {
 static void choose_sets(struct best_sets *out, const struct probe *p, const uint32_t *sets,
                         uint32_t nsets)
 {
+    uint32_t most = p->opts->first ? 1 : STARTS / 2;
+
     *out = (struct best_sets){.n = {0}};
     for (uint32_t k = 0; k < nsets; k++) {
         bool staged = p->s->items[sets[k]].layout.value[SPACE_PP] > 1;
 
         if (rank_of(p, &p->s->items[sets[k]]) < 2 && is_best_of_mesh(p, sets, nsets, sets[k]))
-            out->n[staged] = insert(p, out->of[staged], out->n[staged], STARTS / 2, sets[k]);
+            out->n[staged] = insert(p, out->of[staged], out->n[staged], most, sets[k]);
     }
 }
 
@@ -392,8 +400,7 @@ struct first_kind {
     int32_t zero;
 };
 
-/* The best member of the simplest sets, of a kind; *best is UINT32_MAX without one.  What sets
- * share is not bounded, as few of them are looked at. */
+/* The best member of the simplest sets, of a kind; *best is UINT32_MAX without one. */
 static int find_first_start(struct probe *p, const uint32_t *sets, uint32_t nsets,
                             struct first_kind kind, uint32_t *best, struct shd_error *err)
 {
@@ -416,8 +423,9 @@ static int find_first_start(struct probe *p, const uint32_t *sets, uint32_t nset
     return status == SHD_OK ? find_best(p, members, nmembers, best, err) : status;
 }
 
-/* The starts of a first layout: one with stages, one that gathers its parameters, and two whose
- * parameters are whole, if all of them before fit. */
+/* The starts of a first layout with experts: one with stages, one that gathers its parameters, and
+ * two whose parameters are whole, if all of them before fit.  Bounds of sets would need programs of
+ * all stages of ZeRO and numbers of shards, and one with experts takes several times as long. */
 static int find_first_starts(struct probe *p, const uint32_t *sets, uint32_t nsets,
                              uint32_t starts[STARTS_MOST], uint32_t *n, struct shd_error *err)
 {
@@ -448,11 +456,11 @@ static int find_starts(struct probe *p, uint32_t starts[STARTS_MOST], uint32_t *
     int status = simplest(p, sets, &nsets, err);
 
     *n = 0;
-    if (status == SHD_OK && p->opts->first)
+    if (status == SHD_OK && p->opts->first && p->s->subject->space.experts > 0)
         return find_first_starts(p, sets, nsets, starts, n, err);
     if (status == SHD_OK)
         status = find_sets(&best, p, sets, nsets, err);
-    if (status == SHD_OK)
+    if (status == SHD_OK && !p->opts->first)
         status = add_own(p, starts, n, err);
     for (int staged = 0; staged < 2; staged++)
         for (uint32_t k = 0; k < best.n[staged] && status == SHD_OK; k++) {
@@ -579,7 +587,7 @@ static uint32_t keep_staged(const struct probe *p, uint32_t *items, uint32_t n, 
 }
 
 /* Change a choice to its best value.  The descents of a first layout keep their stages, or have
- * none if all parameters are whole: only those that gather them may take to stages instead. */
+ * none if their parameters are whole: only those that gather them may take to stages instead. */
 static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct shd_error *err)
 {
     const struct layout l = p->s->items[*at].layout;
@@ -587,7 +595,7 @@ static int turn(struct probe *p, uint32_t *at, enum space_choice choice, struct 
     uint32_t near[NEIGHBORS], n = 0;
     int status = beside(p, *at, choice, near, &n, err);
 
-    if (p->opts->first && (staged || l.value[SPACE_ZERO] < 3))
+    if (p->opts->first && (staged || is_whole(&l)))
         n = keep_staged(p, near, n, staged);
     if (status == SHD_OK)
         status = look(p, near, n, SEARCH_LAYERS, err);

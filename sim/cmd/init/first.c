@@ -335,16 +335,30 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
 
 /* Of layouts with so much context parallelism; if none fits, take the last of those that save the
  * most memory. */
-static int choose(struct candidate *out, const struct first_asked *asked, int64_t cp)
+static int choose_with(struct candidate *out, bool *found, const struct first_asked *asked,
+                       int64_t cp)
 {
     struct choice choice = {.asked = asked, .cp = cp};
-    bool found = false;
     int status = SHD_OK;
 
     find_dividing(&out->layout, asked, cp);
     for (int64_t tp = 1; tp <= NODE && asked->devices % (cp * tp) == 0; tp *= 2)
-        if (!found && status == SHD_OK)
-            status = choose_of(out, &found, &choice, tp);
+        if (!*found && status == SHD_OK)
+            status = choose_of(out, found, &choice, tp);
+    return status;
+}
+
+/* Choose among simple layouts with so much context parallelism, or without any: the model may have
+ * none, and *cp is 1 then. */
+static int choose(struct candidate *out, const struct first_asked *asked, int64_t *cp)
+{
+    bool found = false;
+    int status = choose_with(out, &found, asked, *cp);
+
+    if (status == SHD_OK && !found && *cp > 1)
+        status = choose_with(out, &found, asked, 1);
+    if (found && out->layout.value[SPACE_CP] == 1)
+        *cp = 1;
     return status;
 }
 
@@ -371,7 +385,8 @@ bool first_divides(long devices, long batch, long seq)
 /* ---- a short search ---- */
 
 /* What a first layout is searched among: what its text can say, tensor parallelism within a node,
- * and at least so much context parallelism, more only within a node. */
+ * and at least so much context parallelism, more only within a node.  Without experts a start has
+ * stage 1 or 3 of ZeRO, which search_first() keeps. */
 static size_t set_ranges(struct space_range ranges[], const struct first_asked *asked, int64_t cp)
 {
     const struct space_range all[] = {{SPACE_TP, 1, NODE, false},
@@ -389,6 +404,8 @@ static size_t set_ranges(struct space_range ranges[], const struct first_asked *
     if (asked->sizes->moe.experts > 0)
         ranges[n++] = (struct space_range){
             SPACE_MICROBATCH, 1, (int32_t)(1 + (TOKENS_WITH_EXPERTS * cp - 1) / asked->seq), false};
+    else
+        ranges[n++] = (struct space_range){SPACE_ZERO, 2, 2, true};
     for (int32_t k = 0; space_schedule_of(k); k++)
         if (space_schedule_of(k) != timetable_made_for(TIMETABLE_USUAL, 1) &&
             space_schedule_of(k) != timetable_made_for(TIMETABLE_USUAL, 2))
@@ -459,28 +476,24 @@ static int search_from(struct candidate *best, const struct first_asked *asked, 
 
 /* ---- the whole ---- */
 
-/* The model may have no context parallelism: the search among layouts with it found nothing. */
-static int choose_without_context(struct candidate *best, const struct first_asked *asked)
-{
-    int status = choose(best, asked, 1);
-
-    return status == SHD_OK && first_fits(&best->figures) ? search_from(best, asked, 1) : status;
-}
-
-/* A simple layout is chosen where a search finds none that fits, or supports no such model. */
+/* Simple layouts of a model without experts are planned in less time than they save.  With experts
+ * they are planned only where the search finds none that fits, or supports no such model. */
 static int write_best(struct text *out, struct first_figures *need, const struct first_asked *asked,
                       struct diag *diag)
 {
-    int64_t cp = first_context(asked->devices, asked->seq, asked->batch);
+    const int64_t longest = first_context(asked->devices, asked->seq, asked->batch);
+    int64_t cp = longest;
     struct candidate best = {.layout = layout_of(asked, 1, cp, 1, 1, 3),
                              .figures = {.bytes = INFINITY}};
     struct variant_ask ask = {.name = asked->file, .text = out};
-    int status = search_from(&best, asked, cp);
+    bool experts = asked->sizes->moe.experts > 0;
+    int status = experts ? search_from(&best, asked, cp) : SHD_OK;
 
-    if (status == SHD_OK && !first_fits(&best.figures))
-        status = choose(&best, asked, cp);
-    if (status == SHD_OK && !first_fits(&best.figures) && cp > 1)
-        status = choose_without_context(&best, asked);
+    if (status == SHD_OK && !first_fits(&best.figures)) {
+        status = choose(&best, asked, &cp);
+        if (status == SHD_OK && (!experts || cp != longest))
+            status = search_from(&best, asked, cp);
+    }
     if (status != SHD_OK)
         return status;
     text_clear(out);

@@ -1,12 +1,13 @@
 /* cmd/init/first.h - the layout of the first scenario that `shardsim init` writes: a short step
  * that fits.
  *
- * A short search (search_first()) looks for it, with long sequences sharded over several devices.
- * Where that finds none that fits, or supports no such model, simple layouts are compared: expert
- * parallelism, the ZeRO stage, the amount of recomputation, and the microbatch, with tensor
- * parallelism only as needed for the batch to divide and for any to fit.  Each is estimated from
- * plans of few layers, because time and memory grow linearly with the layers; then the best is
- * planned whole.  No clock is read: the answer is always the same.
+ * Simple layouts are compared: expert parallelism, the ZeRO stage, the amount of recomputation, and
+ * the microbatch.  Long sequences are sharded over several devices.  In these, tensor parallelism
+ * is added only as needed for the batch to divide and for any to fit.  Each layout is estimated
+ * from plans of few layers, because time and memory grow linearly with the layers; then the best is
+ * planned whole.  A short search (search_first()) then looks for a shorter step, with stages and
+ * tensor parallelism where they pay.  With experts the search comes first, and the simple layouts
+ * only if it finds none.  No clock is read: the answer is always the same.
  *
  * Thread class: pure functions.
  *
