@@ -153,6 +153,11 @@ static bool read_numbers(struct layers *l, const struct family_reader *c, const 
     const struct yaml_node *list = family_find(c->root, key);
     int64_t layer;
 
+    if (list && list->kind != YAML_LIST) {
+        diag_error(c->diag, list->place, "%s is %s; expected a list of layers", key,
+                   yaml_describe(list).text);
+        return false;
+    }
     for (size_t i = 0; list && i < list->nitems; i++) {
         const struct yaml_node *item = list->items[i];
 

@@ -401,6 +401,8 @@ kda_layers='"kda_layers": [1], "full_attn_layers": [2]'
 unlike no_layer "4:23: error: layer 2 of 1 to 2 is neither in kda_layers nor in full_attn_layers" '"kda_layers": [1]' '"n_group": 1'
 unlike two_kinds "5:44: error: linear_attn_config.full_attn_layers has '1'; expected a layer, 1 to 2, in one list alone" \
     '"kda_layers": [1, 2], "full_attn_layers": [1]' '"n_group": 1'
+unlike no_list "5:15: error: linear_attn_config.kda_layers is '3'; expected a list of layers" \
+    '"kda_layers": 3, "full_attn_layers": [1, 2]' '"n_group": 1'
 unlike layer_0 "5:16: error: linear_attn_config.kda_layers has '0'; expected a layer, 1 to 2" '"kda_layers": [0, 1]' '"n_group": 1'
 unlike lower_bound "5:21: error: linear_attn_config.gate_lower_bound is '-5'; expected null: decays of KDA with a bound" \
     "\"gate_lower_bound\": -5, $kda_layers" '"n_group": 1'
